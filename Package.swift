@@ -34,13 +34,14 @@ let package = Package(
         .target(name: "SettingsAPI", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .target(name: "CLinux"),
         .target(name: "COpenAPI", exclude: ["openapi.json"]),
+        .target(name: "CPage", exclude: ["page"]),
         .target(name: "HTTPWire", swiftSettings: houseRules),
         .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: houseRules),
         .target(name: "SettingsEngine", dependencies: ["SettingsAPI", "SettingsModel"], swiftSettings: houseRules),
         .target(
             name: "SettingsServer",
             dependencies: [
-                "CLinux", "COpenAPI", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel",
+                "CLinux", "COpenAPI", "CPage", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel",
             ],
             swiftSettings: houseRules),
         .target(
@@ -154,7 +155,8 @@ let package = Package(
             name: "SettingsKeysTests", dependencies: ["SettingsKeys", "SettingsModel", "TestSupport"],
             swiftSettings: houseRules),
         // They run the built programs `settings` and `settingsd`.
-        .testTarget(name: "SettingsToolTests", dependencies: ["TestSupport"], swiftSettings: houseRules),
+        .testTarget(
+            name: "SettingsToolTests", dependencies: ["SettingsClient", "TestSupport"], swiftSettings: houseRules),
         .testTarget(
             name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: houseRules),
     ],

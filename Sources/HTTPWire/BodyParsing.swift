@@ -121,6 +121,17 @@ extension MessageParser {
         decodedBody.reserveCapacity(max(decodedBody.count + count, limits.maximumBodyLength))
     }
 
+    /// Takes what was decoded of chunks. Forgets the bytes that led there, whose number it returns: the next call to `parse`
+    /// has to be given the bytes behind them.
+    mutating func takeDecoded() -> (body: [UInt8], forgotten: Int) {
+        guard phase.rawValue >= Phase.chunkSize.rawValue, phase != .complete else { return ([], 0) }
+        let isInSizeLine = phase == .chunkSize || phase == .chunkExtension || phase == .chunkSizeLineEnd
+        let forgotten = isInSizeLine ? mark : position
+        (position, mark, current.length) = (position - forgotten, 0, 0)
+        defer { decodedBody = [] }
+        return (decodedBody, forgotten)
+    }
+
     private mutating func finishChunkLine(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         guard try readLineEnd(bytes, to: bytes.count, then: .chunkData) else { return false }
         guard position - current.length - decodedBody.count <= limits.maximumFramingLength else {

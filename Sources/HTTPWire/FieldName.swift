@@ -4,7 +4,8 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
     case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote, forwardedFor
     case accept, contentType, contentEncoding, prefer
     case requestID, traceParent
-    case origin, authorization, accessControlRequestMethod, accessControlRequestHeaders
+    case settingsAtLeast, settingsFresh
+    case origin, authorization, apiKey, accessControlRequestMethod, accessControlRequestHeaders
 
     /// The name as it is usually written.
     package var text: StaticString {
@@ -26,8 +27,11 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
         case .prefer: "Prefer"
         case .requestID: "X-Request-Id"
         case .traceParent: "traceparent"
+        case .settingsAtLeast: "Settings-At-Least"
+        case .settingsFresh: "Settings-Fresh"
         case .origin: "Origin"
         case .authorization: "Authorization"
+        case .apiKey: "X-API-Key"
         case .accessControlRequestMethod: "Access-Control-Request-Method"
         case .accessControlRequestHeaders: "Access-Control-Request-Headers"
         }
@@ -61,6 +65,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
             default: candidate = .origin
             }
         case 8: candidate = .ifMatch
+        case 9: candidate = .apiKey
         case 10: candidate = .connection
         case 11: candidate = .traceParent
         case 12: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "x") ? .requestID : .contentType
@@ -71,10 +76,10 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
             case UInt8(ascii: "l"): candidate = .lastEventID
             default: candidate = .settingsNote
             }
-        case 14: candidate = .contentLength
+        case 14: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "s") ? .settingsFresh : .contentLength
         case 15: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "x") ? .forwardedFor : .idempotencyKey
         case 16: candidate = .contentEncoding
-        case 17: candidate = .transferEncoding
+        case 17: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "s") ? .settingsAtLeast : .transferEncoding
         case 29: candidate = .accessControlRequestMethod
         case 30: candidate = .accessControlRequestHeaders
         default: return nil

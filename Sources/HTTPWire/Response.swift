@@ -52,6 +52,8 @@ extension Response: Equatable {
 /// The content type of a body. Closed, so that no text from outside ever becomes one.
 package enum ContentType: Hashable, Sendable {
     case json, problem, schema, text, eventStream, prometheus
+    /// Files of a page.
+    case html, css, javaScript, svg
     /// There is nothing to say: the response has no body.
     case none
 
@@ -64,6 +66,10 @@ package enum ContentType: Hashable, Sendable {
         case .text: "text/plain; charset=utf-8"
         case .eventStream: "text/event-stream"
         case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
+        case .html: "text/html; charset=utf-8"
+        case .css: "text/css; charset=utf-8"
+        case .javaScript: "text/javascript; charset=utf-8"
+        case .svg: "image/svg+xml"
         case .none: ""
         }
     }
@@ -79,6 +85,7 @@ enum ReasonPhrase {
         case 201: "Created"
         case 202: "Accepted"
         case 204: "No Content"
+        case 302: "Found"
         case 304: "Not Modified"
         case 400: "Bad Request"
         case 401: "Unauthorized"

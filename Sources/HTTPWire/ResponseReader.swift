@@ -45,6 +45,16 @@ package struct ResponseReader: Sendable {
         parser.endOfInput() ? finish() : nil
     }
 
+    /// The status of the response, once its head is complete.
+    package var status: Int? { parser.head?.status }
+
+    /// Takes what has come of a body in chunks that may go on for ever. It is not part of the response any more.
+    package mutating func takeBody() -> [UInt8] {
+        let (body, done) = parser.takeDecoded()
+        received.removeSubrange(..<done)
+        return body
+    }
+
     private mutating func parse() throws(MessageError) -> Bool {
         // The compiler takes a span of a property for an access to all of them.
         let bytes = received
@@ -55,8 +65,11 @@ package struct ResponseReader: Sendable {
         let head = parser.current
         hasExcess = received.count > parser.consumed
         var fields = FieldBlock()
-        let firstLineEnd = received.firstIndex(of: .lineFeed) ?? 0
-        fields.append(lines: received.span.extracting(firstLineEnd + 1..<head.length - 2))
+        // `takeBody` drops the head with what was read of the body.
+        if head.length > 0 {
+            let firstLineEnd = received.firstIndex(of: .lineFeed) ?? 0
+            fields.append(lines: received.span.extracting(firstLineEnd + 1..<head.length - 2))
+        }
         var response = Response(status: head.status, fields: fields, closes: !head.keepsAlive)
         switch parser.body {
         case .none: break

@@ -8,22 +8,27 @@ package final class PeerUser: Sendable {
     /// The name that the system has for the user, else its number.
     package let name: String
 
-    package init(id: UInt32, groups: [UInt32], name: String) {
-        self.id = id
-        self.groups = groups
+    package init(_ numbers: Numbers, name: String) {
+        (id, groups) = (numbers.id, numbers.groups)
         self.name = name
     }
 
-    /// Asks the kernel for the user; nil for a socket that is not of that kind. May read the system's databases.
-    package convenience init?(of socket: borrowing Socket) {
-        // Process, user, group.
-        guard let credentials = Self.option(Int32(SO_PEERCRED), of: socket, most: 3), credentials.count == 3 else {
-            return nil
+    /// The numbers of a user and of its groups.
+    package struct Numbers: Sendable {
+        package let id: UInt32
+        package let groups: [UInt32]
+
+        /// Asks the kernel; nil for a socket that is not of that kind.
+        package init?(of socket: borrowing Socket) {
+            // Process, user, group.
+            guard let credentials = option(Int32(SO_PEERCRED), of: socket, most: 3), credentials.count == 3 else {
+                return nil
+            }
+            let (user, group) = (credentials[1], credentials[2])
+            let more = option(PeerUser.peerGroups, of: socket, most: 1024) ?? []
+            id = user
+            groups = [group] + more.filter { $0 != group }
         }
-        let (user, group) = (credentials[1], credentials[2])
-        let more = Self.option(Self.peerGroups, of: socket, most: 1024) ?? []
-        self.init(
-            id: user, groups: [group] + more.filter { $0 != group }, name: SystemUsers.name(of: user) ?? String(user))
     }
 
     /// `SO_PEERGROUPS`, which the C library has no name for.
@@ -38,7 +43,7 @@ package final class PeerUser: Sendable {
     }
 }
 
-/// The system's databases of users and groups. They may be remote, so no event loop asks them.
+/// The system's databases of users and groups. They may be remote, so no event loop and no acceptor asks them.
 package enum SystemUsers {
     package static func name(of id: UInt32) -> String? {
         find { buffer, size, found in

@@ -51,6 +51,13 @@ public struct Endpoint<Output: Sendable>: Sendable {
         guard case .answer(let output) = try step(reply) else { throw reply.malformed("the answer has more pages") }
         return output
     }
+
+    /// An endpoint that is asked with one request, with another form of its answer.
+    package func map<Other>(_ transform: @escaping @Sendable (Output) -> Other) -> Endpoint<Other> {
+        Endpoint<Other>(request, wait: wait, allowsNotModified: allowsNotModified) { reply throws(SettingsError) in
+            transform(try read(reply))
+        }
+    }
 }
 
 extension Endpoint {
@@ -60,16 +67,17 @@ extension Endpoint {
     ///   - page: the endpoint of the page behind a name; of the first page for nil.
     ///   - content: the entries of a page, and where the next one begins.
     static func all<Page, Entry, Name: Comparable & Sendable>(
-        behind place: Name? = nil, _ before: [Entry] = [], page: @escaping @Sendable (Name?) -> Endpoint<Page>,
+        behind place: Name? = nil, _ before: [[Entry]] = [], page: @escaping @Sendable (Name?) -> Endpoint<Page>,
         content: @escaping @Sendable (Page) -> ([Entry], next: Name?)
     ) -> Endpoint where Output == [Entry] {
         let endpoint = page(place)
         return Endpoint(steps: endpoint.request) { reply throws(SettingsError) in
             let (entries, next) = content(try endpoint.read(reply))
-            guard let next else { return .answer(before + entries) }
+            let pages = before + [entries]
+            guard let next else { return .answer(Array(pages.joined())) }
             // Names are listed in their order, so a page that leads back would never end.
             if let place, next <= place { throw reply.malformed("the page after \(place) leads to \(next)") }
-            return .next(.all(behind: next, before + entries, page: page, content: content))
+            return .next(.all(behind: next, pages, page: page, content: content))
         }
     }
 }

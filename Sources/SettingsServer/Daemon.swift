@@ -16,7 +16,7 @@ package final class Daemon: Sendable {
     package let directory: String
     private let server: HTTPServer
     private let store: Store
-    private let persistence: LocalLog
+    private let persistence: any StorageLog
     private let log: Log
     private let bound: UInt64
     private let isStopping: StopFlag
@@ -53,9 +53,9 @@ package final class Daemon: Sendable {
             throw .configuration(error)
         }
         let budget = MemoryBudget(limit: configuration.bufferBytes)
-        let (recovered, persistence) = try Self.open(path, configuration, budget, log)
+        let (state, persistence) = try Self.open(path, configuration, budget, log)
         let store = Store(
-            recovered.state, log: persistence, limits: configuration.writes, clock: { Self.now() })
+            state, log: persistence, limits: configuration.writes, clock: { Self.now() })
         let listeners =
             sockets.isEmpty ? try Self.listen(configuration.listen, configuration.socketMode) : sockets
         if !sockets.isEmpty { log.info("sockets of the service manager take the place of the option listen") }
@@ -76,13 +76,14 @@ package final class Daemon: Sendable {
         let isStopping = StopFlag()
         let board = PolicyBoard(policies)
         let audit = configuration.auditFile.map {
-            AuditLog($0, on: recovered.state, log)
+            AuditLog($0, on: state, log)
         }
         let schemas = SchemaSetter(store, audit, log)
-        schemas.setAndWait(files)
+        _ = schemas.set(files)
         let reloader = Reloader(
             given, addresses, room: room, board, schemas, audit, manager, log, reread: reread ?? { given })
-        let past = persistence.pastFiles.map { files in
+        let questions = (persistence as? EtcdLog)?.questions
+        let past = (persistence as? LocalLog)?.pastFiles.map { files in
             { @Sendable (state: State) -> any PastReading in PastView(files, state) }
         }
         let service = Service(
@@ -91,6 +92,7 @@ package final class Daemon: Sendable {
             budget: budget,
             backups: BackupMaker { state throws(FileError) in try DataDirectory(path).backup(of: state) }, audit: audit,
             past: past,
+            peers: questions.map { Peers(findEnd: $0.confirmEnd, describe: $0.describe) },
             reload: { reloader.reload($0) }, debug: { log.debug($0) }, slow: { log.warning($0) }, clock: { Self.now() },
             schemas: { schemas.condition.rawValue },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
@@ -112,7 +114,16 @@ package final class Daemon: Sendable {
         self.log = log
         self.isStopping = isStopping
         bound = UInt64(max(0, configuration.stopBound)) * 1_000_000_000
-        ticker = Ticker(every: max(1, min(1000, configuration.syncInterval))) { store.tend() }
+        let etcdLog = persistence as? EtcdLog
+        do throws(SystemError) {
+            try etcdLog?.start(at: addresses.first?.location) { store.tend() }
+        } catch {
+            throw .system(error.description)
+        }
+        ticker = Ticker(every: max(1, min(1000, configuration.syncInterval))) {
+            store.tend()
+            etcdLog?.reportSilence { board.setStale($0) }
+        }
         let pace = ReadPace(bytesPerSecond: 4 << 20)
         let scrub = Scrub(
             DataDirectory(path, in: POSIXFileSystem(pace: pace)), pace: pace, persistence.figures, log
@@ -144,6 +155,7 @@ package final class Daemon: Sendable {
         guard let manager, let interval = manager.watchdogInterval else { return nil }
         var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
         parts.append(Watchdog.Part("the writer") { store.inNextTurn($0) })
+        parts.append(Watchdog.Part("the acceptor") { server.inNextAcceptance($0) })
         let watchdog = Watchdog(parts, log) { manager.feedWatchdog() }
         return Ticker(every: Int(clamping: max(1, interval / 4_000_000))) { watchdog.tick() }
     }
@@ -181,13 +193,16 @@ package final class Daemon: Sendable {
 
     private static func open(
         _ path: String, _ configuration: Configuration, _ budget: MemoryBudget, _ log: Log
-    ) throws(StartError) -> (Recovery, LocalLog) {
+    ) throws(StartError) -> (State, any StorageLog) {
+        guard configuration.etcd.endpoints.isEmpty else { return try openShared(path, configuration, log) }
         var options = LocalLog.Options(durability: configuration.durability)
         options.syncInterval = UInt64(max(1, configuration.syncInterval)) * 1_000_000
         options.snapshotJournalBytes = configuration.snapshotJournalBytes
         options.snapshotInterval = UInt64(max(1, configuration.snapshotInterval)) * 1_000_000_000
         let replaced = budget.charge()
         options.chargeReplaced = { replaced.resize(to: $0) }
+        let past = budget.charge()
+        options.chargePast = { past.resize(to: $0) }
         log.info("data in \(path), durability \(configuration.durability.rawValue)")
         do {
             let (recovered, persistence) = try LocalLog.open(
@@ -195,7 +210,26 @@ package final class Daemon: Sendable {
                 clock: MonotonicClock.system.now)
             let state = recovered.state
             log.info("epoch \(state.epoch), revision \(state.revision), suites: \(state.suites.count)")
-            return (recovered, persistence)
+            return (state, persistence)
+        } catch {
+            throw .recovery(error)
+        }
+    }
+
+    private static func openShared(
+        _ path: String, _ configuration: Configuration, _ log: Log
+    ) throws(StartError) -> (State, any StorageLog) {
+        var options = EtcdLog.Options(configuration.etcd)
+        options.copyInterval = UInt64(max(1, configuration.snapshotInterval)) * 1_000_000_000
+        options.snapshotLogBytes = configuration.snapshotJournalBytes
+        let members = configuration.etcd.endpoints.map(\.description).joined(separator: ", ")
+        log.info("data in etcd at \(members) under \(configuration.etcd.prefix), with a copy in \(path)")
+        do {
+            let (state, etcdLog) = try EtcdLog.open(
+                DataDirectory(path), options: options, limits: configuration.history, log: log,
+                clock: MonotonicClock.system.now)
+            log.info("epoch \(state.epoch), revision \(state.revision), suites: \(state.suites.count)")
+            return (state, etcdLog)
         } catch {
             throw .recovery(error)
         }
@@ -280,8 +314,7 @@ private final class StopFlag: Sendable {
 extension Problem {
     /// The problem of writes while they fail.
     fileprivate init(obstacle: String) {
-        self.init(.storageFailed, "writes are not taken at present: \(obstacle)")
-        self.outcome = .notDone
-        self.retryAfterMs = 1000
+        self.init(
+            .storageFailed, outcome: .notDone, retryAfterMs: 1000, "writes are not taken at present: \(obstacle)")
     }
 }

@@ -53,11 +53,10 @@ final class Reloader: Sendable {
             self.manager?.reloading()
             do throws(ConfigurationError) {
                 let (changed, files) = try self.reload()
-                self.schemas.set(files) { refused in
-                    self.manager?.ready(
-                        on: self.addresses, trouble: refused.isEmpty ? nil : "schemas were refused, see the log")
-                    completion(.success(ReloadReport(needsRestart: changed, refusedSchemas: refused)))
-                }
+                let refused = self.schemas.set(files)
+                self.manager?.ready(
+                    on: self.addresses, trouble: refused.isEmpty ? nil : "schemas were refused, see the log")
+                completion(.success(ReloadReport(needsRestart: changed, refusedSchemas: refused)))
             } catch {
                 self.log.error("reload failed: \(error); everything stays as it was")
                 self.manager?.ready(on: self.addresses, trouble: "the last reload failed: \(error)")
@@ -96,6 +95,7 @@ extension Policies {
         hosts = HostPolicy(hosts: configuration.hosts, origins: configuration.origins)
         proxies = configuration.proxies
         logging = configuration.logging
+        servesPage = configuration.servesPage
         rate = configuration.rate.perSecond > 0 ? configuration.rate : nil
         let options = configuration.access
         if options.isConfigured { access = try AccessPolicy(options, clock: { Daemon.now() }) }

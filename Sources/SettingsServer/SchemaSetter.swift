@@ -1,4 +1,6 @@
 internal import Dispatch
+internal import Glibc
+internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
@@ -12,6 +14,9 @@ final class SchemaSetter: Sendable {
     static let caller = "config"
     /// The violations that a line of the log names.
     private static let mostLogged = 10
+    /// How long a schema that finds no room is tried, in nanoseconds, and the microseconds between two tries.
+    private static let patience: UInt64 = 60_000_000_000
+    private static let pause: UInt32 = 200_000
 
     private let store: Store
     private let audit: AuditLog?
@@ -35,47 +40,16 @@ final class SchemaSetter: Sendable {
 
     var condition: Condition { kept.withLock { $0 } }
 
-    /// Sets the schemas that differ from those in force. Then calls `completion`, which must not block, with the problem of
-    /// each suite whose file was refused.
-    func set(_ files: [SchemaFile]?, _ completion: @escaping @Sendable ([SuiteName: Problem]) -> Void) {
+    /// Sets the schemas that differ from those in force, one after the other: many at once could find no room in the queue of
+    /// the writer, or wait there for too long. Returns the problem of each suite whose file was refused. Waits, so it is not
+    /// for a loop nor for the writer.
+    func set(_ files: [SchemaFile]?) -> [SuiteName: Problem] {
         let state = store.state
-        let changed = (files ?? []).filter {
-            state.suite($0.suite)?.schema?.schema.document != $0.schema.document
-        }
-        let isConfigured = files != nil
-        let finish: @Sendable ([WriteOutcome]) -> Void = { outcomes in
-            let refused = self.note(outcomes, changed)
-            self.kept.withLock { $0 = !isConfigured ? .off : refused.isEmpty ? .ok : .refused }
-            completion(refused)
-        }
-        guard !changed.isEmpty else { return finish([]) }
-        let writes = changed.enumerated().map { index, file in
-            var request = WriteRequest(.setSchema(file.suite, file.schema, onConflict: .refuse))
-            request.origin = CommitOrigin(by: Self.caller, note: nil)
-            request.becomeLong()
-            return PendingWrite(id: index, request: request)
-        }
-        let replies = CollectedOutcomes(writes.count, finish)
-        replies.deliver(store.submit(writes, replies: replies))
-    }
-
-    /// Sets them before the daemon serves.
-    func setAndWait(_ files: [SchemaFile]?) {
-        let done = DispatchSemaphore(value: 0)
-        set(files) { _ in done.signal() }
-        done.wait()
-    }
-
-    private func note(_ outcomes: [WriteOutcome], _ files: [SchemaFile]) -> [SuiteName: Problem] {
         var refused: [SuiteName: Problem] = [:]
-        for outcome in outcomes {
-            let file = files[outcome.id]
+        for file in files ?? [] where state.suite(file.suite)?.schema?.schema.document != file.schema.document {
+            let outcome = set(file)
             switch outcome.result {
-            case .success:
-                log.info("schema of \(file.suite) set (\(file.path))")
-                guard let commit = outcome.commit else { continue }
-                let request = AuditLog.Request(peer: Self.caller, text: file.path)
-                audit?.add(commit, from: request) { [store] in store.state }
+            case .success: note(outcome.commit, of: file)
             case .failure(let problem):
                 refused[file.suite] = problem
                 log.error(
@@ -83,7 +57,32 @@ final class SchemaSetter: Sendable {
                         + "reload; the suite keeps its values and its schema until then")
             }
         }
+        kept.withLock { $0 = files == nil ? .off : refused.isEmpty ? .ok : .refused }
         return refused
+    }
+
+    /// Sets one schema. Tries again for a while if the writer has no room for it.
+    private func set(_ file: SchemaFile) -> WriteOutcome {
+        var request = WriteRequest(.setSchema(file.suite, file.schema, onConflict: .refuse))
+        request.origin = CommitOrigin(by: Self.caller, note: nil)
+        request.becomeLong()
+        let end = MonotonicClock.system.now() + Self.patience
+        while true {
+            let reply = AwaitedOutcome()
+            reply.deliver(store.submit([PendingWrite(id: 0, request: request)], replies: reply))
+            let outcome = reply.wait()
+            guard case .failure(let problem) = outcome.result, problem.code == .overloaded,
+                MonotonicClock.system.now() < end
+            else { return outcome }
+            usleep(Self.pause)
+        }
+    }
+
+    private func note(_ commit: Commit?, of file: SchemaFile) {
+        log.info("schema of \(file.suite) set (\(file.path))")
+        guard let commit else { return }
+        let request = AuditLog.Request(peer: Self.caller, text: file.path)
+        audit?.add(commit, from: request) { [store] in store.state }
     }
 
     private static func reason(of problem: Problem) -> String {
@@ -95,23 +94,22 @@ final class SchemaSetter: Sendable {
     }
 }
 
-/// A receiver that waits for the outcomes of several writes.
-private final class CollectedOutcomes: WriteReplies {
-    private let count: Int
-    private let completion: @Sendable ([WriteOutcome]) -> Void
-    private let outcomes = Mutex<[WriteOutcome]>([])
-
-    init(_ count: Int, _ completion: @escaping @Sendable ([WriteOutcome]) -> Void) {
-        self.count = count
-        self.completion = completion
-    }
+/// A receiver that waits for the outcome of one write.
+private final class AwaitedOutcome: WriteReplies {
+    private let outcome = Mutex<WriteOutcome?>(nil)
+    private let isThere = DispatchSemaphore(value: 0)
 
     func deliver(_ outcomes: [WriteOutcome]) {
-        guard !outcomes.isEmpty else { return }
-        let all = self.outcomes.withLock { all in
-            all += outcomes
-            return all.count == count ? all : nil
+        guard let first = outcomes.first else { return }
+        outcome.withLock { $0 = first }
+        isThere.signal()
+    }
+
+    /// Returns the outcome, once.
+    func wait() -> WriteOutcome {
+        while true {
+            isThere.wait()
+            if let outcome = outcome.withLock({ $0.take() }) { return outcome }
         }
-        if let all { completion(all) }
     }
 }

@@ -105,6 +105,25 @@ struct ResponseReaderTests {
         try check(bytes.indices.map { bytes[$0...$0] }, excess: false, "byte by byte")
     }
 
+    @Test("A body in chunks that goes on for ever is taken piece by piece, however it is divided")
+    func takenPieces() throws {
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let bytes = Array((head + "3\r\nabc\r\n10;x=y\r\ndefghijklmnopqrs\r\n1\r\nt\r\n0\r\n\r\n").utf8)
+        for size in 1...bytes.count {
+            var reader = ResponseReader()
+            var taken: [UInt8] = []
+            var response: Response?
+            for start in stride(from: 0, to: bytes.count, by: size) {
+                let part = Array(bytes[start..<min(bytes.count, start + size)])
+                response = try reader.read(part.span)
+                taken += response?.body ?? reader.takeBody()
+                if start + size >= head.utf8.count { #expect(reader.status == 200 || response != nil) }
+            }
+            #expect(String(decoding: taken, as: UTF8.self) == "abcdefghijklmnopqrst", "\(size) bytes at a time")
+            #expect(response != nil)
+        }
+    }
+
     @Test("A response that ends too early is not complete", arguments: cases.filter { !$0.needsEnd })
     func responseEndsTooEarly(row: Case) throws {
         let bytes = Array(row.text.utf8).dropLast(row.rest.utf8.count)

@@ -130,19 +130,117 @@ struct PastTests {
         #expect(answered > 50 && gone > 50)
     }
 
-    @Test("With an age, the history has what is not older than that, counted from the newest commit")
+    @Test("Of a quiet suite an instant before its oldest kept commit is answered back to its last change before that")
+    func quietSuite() throws {
+        var limits = History.Limits()
+        (limits.commits, limits.suiteCommits) = (8, 3)
+        var state = State(epoch: try #require(Epoch("e0")), limits: limits)
+        let (quiet, busy, key) = (try SuiteName("quiet"), try SuiteName("busy"), try KeyName("k"))
+        func write(_ command: WriteRequest.Command, at time: Int64) throws {
+            let next = try #require(state.revision.advanced(by: 1))
+            let decision = try state.decide(
+                WriteRequest(command), revision: next, time: Timestamp(milliseconds: time))
+            try state.apply(try #require(decision.commit))
+        }
+        func value(at time: Int64) throws(Problem) -> JSONValue? {
+            let place = try state.revision(at: .instant(Timestamp(milliseconds: time)), of: quiet)
+            return try state.suite(quiet, at: place)?.record(key).stored
+        }
+        for number in 1...5 {
+            try write(
+                .setting(Transaction.Operation(suite: quiet, key: key, .set(.integer(Int64(number))))),
+                at: Int64(number) * 1000)
+        }
+        for number in 1...20 {
+            try write(
+                .setting(Transaction.Operation(suite: busy, key: key, .set(.integer(Int64(number))))),
+                at: 10_000 + Int64(number))
+        }
+        #expect(state.historyFloor(of: quiet) == Revision(2))
+        #expect(try [5000, 4000, 3000, 2999, 2000].map { try value(at: $0) } == [5, 4, 3, 2, 2])
+        let gone = #expect(throws: Problem.self) { try value(at: 1999) }
+        #expect(gone?.code == .historyGone && gone?.oldest == Revision(2))
+        // A schema leaves no time behind: whether it was set before the instant is not known.
+        try write(.setSchema(quiet, try Schema(["additionalProperties": true]), onConflict: .refuse), at: 20_000)
+        for number in 1...3 {
+            try write(
+                .setting(Transaction.Operation(suite: quiet, key: key, .set(.integer(Int64(number))))),
+                at: 20_000 + Int64(number) * 1000)
+        }
+        for number in 1...20 {
+            try write(
+                .setting(Transaction.Operation(suite: busy, key: key, .set(.integer(Int64(-number))))),
+                at: 30_000 + Int64(number))
+        }
+        #expect(try value(at: 21_000) == 1)
+        #expect(throws: Problem.self) { try value(at: 20_999) }
+    }
+
+    @Test("With an age, the history has what is not older than that, counted from the time that commits agree on")
     func age() throws {
         for random in FuzzBudget.generators(share: 0.02) {
             var limits = History.Limits()
             limits.age = 20_000
             limits.suiteCommits = random.seed % 2 == 0 ? 0 : 256
             let run = try Run(random, commits: 80, limits: limits)
-            let earliest = run.state.time.milliseconds - limits.age
+            var time = AgreedTime()
+            for place in run.places.dropFirst() { time.add(place.time, age: limits.age) }
+            let earliest = try #require(time.earliest(age: limits.age), run.context)
             let kept = run.places.dropFirst().filter { $0.time.milliseconds >= earliest }.map(\.revision)
             #expect(run.state.history.all.map(\.revision) == kept, run.context)
             let dropped = run.places.last { $0.time.milliseconds < earliest }
             #expect(run.state.history.floor == dropped?.revision ?? .zero, run.context)
         }
+    }
+
+    private static let day: Int64 = 86_400_000
+
+    @Test(
+        "The time that commits agree on is one that a commit a day later has followed, with none before it in between",
+        arguments: [
+            ("Nothing yet", [], nil), ("Less than a day", [0, day - 1], nil), ("A day", [0, day], 0),
+            ("Another day", [0, day, 2 * day], day), ("Years of rest", [0, 1000 * day], 0),
+            ("A clock that is ahead for an hour", [0, day, 4000 * day, 4000 * day + 3_600_000, day + 1], day),
+            ("One that is ahead again", [0, day, 4000 * day, day + 1, 4002 * day, day + 2], day + 1),
+            ("One that stays ahead", [0, day, 4000 * day, 4001 * day], 4000 * day),
+            ("One that is put right after days", [0, day, 4000 * day, 4001 * day, 2 * day], 2 * day),
+            ("One that is behind", [day, 2 * day, 0, 2 * day], 0),
+            ("One that was behind for long", [day, 2 * day, 0, 3 * day, 4 * day], 3 * day),
+        ] as [(String, [Int64], Int64?)])
+    func agreedTime(name: String, times: [Int64], agreed: Int64?) {
+        let age = 30 * Self.day
+        var time = AgreedTime()
+        for milliseconds in times { time.add(Timestamp(milliseconds: milliseconds), age: age) }
+        #expect(time.earliest(age: age) == agreed.map { $0 - age })
+        #expect(time.earliest(age: .max) == nil)
+    }
+
+    @Test("A clock that is years ahead for an hour takes no history with it")
+    func wrongClock() throws {
+        var limits = History.Limits()
+        limits.age = 10 * Self.day
+        (limits.suiteCommits, limits.suiteBytes) = (0, 0)
+        var staged = StagedState(State(epoch: try #require(Epoch("e0")), limits: limits))
+        var (hour, count) = (0, 0)
+        func write(yearsAhead years: Int64 = 0) throws {
+            count += 1
+            let operation = Transaction.Operation(
+                suite: try SuiteName("app"), key: try KeyName("a"), .set(.integer(Int64(count))))
+            let now = Timestamp(milliseconds: Int64(hour) * 3_600_000 + years * 365 * Self.day)
+            _ = try staged.write(WriteRequest(.setting(operation)), at: now)
+        }
+        for _ in 0..<(24 * 30) {
+            hour += 1
+            try write()
+        }
+        #expect((10 * 24...12 * 24).contains(staged.state.history.count))
+        for _ in 0..<3 { try write(yearsAhead: 10) }
+        #expect(staged.state.history.count >= 10 * 24)
+        for _ in 0..<(24 * 3) {
+            hour += 1
+            try write()
+        }
+        #expect((10 * 24...12 * 24 + 3).contains(staged.state.history.count))
     }
 
     @Test("The difference between two places is what differs, in either direction")

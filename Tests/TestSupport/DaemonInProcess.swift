@@ -25,6 +25,11 @@ package final class DaemonInProcess: Sendable {
         var configuration = Configuration()
         configuration.listen = [.tcp(host: "127.0.0.1", port: port)]
         configuration.loops = 1
+        // Has suites that were written for one daemon run on a log in etcd, a log for each data directory.
+        if let etcd = getenv("SETTINGSD_TEST_ETCD").flatMap({ EtcdEndpoint(String(cString: $0)) }) {
+            configuration.etcd.endpoints = [etcd]
+            configuration.etcd.prefix = "test" + data
+        }
         adapt(&configuration)
         let log = Log(level: .error, clock: { Daemon.now() }, write: { _ in })
         daemon = try Daemon(configuration, directory: data, log: log)

@@ -40,6 +40,16 @@ package enum RawAddress: Hashable, Sendable {
         }
     }
 
+    /// The port that a socket of IPv4 is bound to.
+    static func port(of descriptor: Int32) -> UInt16 {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
     private static func pass<Address>(
         _ address: inout Address, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) -> Int32 {

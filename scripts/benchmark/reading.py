@@ -3,11 +3,12 @@
 from harness.http import Connection, render
 
 from .bench import CLIENTS, fill
-from .load import wrk
+from .load import wrk, write_requests
 from .peers import BareLoop, Etcd, Nginx
 from .report import Required, compared_loads, megabytes_per_second, per_second
 
 SETTING = "/v1/suites/app/keys/launchCount"
+FLAG = "/v1/suites/app/ofrep/v1/evaluate/flags/launchCount"
 FORM = [("Content-Type", "application/x-www-form-urlencoded")]
 
 
@@ -47,3 +48,17 @@ def suite(bench):
     yield compared_loads("GET of a suite of 1,000", megabytes_per_second, "bytes_per_second", loads["settingsd"],
                          loads["nginx"], "nginx", Required(">=", 0.5),
                          f"nginx serves a file of the same {len(body):,} bytes")
+
+
+def evaluation(bench):
+    """One flag of OpenFeature, beside a GET of the same setting."""
+    request = render("POST", FLAG, {"context": {"targetingKey": "user-123"}})
+    requests = write_requests(bench.path("requests"), [request] * 1000)
+    with bench.settingsd() as daemon:
+        with Connection(daemon.port) as connection:
+            connection.request("PUT", SETTING, 42)
+        loads = bench.in_turns(
+            evaluation=lambda: wrk(daemon, "", CLIENTS, bench.seconds, requests),
+            get=lambda: wrk(daemon, SETTING, CLIENTS, bench.seconds))
+    yield compared_loads("evaluation of a flag", per_second, "requests_per_second", loads["evaluation"], loads["get"],
+                         "GET", Required(">=", 0.9))

@@ -192,6 +192,8 @@ class Watcher(Caller):
             fields = [("Accept", "text/event-stream"), ("Authorization", f"Bearer {self.token}")]
             connection.socket.sendall(render("GET", "/v1/observe?suitePrefix=own.", fields=fields))
             begin = connection.socket.recv(1 << 16)
+            if not begin:
+                raise ConnectionError("the connection ended before a stream began")
             if not begin.startswith(b"HTTP/1.1 200 "):
                 raise Unprovoked(f"a stream began with {begin[:300]!r}")
             ends_at = time.monotonic() + self.chance.uniform(0, 2)

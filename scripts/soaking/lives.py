@@ -54,8 +54,8 @@ class Lives:
         return self._daemon.stop()
 
     def hang_up(self) -> None:
-        """Has the daemon read its configuration again, if it runs."""
-        if process := self._daemon.process:
+        """Has the daemon read its configuration again, if it runs. Before it can take the signal, that would end it."""
+        if self._is_up.is_set() and (process := self._daemon.process):
             process.send_signal(signal.SIGHUP)
 
     def printed(self) -> str:

@@ -16,20 +16,17 @@ public struct CallerState: Equatable, Sendable {
     }
 }
 
-extension CallerState: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension CallerState: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(
             name: try reader.required("name"), grants: try reader.list("grants"),
             expires: try reader.optional("expires"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("name", name)
         writer.member("grants", grants)
         writer.member("expires", expires)
-        writer.endObject()
     }
 }
 
@@ -46,9 +43,8 @@ public struct ReloadReport: Equatable, Sendable {
     }
 }
 
-extension ReloadReport: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension ReloadReport: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(needsRestart: try reader.list("needsRestart"))
         let refused: JSONValue? = try reader.optional("refusedSchemas")
         for member in try refused?.members ?? [:] {
@@ -57,8 +53,7 @@ extension ReloadReport: JSONReadable, JSONWritable {
         }
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("reloaded", true)
         writer.member("needsRestart", needsRestart)
         if !refusedSchemas.isEmpty {
@@ -69,6 +64,5 @@ extension ReloadReport: JSONReadable, JSONWritable {
             }
             writer.endObject()
         }
-        writer.endObject()
     }
 }

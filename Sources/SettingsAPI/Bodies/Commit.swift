@@ -39,9 +39,8 @@ package struct Commit: Equatable, Sendable {
     }
 }
 
-extension Commit: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension Commit: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         let revision: Revision = try reader.required("revision")
         let time: Timestamp = try reader.required("time")
         let origin = try CommitOrigin.read(reader)
@@ -56,8 +55,7 @@ extension Commit: JSONReadable, JSONWritable {
             requestDigest: try reader.optional("requestDigest"), answer: try reader.optional("answer"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("revision", revision)
         writer.member("time", time)
         writer.members(of: origin)
@@ -66,7 +64,6 @@ extension Commit: JSONReadable, JSONWritable {
         writer.member("suites", unlessEmpty: suiteChanges)
         if !changes.isEmpty { writer.member("changes", changes, as: .ofJournal) }
         writer.member("answer", answer)
-        writer.endObject()
     }
 }
 

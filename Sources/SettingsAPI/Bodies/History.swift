@@ -109,9 +109,8 @@ public struct HistoryCommit: Equatable, Sendable {
     public var note: String? { origin?.note }
 }
 
-extension SuiteHistory: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension SuiteHistory: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         let suite: SuiteName = try reader.required("suite")
         self.init(
             suite: suite,
@@ -120,13 +119,11 @@ extension SuiteHistory: JSONReadable, JSONWritable {
             }, next: try reader.optional("next"), oldest: try reader.required("oldest"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("suite", suite)
         writer.member("commits", commits)
         writer.member("next", next)
         writer.member("oldest", oldest)
-        writer.endObject()
     }
 }
 
@@ -175,23 +172,20 @@ public struct SuiteDifference: Equatable, Sendable {
     }
 }
 
-extension SuiteDifference: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension SuiteDifference: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         let suite: SuiteName = try reader.required("suite")
         self.init(
             suite: suite, cursor: try reader.required("cursor"), schemaRevision: try reader.required("schemaRevision"),
             isSchemaChanged: try reader.flag("schemaChanged"), changes: try reader.changes(ofSuite: suite))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("suite", suite)
         writer.place(cursor)
         writer.member("schemaRevision", schemaRevision)
         writer.member("schemaChanged", isSchemaChanged)
         writer.member("changes", changes, as: .ofOneSuite)
-        writer.endObject()
     }
 }
 

@@ -35,9 +35,8 @@ public struct ServiceDescription: Equatable, Sendable {
     }
 }
 
-extension ServiceDescription: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension ServiceDescription: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(
             name: try reader.required("name"), version: try reader.required("version"),
             cursor: try reader.required("cursor"),
@@ -48,15 +47,13 @@ extension ServiceDescription: JSONReadable, JSONWritable {
             } ?? [])
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("name", name)
         writer.member("version", version)
         writer.place(cursor)
         writer.name("links")
         writer.beginObject()
         for link in links { writer.member(named: link.name, link.target) }
-        writer.endObject()
         writer.endObject()
     }
 }
@@ -96,38 +93,32 @@ public struct SuiteListing: Equatable, Sendable {
     }
 }
 
-extension SuiteListing: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension SuiteListing: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(
             suites: try reader.required("suites"), revision: try reader.required("revision"),
             next: try reader.optional("next"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("suites", suites)
         writer.member("revision", revision)
         writer.member("next", next)
-        writer.endObject()
     }
 }
 
-extension SuiteListing.Entry: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension SuiteListing.Entry: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(
             suite: try reader.required("suite"), keyCount: try reader.required("keyCount"),
             revision: try reader.required("revision"), hasSchema: try reader.required("hasSchema"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("suite", suite)
         writer.member("keyCount", keyCount)
         writer.member("revision", revision)
         writer.member("hasSchema", hasSchema)
-        writer.endObject()
     }
 }
 
@@ -166,38 +157,32 @@ public struct KeyListing: Equatable, Sendable {
     }
 }
 
-extension KeyListing: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension KeyListing: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(
             suite: try reader.required("suite"), revision: try reader.required("revision"),
             keys: try reader.required("keys"), next: try reader.optional("next"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("suite", suite)
         writer.member("revision", revision)
         writer.member("keys", keys)
         writer.member("next", next)
-        writer.endObject()
     }
 }
 
-extension KeyListing.Entry: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension KeyListing.Entry: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(
-            setting: try SettingState(json: json), schema: try reader.optional("schema"),
+            setting: try SettingState(reader), schema: try reader.optional("schema"),
             isWritable: try reader.required("writable"))
     }
 
     /// Writes the setting with two more members.
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         setting.writeMembers(to: &writer)
         writer.member("schema", schema)
         writer.member("writable", isWritable)
-        writer.endObject()
     }
 }

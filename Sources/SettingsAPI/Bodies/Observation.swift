@@ -66,17 +66,15 @@ public struct ObservedState: Equatable, Sendable {
     }
 }
 
-extension ObservedState: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension ObservedState: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(
             reader.has("suite") ? .one(try SuiteContents(reader)) : try Self.several(reader),
             cursor: try reader.required("cursor"), isReset: try reader.flag("reset"))
     }
 
     /// Writes an empty list of changes, too, so that a client may always go through those.
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         if case .one(let contents) = scope { writer.member("suite", contents.suite) }
         writer.place(cursor)
         switch scope {
@@ -89,7 +87,6 @@ extension ObservedState: JSONReadable, JSONWritable {
         }
         writer.flag("reset", isReset)
         writer.member("changes", [], as: .ofOneSuite)
-        writer.endObject()
     }
 
     /// Reads the form for several suites: the members of one suite, each a map from suites.
@@ -178,9 +175,8 @@ public struct ObservedChanges: Equatable, Sendable {
     }
 }
 
-extension ObservedChanges: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension ObservedChanges: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         let suite: SuiteName? = try reader.optional("suite")
         let scope: Scope
         if let suite {
@@ -196,8 +192,7 @@ extension ObservedChanges: JSONReadable, JSONWritable {
             hasMore: try reader.flag("more"), retryAfterMs: try reader.optional("retryAfterMs"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         switch scope {
         case .one(let schema, let isDropped):
             writer.member("suite", schema.suite)
@@ -214,7 +209,6 @@ extension ObservedChanges: JSONReadable, JSONWritable {
         }
         writer.flag("more", hasMore)
         writer.member("retryAfterMs", retryAfterMs)
-        writer.endObject()
     }
 }
 

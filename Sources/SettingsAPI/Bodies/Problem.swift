@@ -42,6 +42,8 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         public var stored: JSONValue?
         /// The oldest revision that history goes back to.
         public var oldest: Revision?
+        /// The place in history that the daemon has, where that is not the one asked for.
+        public var cursor: Cursor?
         /// The present state of what a guard was about.
         public var current: Problem.Current?
         /// The conditions of a transaction that do not hold.
@@ -79,9 +81,14 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     /// Makes a problem of the contract. A status that the code may not have is replaced by its usual one.
-    package init(_ code: ErrorCode, status: Int? = nil, _ detail: String) {
+    package init(
+        _ code: ErrorCode, status: Int? = nil, outcome: Outcome? = nil, retryAfterMs: Int64? = nil, _ detail: String
+    ) {
         let status = status.flatMap { code.statuses.contains($0) ? $0 : nil } ?? code.defaultStatus
-        self.init(Details(status: status, codeName: code.rawValue, title: code.title, detail: detail))
+        self.init(
+            Details(
+                status: status, codeName: code.rawValue, title: code.title, detail: detail, outcome: outcome,
+                retryAfterMs: retryAfterMs))
     }
 
     /// The outcome of a write that the server could not finish.
@@ -176,6 +183,7 @@ extension Problem.Details {
         writer.member("changes", unlessEmpty: changes)
         writer.member("stored", stored)
         writer.member("oldest", oldest)
+        writer.member("cursor", cursor)
         writer.member("current", current)
         writer.member("failed", unlessEmpty: failed)
         writer.member("limit", limit)
@@ -198,6 +206,7 @@ extension Problem.Details {
         changes = Self.list(members["changes"], Change.init(json:))
         stored = members["stored"]
         oldest = members["oldest"]?.integer.flatMap { Revision($0) }
+        cursor = members["cursor"]?.string.flatMap { Cursor($0) }
         current = members["current"].flatMap { try? Problem.Current(json: $0) }
         failed = Self.list(members["failed"], Problem.FailedCondition.init(json:))
         limit = members["limit"]?.integer
@@ -232,17 +241,14 @@ extension Problem.Current: JSONReadable, JSONWritable {
     }
 }
 
-extension Problem.FailedCondition: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension Problem.FailedCondition: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(index: try reader.required("index"), current: try reader.required("current"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("index", index)
         writer.member("current", current)
-        writer.endObject()
     }
 }
 

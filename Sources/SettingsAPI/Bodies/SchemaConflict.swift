@@ -16,9 +16,8 @@ public struct SchemaConflict: Equatable, Sendable {
     }
 }
 
-extension SchemaConflict: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension SchemaConflict: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         try self.init(reader, key: reader.optional("key"))
     }
 
@@ -31,11 +30,9 @@ extension SchemaConflict: JSONReadable, JSONWritable {
         self.init(key: key, stored: try reader.optional("stored"), errors: try reader.list("errors"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("key", key)
         writeReason(to: &writer)
-        writer.endObject()
     }
 
     func writeReason(to writer: inout JSONWriter) {

@@ -90,9 +90,8 @@ public struct SettingState: Equatable, Sendable {
     }
 }
 
-extension SettingState: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension SettingState: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         let source: Source = try reader.required("source")
         self.init(
             suite: try reader.required("suite"), key: try reader.required("key"),
@@ -110,14 +109,7 @@ extension SettingState: JSONReadable, JSONWritable {
         isReplayed = try reader.flag("replayed")
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writeMembers(to: &writer)
-        writer.endObject()
-    }
-
-    /// Writes the members without the braces, for bodies with more of them.
-    func writeMembers(to writer: inout JSONWriter) {
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("suite", suite)
         writer.member("key", key)
         if !isConcealed { writer.member("value", value ?? .null) }
@@ -135,20 +127,17 @@ extension SettingState: JSONReadable, JSONWritable {
     }
 }
 
-extension SettingState.Previous: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension SettingState.Previous: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         let source: Source = try reader.required("source")
         self.init(
             value: reader.effectiveValue("value", source), source: source, revision: try reader.required("revision"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("value", value ?? .null)
         writer.member("source", source)
         writer.member("revision", revision)
-        writer.endObject()
     }
 }
 
@@ -192,9 +181,8 @@ public struct WriteSummary: Equatable, Sendable {
     }
 }
 
-extension WriteSummary: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension WriteSummary: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(
             revision: try reader.required("revision"), changed: try reader.required("changed"),
             changes: try reader.required("changes"), schemaRevision: try reader.optional("schemaRevision"),
@@ -202,8 +190,7 @@ extension WriteSummary: JSONReadable, JSONWritable {
         skipped = try reader.list("skipped")
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("revision", revision)
         writer.member("changed", changed)
         if !lacksChanges { writer.member("changes", changes) }
@@ -211,6 +198,5 @@ extension WriteSummary: JSONReadable, JSONWritable {
         writer.member("skipped", unlessEmpty: skipped)
         writer.flag("dryRun", isDryRun)
         writer.flag("replayed", isReplayed)
-        writer.endObject()
     }
 }

@@ -119,12 +119,11 @@ extension Transaction {
     }
 }
 
-extension Transaction.Operation: JSONReadable, JSONWritable {
+extension Transaction.Operation: JSONBody {
     private static let address = ["op", "suite", "key"]
     private static let words = ["set", "delete"] + InPlaceOperation.Word.allCases.map(\.rawValue)
 
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+    package init(_ reader: ObjectReader) throws(BodyError) {
         if !reader.has("op") {
             try reader.allow(only: Self.address + InPlaceOperation.Word.allCases.compactMap(\.operand))
         }
@@ -147,8 +146,7 @@ extension Transaction.Operation: JSONReadable, JSONWritable {
         key = try reader.required("key")
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         switch action {
         case .set: writer.member("op", "set")
         case .delete: writer.member("op", "delete")
@@ -161,6 +159,5 @@ extension Transaction.Operation: JSONReadable, JSONWritable {
         case .delete: break
         case .change(let operation): operation.writeOperand(to: &writer)
         }
-        writer.endObject()
     }
 }

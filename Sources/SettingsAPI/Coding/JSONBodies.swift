@@ -15,6 +15,26 @@ package protocol JSONWritable {
     func write(to writer: inout JSONWriter)
 }
 
+/// A value that is an object in JSON, which is read and written member by member.
+package protocol JSONBody: JSONReadable, JSONWritable {
+    init(_ reader: ObjectReader) throws(BodyError)
+
+    /// Writes the members without the braces, for bodies with more of them.
+    func writeMembers(to writer: inout JSONWriter)
+}
+
+extension JSONBody {
+    package init(json: JSONValue) throws(BodyError) {
+        try self.init(ObjectReader(json))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writeMembers(to: &writer)
+        writer.endObject()
+    }
+}
+
 extension JSONWritable {
     package func jsonBytes(style: JSONWriter.Style = .compact) -> [UInt8] {
         // Most bodies are about one setting; longer ones grow.
@@ -132,9 +152,8 @@ extension SuiteName: JSONReadable, JSONWritable {
     }
 }
 
-extension Violation: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension Violation: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(
             suite: try reader.optional("suite"), key: try reader.optional("key"),
             pointer: try reader.optional("pointer") ?? .root, keyword: try reader.required("keyword"),
@@ -142,8 +161,7 @@ extension Violation: JSONReadable, JSONWritable {
             actual: try reader.optional("actual"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("suite", suite)
         writer.member("key", key)
         writer.member("pointer", pointer)
@@ -151,7 +169,6 @@ extension Violation: JSONReadable, JSONWritable {
         writer.member("detail", detail)
         writer.member("expected", expected)
         writer.member("actual", actual)
-        writer.endObject()
     }
 }
 

@@ -14,6 +14,9 @@ package final class CommitOrigin: Hashable, Sendable {
         self.note = note
     }
 
+    /// The origin without the note; nil if there is nothing else in it.
+    package var withoutNote: CommitOrigin? { note == nil ? self : CommitOrigin(by: by, note: nil) }
+
     /// The most bytes of a note.
     package static let maximumNoteLength = 256
 

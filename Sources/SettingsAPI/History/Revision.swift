@@ -80,17 +80,14 @@ public struct SuiteRevision: Hashable, Sendable {
     }
 }
 
-extension SuiteRevision: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension SuiteRevision: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(suite: try reader.required("suite"), revision: try reader.required("revision"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("suite", suite)
         writer.member("revision", revision)
-        writer.endObject()
     }
 
     /// Reads a map from suites to revisions.

@@ -51,7 +51,7 @@ package struct SuiteChange: Equatable, Sendable {
     }
 }
 
-extension SuiteChange: JSONReadable, JSONWritable {
+extension SuiteChange: JSONBody {
     private enum Word: String, OperationWord {
         case create
         case setSchema
@@ -59,8 +59,7 @@ extension SuiteChange: JSONReadable, JSONWritable {
         case drop
     }
 
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+    package init(_ reader: ObjectReader) throws(BodyError) {
         suite = try reader.required("suite")
         let word: Word = try reader.required("op")
         schemaText = try reader.optional("schemaText")
@@ -79,8 +78,7 @@ extension SuiteChange: JSONReadable, JSONWritable {
         forgotten = try reader.optional("forgotten")
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("op", word.rawValue)
         writer.member("suite", suite)
         if case .schemaSet(let revision, let document) = kind {
@@ -91,7 +89,6 @@ extension SuiteChange: JSONReadable, JSONWritable {
         writer.member("oldRevision", oldRevision)
         writer.member("oldSchemaRevision", oldSchemaRevision)
         writer.member("forgotten", forgotten)
-        writer.endObject()
     }
 
     private var word: Word {
@@ -104,19 +101,16 @@ extension SuiteChange: JSONReadable, JSONWritable {
     }
 }
 
-extension SuiteChange.ReplacedSchema: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension SuiteChange.ReplacedSchema: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         let text: String? = try reader.optional("schemaText")
         self.init(
             document: try reader.schema(orText: text), text: text, revision: try reader.required("schemaRevision"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("schemaRevision", revision)
         writer.member(schema: document, orText: text)
-        writer.endObject()
     }
 }
 
@@ -172,33 +166,27 @@ package struct ForgottenKeys: Equatable, Sendable {
     }
 }
 
-extension ForgottenKeys: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension ForgottenKeys: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(floor: try reader.required("floor"), keys: try reader.list("keys"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("floor", floor)
         writer.member("keys", unlessEmpty: keys)
-        writer.endObject()
     }
 }
 
-extension ForgottenKeys.Key: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension ForgottenKeys.Key: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         self.init(
             key: try reader.required("key"), revision: try reader.required("revision"),
             modified: try reader.optional("modified"))
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("key", key)
         writer.member("revision", revision)
         writer.member("modified", modified)
-        writer.endObject()
     }
 }

@@ -83,9 +83,8 @@ extension InPlaceOperation {
     }
 }
 
-extension InPlaceOperation: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension InPlaceOperation: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         // Without an operation its members are not known; the misspelt one is reported first.
         if !reader.has("op") { try reader.allow(only: ["op"] + Word.allCases.compactMap(\.operand)) }
         let word: Word = try reader.required("op")
@@ -93,11 +92,9 @@ extension InPlaceOperation: JSONReadable, JSONWritable {
         try self.init(word, reader)
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("op", name)
         writeOperand(to: &writer)
-        writer.endObject()
     }
 }
 

@@ -62,9 +62,8 @@ extension JSONPatch.Step {
     }
 }
 
-extension JSONPatch.Step: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
+extension JSONPatch.Step: JSONBody {
+    package init(_ reader: ObjectReader) throws(BodyError) {
         let word: Word = try reader.required("op")
         let path: JSONPointer = try reader.required("path")
         self =
@@ -78,8 +77,7 @@ extension JSONPatch.Step: JSONReadable, JSONWritable {
             }
     }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
+    package func writeMembers(to writer: inout JSONWriter) {
         writer.member("op", word.rawValue)
         switch self {
         case .move(let from, _), .copy(let from, _): writer.member("from", from)
@@ -90,7 +88,6 @@ extension JSONPatch.Step: JSONReadable, JSONWritable {
         case .add(_, let value), .replace(_, let value), .test(_, let value): writer.member("value", value)
         case .remove, .move, .copy: break
         }
-        writer.endObject()
     }
 }
 

@@ -9,13 +9,14 @@ extension State {
         switch moment {
         case .revision(let revision): place = revision
         case .instant(let instant):
+            let floor = historyFloor(of: suite)
             if instant.milliseconds >= time.milliseconds {
                 place = revision
-            } else if let last = lastKept(notAfter: instant) {
+            } else if let last = lastKept(notAfter: instant), last >= floor {
                 place = last
-            } else if historyFloor(of: suite) == .zero {
-                // All that ever touched the suite came later.
-                place = .zero
+            } else if floor == .zero || isChanged(suite, at: floor, notAfter: instant) {
+                // All that touched the suite after its floor came later than the instant.
+                place = floor
             } else {
                 throw historyGone(before: "what was stored at \(instant)", of: suite)
             }

@@ -35,6 +35,12 @@ extension State {
         return past
     }
 
+    /// True if the last change of a suite up to a commit was not later than an instant. False if that is not known.
+    func isChanged(_ name: SuiteName, at place: Revision, notAfter instant: Timestamp) -> Bool {
+        guard let suite = try? suite(name, at: place), let time = suite.changeTime else { return false }
+        return time <= instant
+    }
+
     /// The weight of showing a suite as it was at some place; if that is more than a limit, some number above the limit.
     package func weight(ofPast name: SuiteName, at moment: Moment, upTo limit: Int) -> Int {
         let start: Revision = if case .revision(let revision) = moment { revision } else { .zero }
@@ -57,7 +63,6 @@ extension State {
             .unknownSuite,
             "suite \(name) did not exist at revision \(moment); it came into being at revision \(beginning.revision)")
     }
-
 }
 
 extension Suite? {
@@ -93,13 +98,20 @@ extension Commit {
 
 extension Suite {
     /// The newest revision in the suite.
-    fileprivate var newestRevision: Revision {
-        var newest = schemaRevision
+    fileprivate var newestRevision: Revision { max(schemaRevision, newestRecord?.revision ?? .zero) }
+
+    /// The time of the last commit that changed the suite; nil if no record has it, as of one that only set the schema.
+    fileprivate var changeTime: Timestamp? {
+        guard let newestRecord, newestRecord.revision >= max(schemaRevision, removed.floor) else { return nil }
+        return newestRecord.changeTime
+    }
+
+    private var newestRecord: KeyRecord? {
+        var newest = removed.records.last
         records.forEach { record in
-            newest = max(newest, record.revision)
+            if record.revision >= newest?.revision ?? .zero { newest = record }
             return true
         }
-        for record in removed.records { newest = max(newest, record.revision) }
         return newest
     }
 

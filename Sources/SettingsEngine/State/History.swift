@@ -14,7 +14,7 @@ package struct History: Sendable {
         package var commits = 65_536
         /// The bytes of memory that they take at most, about.
         package var bytes = 64 << 20
-        /// How many milliseconds a commit is kept at most, counted up to the newest.
+        /// How many milliseconds a commit is kept, counted back from the ``AgreedTime``.
         package var age = Int64.max
         /// The number of a suite's newest commits that others do not push out,
         package var suiteCommits = 256
@@ -44,6 +44,7 @@ package struct History: Sendable {
     /// The commits that were ever added to this value and those that it was made from, dropped ones included.
     package private(set) var added = (count: 0, size: 0)
     private var spared = (count: 0, size: 0)
+    private var time = AgreedTime()
     /// Every commit after this one is kept, whatever it touches.
     package private(set) var floor: Revision
     /// The time of the commit at ``floor``; nil if that is not known.
@@ -264,6 +265,7 @@ extension History {
         }
         var dropped: [KeptCommit] = []
         guard kept.append(commit) else { return [] }
+        time.add(commit.commit.time, age: limits.age)
         size += commit.size
         added = (added.count + 1, added.size + commit.size)
         commit.forEachSuite { suite in add(commit, to: suite, limits, &dropped) }
@@ -290,22 +292,10 @@ extension History {
                 break
             }
         }
-        guard limits.age < .max, let newest else { return }
-        let earliest = newest.commit.time.milliseconds - limits.age
+        guard let earliest = time.earliest(age: limits.age) else { return }
         while let oldest = first(after: .zero), oldest.commit.time.milliseconds < earliest {
             if spared.count > 0 { dropFirstSpared(&dropped) } else if !pass(&dropped) { break }
         }
-    }
-
-    private var newest: KeptCommit? {
-        var newest: KeptCommit?
-        Revision(Int64.max).map { end in
-            kept.forEachReversed(before: end) { commit in
-                newest = commit
-                return false
-            }
-        }
-        return newest
     }
 
     /// Notes that a commit is too large to be kept, so that a read from before it finds that something is missing.

@@ -77,8 +77,3 @@ extension Commit {
         return weight
     }
 }
-
-extension CommitOrigin {
-    /// Counted for each commit, as after a restart none is shared.
-    fileprivate var weight: Int { 2 * Weight.allocation + Weight.text(by) + Weight.text(note) }
-}

@@ -15,13 +15,13 @@ package struct KeyRecord: Equatable, TreeElement {
     /// The stored value, valid or not.
     package let stored: JSONValue?
     package var standing: Standing
-    /// About the bytes that the setting takes, in four bytes: a large value is not to be measured again when it goes.
+    /// About the bytes that the record takes, in four bytes: a large value is not to be measured again when it goes.
     private let size32: UInt32
     /// The last commit that changed the effective value, the source or the validity.
     package var revision: Revision
     /// The time of that commit.
     package var modified: Timestamp
-    /// The origin of that commit.
+    /// The origin of that commit; of a key without a value without its note, so that removing takes little memory.
     package var origin: CommitOrigin?
     /// True if what is stored is a secret whatever the schema says now: it was one since it was written.
     package var isSecret: Bool
@@ -35,12 +35,12 @@ package struct KeyRecord: Equatable, TreeElement {
         self.standing = standing
         self.revision = revision
         self.modified = modified
-        self.origin = origin
+        self.origin = standing == .unset ? origin?.withoutNote : origin
         self.isSecret = isSecret
-        size32 = UInt32(clamping: Weight.setting(key, stored))
+        size32 = UInt32(clamping: Weight.setting(key) + (stored?.weight ?? 0) + (self.origin?.weight ?? 0))
     }
 
-    /// About the bytes that the setting takes; 0 without a stored value.
+    /// About the bytes that the record takes.
     var size: Int { Int(size32) }
 
     package var name: String { key.text }
@@ -100,6 +100,8 @@ package struct RemovedKeys: Sendable {
     private var earlier = OrderedTree<KeyRecord>()
     private var lastRecent = Revision.zero
     private var lastEarlier = Revision.zero
+    private var sizeOfRecent = 0
+    private var sizeOfEarlier = 0
     /// The revision of a key that was never here, or whose tombstone was dropped.
     package private(set) var floor: Revision
 
@@ -115,19 +117,22 @@ package struct RemovedKeys: Sendable {
     package mutating func add(_ record: KeyRecord) {
         if recent.count >= Self.generation {
             floor = max(floor, lastEarlier)
-            (earlier, lastEarlier) = (recent, lastRecent)
-            recent = OrderedTree()
+            (earlier, lastEarlier, sizeOfEarlier) = (recent, lastRecent, sizeOfRecent)
+            (recent, sizeOfRecent) = (OrderedTree(), 0)
         }
-        recent.set(record)
+        sizeOfRecent += record.size - (recent.set(record)?.size ?? 0)
         lastRecent = max(lastRecent, record.revision)
     }
 
     /// Removes the tombstone of a key that is back.
     mutating func remove(_ key: KeyName) {
         guard !recent.isEmpty || !earlier.isEmpty else { return }
-        recent.remove(key.text.utf8Span.span)
-        earlier.remove(key.text.utf8Span.span)
+        sizeOfRecent -= recent.remove(key.text.utf8Span.span)?.size ?? 0
+        sizeOfEarlier -= earlier.remove(key.text.utf8Span.span)?.size ?? 0
     }
+
+    /// About the bytes that the tombstones take.
+    var size: Int { sizeOfRecent + sizeOfEarlier }
 
     /// All tombstones, the oldest first.
     package var records: [KeyRecord] {

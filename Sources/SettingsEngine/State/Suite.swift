@@ -29,8 +29,9 @@ package struct Suite: TreeElement {
     package private(set) var removed: RemovedKeys
     /// The number of keys that have a value, valid or not, or are listed by the schema.
     package private(set) var keyCount = 0
-    /// About the bytes of memory that the suite takes with what it stores and its schema.
-    package private(set) var size: Int
+    /// About the bytes of memory that the suite takes with what it stores, its schema and its tombstones.
+    package var size: Int { sizeOfRest + removed.size }
+    private var sizeOfRest: Int
 
     package var name: String { id.text }
     package var treeKey: UTF8Text { UTF8Text(id.text) }
@@ -41,7 +42,7 @@ package struct Suite: TreeElement {
         self.revision = revision
         self.schemaRevision = schemaRevision
         removed = RemovedKeys(floor: floor)
-        size = Weight.suite(id)
+        sizeOfRest = Weight.suite(id)
     }
 }
 
@@ -54,8 +55,12 @@ extension Suite {
 
     /// Returns the record of a key: its own, its tombstone, or that of a key that was never written.
     package func record(_ key: KeyName) -> KeyRecord {
-        if let record = records.find(key.text) ?? removed.find(key.text.utf8Span.span) { return record }
-        return KeyRecord(unset: key, revision: removed.floor)
+        knownRecord(key) ?? KeyRecord(unset: key, revision: removed.floor)
+    }
+
+    /// Returns the record of a key, or its tombstone; nil if it was never written, or that is forgotten.
+    func knownRecord(_ key: KeyName) -> KeyRecord? {
+        records.find(key.text) ?? removed.find(key.text.utf8Span.span)
     }
 
     /// The weight of showing all of the suite; if that is more than a limit, some number above the limit.
@@ -116,17 +121,19 @@ extension Suite {
             replaced = records.set(record)
             if replaced == nil { keyCount += 1 }
         }
-        size += record.size - (replaced?.size ?? 0)
+        let isKept = lists(record.key) || record.standing != .unset
+        sizeOfRest += (isKept ? record.size : 0) - (replaced?.size ?? 0)
     }
 
     /// Puts another schema in force, or none. Keys that only the one before listed become tombstones.
     mutating func setSchema(_ schema: SchemaVersion?, revision: Revision) {
         if let current = self.schema?.schema { keepSecrets(of: current) }
-        size += (schema?.schema.weight ?? 0) - (self.schema?.schema.weight ?? 0)
+        sizeOfRest += (schema?.schema.weight ?? 0) - (self.schema?.schema.weight ?? 0)
         self.schema = schema
         schemaRevision = revision
         for record in records.elements where record.standing == .unset && !lists(record.key) {
             records.remove(record.treeKey)
+            sizeOfRest -= record.size
             removed.add(record)
         }
         recount()
@@ -153,9 +160,9 @@ extension Suite {
         self.records = records
         self.removed = removed
         recount()
-        size += schema?.schema.weight ?? 0
+        sizeOfRest += schema?.schema.weight ?? 0
         records.forEach { record in
-            size += record.size
+            sizeOfRest += record.size
             return true
         }
     }

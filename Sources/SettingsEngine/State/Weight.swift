@@ -50,12 +50,7 @@ enum Weight {
 
 /// What counts for the quotas: about the memory that it takes, so that they keep a machine from running out of it.
 extension Weight {
-    /// About the bytes that a stored setting takes.
-    static func setting(_ key: KeyName, _ stored: JSONValue?) -> Int {
-        stored.map { setting(key) + $0.weight } ?? 0
-    }
-
-    /// The same beside its value.
+    /// About the bytes that a setting takes beside its value and its origin.
     static func setting(_ key: KeyName) -> Int { MemoryLayout<KeyRecord>.stride + text(key.text) }
 
     /// About the bytes that an open suite without settings takes.
@@ -73,4 +68,10 @@ extension Weight {
 extension Schema {
     /// About the bytes of memory that the schema takes.
     var weight: Int { Weight.schema(document, text) }
+}
+
+extension CommitOrigin {
+    /// About the bytes of memory that the origin takes. Counted for each commit and each setting that has it, since after
+    /// some commits and a restart few share one.
+    var weight: Int { 2 * Weight.allocation + Weight.text(by) + Weight.text(note) }
 }

@@ -1,8 +1,8 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The quotas of what is stored. A write that would exceed one by adding to it is refused; one that takes away never is,
-/// also where more is stored than a quota allows since it was lowered.
+/// The quotas of what is stored. A write that would exceed one by adding to it is refused; one that only takes away never
+/// is, also where more is stored than a quota allows since it was lowered.
 ///
 /// Bytes are those of memory, about, as `Weight` counts them.
 package struct Quotas: Equatable, Sendable {
@@ -25,15 +25,20 @@ package struct Quotas: Equatable, Sendable {
 }
 
 extension State {
-    /// Throws if changes would exceed a quota by adding to it.
+    /// Throws if the changes of a commit would exceed a quota by adding to it.
     func check(
-        _ quotas: Quotas, _ suiteChanges: [SuiteChange], _ changes: [Change]
+        _ quotas: Quotas, _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?
     ) throws(Problem) {
-        // Most writes put one value in place of another of the same size.
-        let first = changes.first.map(growth(of:))
-        if suiteChanges.isEmpty, changes.count == 1, first?.bytes ?? 0 <= 0 { return }
-        let growths = [first].compactMap(\.self) + changes.dropFirst().map(growth(of:))
-        if suiteChanges.isEmpty, growths.allSatisfy({ $0.bytes <= 0 }) { return }
+        // Most writes put one plain value in place of another. A removal is never refused, though its origin may take more
+        // than the value did.
+        let takesNothing = changes.allSatisfy { change in
+            guard let value = change.stored else { return true }
+            return origin == nil && value.isPlain && change.oldStored != nil
+        }
+        if suiteChanges.isEmpty, takesNothing { return }
+        let growths = changes.map { growth(of: $0, by: origin) }
+        let addsKey = changes.contains { $0.stored != nil && $0.oldStored == nil }
+        if suiteChanges.isEmpty, !addsKey, growths.allSatisfy({ $0.bytes <= 0 }) { return }
         for (change, growth) in zip(changes, growths) where growth.bytes > 0 && growth.value > quotas.valueBytes {
             throw Problem(
                 "the value of \(change.key) in suite \(change.suite) would take about \(growth.value) bytes of memory",
@@ -140,16 +145,12 @@ private struct SuiteExtent {
 }
 
 extension State {
-    /// Returns the bytes of the value that a change stores, and by how many the setting grows, about.
-    fileprivate func growth(of change: Change) -> (value: Int, bytes: Int) {
+    /// Returns the bytes of the value that a change stores, and by how many the record of the setting grows, about.
+    fileprivate func growth(of change: Change, by origin: CommitOrigin?) -> (value: Int, bytes: Int) {
         let value = change.stored?.weight ?? 0
-        var before = 0
-        if let old = change.oldStored {
-            // A large value is not measured again.
-            before =
-                old.isPlain ? Weight.setting(change.key) : suite(change.suite)?.record(change.key).size ?? 0
-        }
-        return (value, (change.stored == nil ? 0 : Weight.setting(change.key) + value) - before)
+        let origin = change.source == .unset ? origin?.withoutNote : origin
+        let before = suite(change.suite)?.knownRecord(change.key)?.size ?? 0
+        return (value, Weight.setting(change.key) + value + (origin?.weight ?? 0) - before)
     }
 }
 

@@ -38,7 +38,7 @@ extension WriteDraft {
         var change = key.change(revision: revision, time: time)
         change.origin = request.origin
         let (suites, changes) = (createdSuites(), [change])
-        try state.check(quotas, suites, changes)
+        try state.check(quotas, suites, changes, by: request.origin)
         guard isDone else { return unchanged(.setting(setting), created: created) }
         return commit(.setting(setting), created: created, suites: suites, changes)
     }

@@ -18,6 +18,8 @@ package struct StagedState: Sendable {
     private var issued: Revision
     /// The commits in the history that have a request key.
     private var repeatable: [Repeat: Commit] = [:]
+    /// The request keys that changed since the last ``confirm()``, with what they led to before.
+    private var changed: [(key: Repeat, before: Commit?)] = []
 
     /// A request key of one caller. That of another caller is another key.
     private struct Repeat: Hashable {
@@ -58,18 +60,53 @@ package struct StagedState: Sendable {
         let decision = try decide(request, revision, at: time(now))
         guard let commit = decision.commit else { return (decision.answer, nil) }
         issued = revision
-        // Before the commit drops others: it may drop itself, if it is larger than all of the history.
-        if let key = Repeat(commit.requestKey, of: commit.origin) { repeatable[key] = commit }
         do {
-            for dropped in try state.apply(commit, schema: decision.schema) {
-                let key = Repeat(dropped.commit.requestKey, of: dropped.commit.origin)
-                guard let key, repeatable[key]?.revision == dropped.revision else { continue }
-                repeatable[key] = nil
-            }
+            try add(commit, schema: decision.schema)
         } catch {
             mismatch = error
         }
         return (decision.answer, commit)
+    }
+
+    /// Applies a commit that was decided elsewhere. It counts as confirmed.
+    package mutating func apply(_ commit: Commit) throws(CommitMismatch) {
+        try add(commit, schema: nil)
+        issued = max(issued, commit.revision)
+        confirm()
+    }
+
+    /// Begins a new epoch. It counts as confirmed.
+    package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
+        state.beginEpoch(epoch, at: revision)
+        issued = max(issued, revision)
+    }
+
+    /// Goes on from another state, of which all is confirmed.
+    package mutating func replace(with state: State) {
+        recall(to: state)
+        issued = max(issued, state.revision)
+        repeatable = [:]
+        indexRequests()
+    }
+
+    /// Takes note that the state is durable: ``recall(to:)`` goes back no further.
+    package mutating func confirm() {
+        changed.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func add(_ commit: Commit, schema: Schema?) throws(CommitMismatch) {
+        // Before the commit drops others: it may drop itself, if it is larger than all of the history.
+        if let key = Repeat(commit.requestKey, of: commit.origin) { set(key, commit) }
+        for dropped in try state.apply(commit, schema: schema) {
+            let key = Repeat(dropped.commit.requestKey, of: dropped.commit.origin)
+            guard let key, repeatable[key]?.revision == dropped.revision else { continue }
+            set(key, nil)
+        }
+    }
+
+    private mutating func set(_ key: Repeat, _ commit: Commit?) {
+        changed.append((key, repeatable[key]))
+        repeatable[key] = commit
     }
 
     private func decide(
@@ -77,19 +114,21 @@ package struct StagedState: Sendable {
     ) throws(Problem) -> WriteDecision {
         if let decision = request.prepared?.decision(on: state, revision: revision, time: time) {
             // Other suites may have grown meanwhile.
-            if let commit = decision.commit { try state.check(quotas, commit.suiteChanges, commit.changes) }
+            if let commit = decision.commit {
+                try state.check(quotas, commit.suiteChanges, commit.changes, by: commit.origin)
+            }
             return decision
         }
         return try state.decide(
             request, revision: revision, time: time, opensSuites: opensSuites, commitKeys: commitKeys, quotas: quotas)
     }
 
-    /// Goes back to a state. The revisions given out since are never used again.
+    /// Goes back to the state that was confirmed last. The revisions given out since are never used again.
     package mutating func recall(to state: State) {
         self.state = state
         mismatch = nil
-        repeatable = [:]
-        indexRequests()
+        for (key, before) in changed.reversed() { repeatable[key] = before }
+        confirm()
     }
 
     private mutating func indexRequests() {

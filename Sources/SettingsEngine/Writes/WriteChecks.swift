@@ -96,10 +96,9 @@ extension WriteDraft {
 extension Problem {
     /// The problem of a write that was to be short and is not.
     fileprivate static var takesLong: Problem {
-        var problem = Problem(.overloaded, "the write takes longer than it did when it came; try again in a moment")
-        problem.outcome = .notDone
-        problem.retryAfterMs = 1000
-        return problem
+        Problem(
+            .overloaded, outcome: .notDone, retryAfterMs: 1000,
+            "the write takes longer than it did when it came; try again in a moment")
     }
 }
 

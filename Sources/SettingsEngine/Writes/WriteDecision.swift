@@ -65,7 +65,7 @@ extension WriteDraft {
     func finish(
         _ subject: Subject?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {
-        try state.check(quotas, suites, changes)
+        try state.check(quotas, suites, changes, by: request.origin)
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let isDone = isChanged && !request.isDryRun
         // If nothing is done, the revision is one that holds as a guard.

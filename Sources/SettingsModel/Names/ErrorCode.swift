@@ -31,6 +31,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case shuttingDown = "shutting_down"
     case storageFailed = "storage_failed"
     case overloaded
+    case behind
     case insufficientStorage = "insufficient_storage"
 }
 
@@ -68,6 +69,7 @@ extension ErrorCode {
         case .shuttingDown: ([503], "Shutting down")
         case .storageFailed: ([503], "Storage failed")
         case .overloaded: ([503], "Overloaded")
+        case .behind: ([503], "Behind the place asked for")
         case .httpVersion: ([505], "HTTP version not supported")
         case .insufficientStorage: ([507], "Storage full")
         }

@@ -21,6 +21,7 @@ final class APIHandler: RequestHandler {
     /// Writes that the writer has, by their identifiers.
     var owed = OwedWrites()
     var longAnswers = LongAnswers()
+    var held = HeldRequests()
     var backups: [Ticket: SentBackup] = [:]
     var figures = LoopFigures()
     /// The request that is looked at, or was last.
@@ -33,8 +34,12 @@ final class APIHandler: RequestHandler {
     var lookedAt: Ticket?
     /// Lines of the access log of the present batch.
     var lines: [UInt8] = []
+    /// The last body of an evaluation that was found to have a context.
+    var knownContext: [UInt8] = Array("{\"context\":{}}".utf8)
     private var requestCount = 0
     private let listener: ListenerID
+    /// The field that every answer has while the daemon is behind the others; nil while it is not.
+    private var staleness: FieldBlock?
     private(set) lazy var watchers = Watchers(service, on: loop, for: self, listener)
 
     init(_ service: Service, on loop: EventLoop) {
@@ -55,6 +60,17 @@ final class APIHandler: RequestHandler {
         origins = CrossOrigin(policies.hosts, after: origins)
         loop.renewFields()
         watchers.endRevokedSubscriptions()
+        endHolds(ofRevoked: true)
+    }
+
+    /// Has every answer say since how many seconds the daemon has not heard of the end of the history; nil for no longer.
+    func setStale(_ seconds: Int?) {
+        staleness = seconds.map { seconds in
+            var fields = FieldBlock()
+            fields.append("Settings-Stale", integer: seconds)
+            return fields
+        }
+        loop.renewFields()
     }
 
     deinit {
@@ -62,7 +78,14 @@ final class APIHandler: RequestHandler {
         service.policies.leave(mailbox)
     }
 
-    var moreFields: [FieldBlock] { origins.fields }
+    var moreFields: [FieldBlock] {
+        guard let staleness else { return origins.fields }
+        return origins.fields.map { fields in
+            var fields = fields
+            fields.append(staleness)
+            return fields
+        }
+    }
 
     func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int {
         origins.position(of: head, bytes)
@@ -98,11 +121,11 @@ final class APIHandler: RequestHandler {
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
         // A read must see what its connection wrote before.
-        if exchange.isBehind, head.method.isSafe { return .notYet }
+        if exchange.isBehind, head.reads(in: bytes) { return .notYet }
         do throws(Problem) {
             try hosts.check(head, bytes, from: exchange.peer)
         } catch {
-            return refuse(error, at: service.store.state.cursor, exchange)
+            return refuse(error, head, bytes, exchange, at: service.store.state.cursor)
         }
         if let preflight = origins.preflight(head, bytes, at: service.store.state.cursor) {
             return .answer(preflight)
@@ -118,38 +141,42 @@ final class APIHandler: RequestHandler {
     private func admit(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
+        if policies.servesPage, let page = Page.answer(head, bytes, at: service.store.state.cursor) {
+            let refusal = rate(for: nil, exchange).flatMap {
+                overrun(of: $0, head, bytes, ClientKey(of: nil, exchange))
+            }
+            return .answer(refusal.map { Response($0, cursor: service.store.state.cursor) } ?? page)
+        }
         let caller: Caller?
         do throws(Problem) {
             caller = try policies.access?.admit(head, bytes, user: exchange.user, named: &self.caller)
         } catch {
             // A guess at a token counts, too.
-            let refusal =
-                exchange.isBehind
-                ? nil
-                : policies.rate.flatMap {
-                    overrun(of: $0, head, bytes, ClientKey(exchange.peer, exchange.user))
-                }
-            return refuse(refusal ?? error, at: service.store.state.cursor, exchange)
+            let rate = exchange.isBehind ? nil : rate(for: nil, exchange)
+            let refusal = rate.flatMap { overrun(of: $0, head, bytes, ClientKey(of: nil, exchange)) }
+            return refuse(refusal ?? error, head, bytes, exchange, at: service.store.state.cursor)
         }
-        guard let rate = policies.rate else { return serve(head, bytes, body, exchange, from: caller) }
+        guard let rate = rate(for: caller, exchange) else { return serve(head, bytes, body, exchange, from: caller) }
         let key = ClientKey(of: caller, exchange)
         if let refusal = overrun(of: rate, head, bytes, key) {
-            return refuse(refusal, at: service.store.state.cursor, exchange)
+            return refuse(refusal, head, bytes, exchange, at: service.store.state.cursor)
         }
         let handling = serve(head, bytes, body, exchange, from: caller)
         // It is offered again, and counts then.
-        if case .notYet = handling, !key.isLocal { service.meter.giveBack(key, rate) }
+        if case .notYet = handling { service.meter.giveBack(key, rate) }
         return handling
     }
 
-    /// Counts a request, unless it is free. Returns the refusal of one that is too many.
-    ///
-    /// What looks after the daemon is free, and so are peers on this machine that need no credential: they are its users'
-    /// own programs.
+    /// The rate that a caller is held to; nil if it is free, as peers on this machine that need no credential are: they are
+    /// its users' own programs.
+    private func rate(for caller: Caller?, _ exchange: Exchange) -> RequestRate? {
+        exchange.isLocal && !(caller?.isKnown ?? false) ? nil : policies.rate
+    }
+
+    /// Counts a request, unless it looks after the daemon. Returns the refusal of one that is too many.
     private func overrun(
         of rate: RequestRate, _ head: RequestHead, _ bytes: Span<UInt8>, _ key: ClientKey
     ) -> Problem? {
-        guard !key.isLocal else { return nil }
         switch Route(head.path, in: bytes)?.resource {
         case .health, .ready, .metrics: return nil
         default: return service.meter.take(key, at: loop.now, rate).map { Problem(tooManyRequests: rate, wait: $0) }
@@ -157,25 +184,32 @@ final class APIHandler: RequestHandler {
     }
 
     /// Serves a request whose caller may send it.
-    private func serve(
-        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?
+    ///
+    /// - Parameter isHeld: true if it was held until the place that it asks for was there.
+    func serve(
+        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?,
+        isHeld: Bool = false
     ) -> Handling {
         if let setting = plainSetting(head, bytes, for: caller?.reader) {
             current.route = RouteName(method: head.method, resource: .setting)
             return .answer(setting)
         }
+        if let flag = plainEvaluation(head, bytes, body, for: caller?.reader) {
+            current.route = RouteName(method: .post, resource: .evaluation)
+            return .answer(flag)
+        }
         // A refusal has the cursor of the state that it was decided on.
         let state = service.store.state
         do throws(Problem) {
-            return try serve(head, bytes, body, exchange, from: caller, on: state)
+            return try serve(head, bytes, body, exchange, from: caller, isHeld: isHeld, on: state)
         } catch {
-            return refuse(error, at: state.cursor, exchange)
+            return refuse(error, head, bytes, exchange, at: state.cursor)
         }
     }
 
     private func serve(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?,
-        on state: State
+        isHeld: Bool, on state: State
     ) throws(Problem) -> Handling {
         if head.isServerWide {
             return .answer(Response(allowing: Resource.allowedSomewhere, state.cursor))
@@ -190,7 +224,9 @@ final class APIHandler: RequestHandler {
             return .answer(Response(allowing: route.resource.allowed, state.cursor))
         }
         try request.checkGrants(in: bytes)
+        if !isHeld, request.namesPlace, let held = try hold(request, bytes, body, exchange, on: state) { return held }
         guard head.method.isSafe else {
+            if route.resource.isRead(by: head.method) { return try evaluate(request, bytes, body, exchange, on: state) }
             if route.resource == .reload { return try reload(body, exchange) }
             let target = try WriteTarget(request, bytes, on: state)
             // A request with a key may repeat one from before the lock, which only the writer knows.
@@ -203,9 +239,11 @@ final class APIHandler: RequestHandler {
         return handling
     }
 
-    private func refuse(_ problem: Problem, at cursor: Cursor, _ exchange: Exchange) -> Handling {
+    private func refuse(
+        _ problem: Problem, _ head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange, at cursor: Cursor
+    ) -> Handling {
         // An earlier write of the connection may lift a lock, or move the cursor.
-        exchange.isBehind ? .notYet : .answer(Response(problem, cursor: cursor))
+        exchange.isBehind ? .notYet : .answer(Response(problem, to: head, bytes, cursor: cursor))
     }
 
     func rejected(
@@ -229,7 +267,9 @@ final class APIHandler: RequestHandler {
     private func refused(
         _ problem: Problem, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
     ) -> Response {
-        let response = Response(problem, cursor: service.store.state.cursor)
+        let cursor = service.store.state.cursor
+        let response =
+            head.map { Response(problem, to: $0, bytes, cursor: cursor) } ?? Response(problem, cursor: cursor)
         note(response, RequestLookedAt(since: loop.now)) {
             head.map { RequestText($0, bytes, from: peer, by: caller, number: "\(loop.index)-0") }
         }
@@ -248,7 +288,7 @@ final class APIHandler: RequestHandler {
             let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
             try request.checkGrants(in: bytes)
             let state = service.store.state
-            if !head.method.isSafe, !head.has(.idempotencyKey) {
+            if !request.route.resource.isRead(by: head.method), !head.has(.idempotencyKey) {
                 try request.checkLock(WriteTarget(request, bytes, on: state), on: state)
             }
             return nil
@@ -274,16 +314,17 @@ final class APIHandler: RequestHandler {
         noteClosed(ticket)
         // A write that was handed over is done all the same.
         watchers.remove(ticket)
+        forgetHeld(ticket)
         longAnswers.remove(ticket)
         endBackup(ticket)
     }
 
     func peerHalfClosed(_ ticket: Ticket) {
-        watchers.end(ticket)
+        if !endHold(ticket) { watchers.end(ticket) }
     }
 
     func alarm(_ ticket: Ticket) {
-        watchers.alarm(ticket)
+        if !endHold(ticket) { watchers.alarm(ticket) }
     }
 
     func drained(_ ticket: Ticket) {
@@ -292,6 +333,7 @@ final class APIHandler: RequestHandler {
 
     func stopping() {
         watchers.stopping()
+        endHolds(ofRevoked: false)
         abortBackups()
     }
 }
@@ -324,6 +366,13 @@ extension APIHandler {
     }
 }
 
+extension RequestHead {
+    /// True if the request only reads.
+    fileprivate func reads(in bytes: Span<UInt8>) -> Bool {
+        method.isSafe || method == .post && Route(path, in: bytes)?.resource.isRead(by: method) ?? false
+    }
+}
+
 /// A mailbox that brings what happens on other queues to the loop: outcomes of writes, publications, long work that is done.
 ///
 /// The handler is set once, before anything is submitted, and read on its loop only. That is why the reference may be
@@ -341,7 +390,10 @@ final class LoopMailbox: WriteReplies, PublicationListener, @unchecked Sendable 
     }
 
     func published() {
-        run { $0.watchers.published() }
+        run { handler in
+            handler.watchers.published()
+            handler.releaseReached()
+        }
     }
 
     /// Calls the body on the loop, with nil if that has stopped.

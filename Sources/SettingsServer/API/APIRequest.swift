@@ -10,7 +10,7 @@ internal import SettingsModel
 struct APIRequest {
     let head: RequestHead
     let route: Route
-    let query: Query
+    private(set) var query: Query
     /// The caller; nil without access control, and where any caller will do.
     let caller: Caller?
     /// The name that commits carry; nil if nothing says who the caller is.
@@ -29,7 +29,10 @@ struct APIRequest {
         } catch {
             throw Problem(.badRequest, error.reason)
         }
-        query = parameters.all.isEmpty ? Query() : try Query(parameters, for: route.resource, head.method)
+        query = Query()
+        guard !parameters.all.isEmpty else { return }
+        // Any request that names a place in history may say how long to wait for it.
+        query = try Query(parameters, for: route.resource, head.method, and: namesPlace ? [.wait] : [])
     }
 
     var method: Method { head.method }
@@ -116,7 +119,7 @@ enum BodyFormat: String {
 }
 
 /// The media ranges of an `Accept` field, each with its quality in thousandths.
-private struct MediaRanges {
+struct MediaRanges {
     private var ranges: [(type: String, quality: Int)] = []
 
     /// Reads the field. A range whose quality cannot be read counts as not accepted.

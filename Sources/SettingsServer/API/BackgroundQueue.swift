@@ -10,6 +10,9 @@ final class BackgroundQueue: Sendable {
         var bytes: @Sendable () -> Int = { 0 }
         /// The charge for what the job keeps while it waits. It is part of its memory.
         var held: MemoryBudget.Charge?
+        /// True if it goes before the others that wait, as what goes on with a job that has had its turn: until then that keeps
+        /// the state that it was done on, with all that was replaced since.
+        var goesFirst = false
         /// False once no caller waits for the result, so that the work is left out.
         var isWanted: @Sendable () -> Bool = { true }
         /// Called in place of the work if there was no room for it in time. Nil if the work has to be done.
@@ -29,9 +32,13 @@ final class BackgroundQueue: Sendable {
 
     private struct Line: Sendable {
         var waiting = Deque<Waiting>()
-        /// The bytes that those hold.
+        /// The one whose turn it is, which may wait for memory.
+        var current: Waiting?
+        /// The bytes that all of them hold.
         var held = 0
         var isRunning = false
+
+        var count: Int { waiting.count + (current == nil ? 0 : 1) }
     }
 
     /// How long a job waits before it is refused.
@@ -56,18 +63,19 @@ final class BackgroundQueue: Sendable {
     }
 
     /// The jobs that wait.
-    var count: Int { line.withLock { $0.waiting.count } }
+    var count: Int { line.withLock(\.count) }
 
     /// True if no further work should be promised: many jobs wait, or they hold much memory.
     var isFull: Bool {
-        line.withLock { $0.waiting.count >= mostJobs || holdsLittle && $0.held > budget.room / 4 }
+        line.withLock { $0.count >= mostJobs || holdsLittle && $0.held > budget.room / 4 }
     }
 
     /// Queues a job.
     func run(_ job: Job) {
         let mustStart = line.withLock { line in
             let held = job.held?.bytes ?? 0
-            line.waiting.append(Waiting(job: job, since: MonotonicClock.system.now(), held: held))
+            let waiting = Waiting(job: job, since: MonotonicClock.system.now(), held: held)
+            if job.goesFirst { line.waiting.prepend(waiting) } else { line.waiting.append(waiting) }
             line.held += held
             defer { line.isRunning = true }
             return !line.isRunning
@@ -96,8 +104,9 @@ final class BackgroundQueue: Sendable {
 
     private func next() -> Waiting? {
         line.withLock { line in
-            if line.waiting.isEmpty { line.isRunning = false }
-            return line.waiting.first
+            if line.current == nil { line.current = line.waiting.popFirst() }
+            if line.current == nil { line.isRunning = false }
+            return line.current
         }
     }
 
@@ -107,20 +116,20 @@ final class BackgroundQueue: Sendable {
         return isLate ? budget.charge(bytes) : budget.chargeIfRoom(bytes, beside: first.job.held?.bytes ?? 0)
     }
 
-    /// Measures the first job, once.
+    /// Measures a job, once.
     private func measured(_ first: Waiting) -> Int {
         if let bytes = first.bytes { return bytes }
         let bytes = first.job.bytes()
-        line.withLock { $0.waiting[0].bytes = bytes }
+        line.withLock { $0.current?.bytes = bytes }
         return bytes
     }
 
     private func drop() {
         // Freed outside the lock.
         _ = line.withLock { line in
-            let first = line.waiting.popFirst()
-            line.held -= first?.held ?? 0
-            return first
+            let current = line.current.take()
+            line.held -= current?.held ?? 0
+            return current
         }
     }
 }

@@ -68,9 +68,8 @@ extension APIHandler {
             "Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")
         guard method != .head else { return .answer(head) }
         guard service.backups.begin() else {
-            var problem = Problem(.overloaded, "another backup is being taken; try again when that is done")
-            problem.retryAfterMs = 5000
-            throw problem
+            throw Problem(
+                .overloaded, retryAfterMs: 5000, "another backup is being taken; try again when that is done")
         }
         let (ticket, mailbox, cursor) = (exchange.ticket, mailbox, state.cursor)
         service.backups.make(of: state) { [head] result in

@@ -46,7 +46,7 @@ struct CrossOrigin {
         let asked = head.field(.accessControlRequestHeaders).map { bytes.text(in: $0) } ?? ""
         // Any field that begins as the interface's own do may be one that a later version knows.
         let own = asked.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.filter { $0.hasPrefix("settings-") }
-        let names = ["Content-Type", "Authorization"] + Self.requestFields + own.map(String.init)
+        let names = ["Content-Type", "Authorization", "X-API-Key"] + Self.requestFields + own.map(String.init)
         response.fields.append("Access-Control-Allow-Headers", text: names.joined(separator: ", "))
         // The longest that Chromium remembers the answer, in seconds.
         response.fields.append("Access-Control-Max-Age", integer: 7200)
@@ -56,11 +56,13 @@ struct CrossOrigin {
     /// The fields of answers that a page may read, as the OpenAPI document lists them.
     static let answerFields = [
         "Settings-Cursor", "ETag", "Settings-Source", "Allow", "Retry-After", "Vary", "Preference-Applied",
-        "WWW-Authenticate",
+        "WWW-Authenticate", "Settings-Stale",
     ]
 
     /// The fields of requests that a page may send, as the OpenAPI document lists them.
     static let requestFields = [
-        "If-Match", "If-None-Match", "Idempotency-Key", "Settings-Note", "Prefer", "Accept", "Last-Event-ID",
+        "If-Match", "If-None-Match", "Idempotency-Key", "Settings-Note", "Settings-At-Least", "Settings-Fresh",
+        "Prefer",
+        "Accept", "Last-Event-ID",
     ]
 }

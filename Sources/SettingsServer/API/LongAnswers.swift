@@ -137,16 +137,18 @@ extension APIHandler {
     ///   - isOwed: true if it may not be refused, as the answer to a write that was done.
     ///   - held: the charge for what it is rendered from, if that is no data.
     ///   - queue: the queue on which a long one is rendered, if that is not the usual one.
+    ///   - goesFirst: true if a long one goes before others: what it shows was searched beside the loop already.
     func give(
         _ rendering: Rendering, to ticket: Ticket, as key: LongAnswers.Key? = nil, isOwed: Bool = false,
-        held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil
+        held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil, goesFirst: Bool = false
     ) -> Handling {
         guard rendering.isLong else { return .answer(rendering.make()) }
         if let key, let shared = share(key, with: ticket) { return shared }
-        guard isOwed || !(queue ?? service.renderer).isFull else {
+        guard isOwed || goesFirst || !(queue ?? service.renderer).isFull else {
             return .answer(Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor))
         }
-        make(rendering, key ?? .caller(ticket), for: ticket, isOwed: isOwed, held: held, on: queue)
+        make(
+            rendering, key ?? .caller(ticket), for: ticket, isOwed: isOwed, held: held, on: queue, goesFirst: goesFirst)
         return .later
     }
 
@@ -162,7 +164,7 @@ extension APIHandler {
     /// Makes a long answer beside the loop, once for all callers that come meanwhile.
     func make(
         _ rendering: Rendering, _ key: LongAnswers.Key, for ticket: Ticket, isOwed: Bool,
-        held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil
+        held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil, goesFirst: Bool = false
     ) {
         guard let flag = longAnswers.add(ticket, to: key) else { return }
         let mailbox = mailbox
@@ -172,6 +174,7 @@ extension APIHandler {
             held?.resize(to: 0)
             mailbox.run { $0.finish(made, key) }
         }
+        job.goesFirst = goesFirst
         job.isWanted = { flag.isSet }
         if !isOwed { job.refuse = { mailbox.run { $0.refuse(key) } } }
         (queue ?? service.renderer).run(job)
@@ -179,7 +182,11 @@ extension APIHandler {
 
     /// Searches beside the loop for a caller, unless that is gone before it begins, and runs what the search returns on the
     /// loop.
-    func search(for ticket: Ticket, _ work: @escaping @Sendable () -> @Sendable (APIHandler) -> Void) {
+    ///
+    /// - Parameter goesFirst: true if it goes before others that wait.
+    func search(
+        for ticket: Ticket, goesFirst: Bool = false, _ work: @escaping @Sendable () -> @Sendable (APIHandler) -> Void
+    ) {
         let key = LongAnswers.Key.caller(ticket)
         guard let flag = longAnswers.add(ticket, to: key) else { return }
         let mailbox = mailbox
@@ -190,6 +197,7 @@ extension APIHandler {
                 found(handler)
             }
         }
+        job.goesFirst = goesFirst
         job.isWanted = { flag.isSet }
         service.renderer.run(job)
     }

@@ -24,9 +24,9 @@ extension Resource {
         return switch self {
         case .health, .ready: .nothing
         case .service, .description, .caller, .suites, .observationOfSeveral, .transaction, .undoOfSeveral: .someGrant
-        case .metrics, .reload, .backup: .admin
+        case .metrics, .reload, .backup, .cluster: .admin
         case .suite: .suite(isRead ? .read : .write, isWhole: !isRead && method == .put)
-        case .keys, .observation, .history, .difference: .suite(.read)
+        case .keys, .observation, .history, .difference, .evaluation, .evaluationOfAll, .evaluationEvents: .suite(.read)
         // What undoing takes depends on what the commit did.
         case .undo: .suite(.read)
         case .restore, .setting: .suite(isRead ? .read : .write)
@@ -47,7 +47,8 @@ extension AccessPolicy {
         let need = route?.resource.need(of: head.method) ?? .someGrant
         if case .nothing = need { return nil }
         if opensMetrics, route?.resource == .metrics { return nil }
-        let caller = try caller(authorization: head.field(.authorization), in: bytes, from: user)
+        let caller = try caller(
+            authorization: head.field(.authorization), key: head.field(.apiKey), in: bytes, from: user)
         name = caller.name
         switch need {
         case .nothing: break

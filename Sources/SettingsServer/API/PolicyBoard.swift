@@ -8,6 +8,8 @@ struct Policies: Sendable {
     var access: AccessPolicy?
     var proxies = TrustedProxies()
     var logging = RequestLogging()
+    /// True if the page for people is served.
+    var servesPage = true
     /// Nil if callers may send as much as they like.
     var rate: RequestRate?
 

@@ -11,19 +11,17 @@ extension Problem {
         case .request(let error): self.init(error)
         case .tooSlow: self.init(.timeout, "the request did not come in time; send it again in one go")
         case .tooManyConnections(let limit):
-            self.init(.tooManyConnections, "there are \(limit) connections already; try again in a moment")
-            self.retryAfterMs = 1000
+            self.init(
+                .tooManyConnections, retryAfterMs: 1000, "there are \(limit) connections already; try again in a moment"
+            )
         case .tooManyConnectionsOfAddress(let limit):
             self.init(
-                .tooManyConnections,
+                .tooManyConnections, retryAfterMs: 1000,
                 "there are \(limit) connections from this address already; use those again, or close some")
-            self.retryAfterMs = 1000
         case .tooMuchMemory:
             self.init(
-                .overloaded,
+                .overloaded, outcome: .notDone, retryAfterMs: Int64.random(in: 1000...3000),
                 "too many bytes of requests and answers are under way, and this request came slowest; try again")
-            self.outcome = .notDone
-            self.retryAfterMs = Int64.random(in: 1000...3000)
         }
     }
 
@@ -72,29 +70,21 @@ extension Problem {
     }
 
     static var shuttingDown: Problem {
-        var problem = Problem(.shuttingDown, "the daemon is stopping; try again in a moment")
-        problem.outcome = .notDone
-        problem.retryAfterMs = 1000
-        return problem
+        Problem(.shuttingDown, outcome: .notDone, retryAfterMs: 1000, "the daemon is stopping; try again in a moment")
     }
 
     static var tooManyWrites: Problem {
-        var problem = Problem(.overloaded, "too many writes are waiting; try again in a moment")
-        problem.outcome = .notDone
-        problem.retryAfterMs = 1000
-        return problem
+        Problem(
+            .overloaded, outcome: .notDone, retryAfterMs: 1000, "too many writes are waiting; try again in a moment")
     }
 
     static var tooManyNames: Problem {
-        var problem = Problem(
-            .overloaded, "too many names and prefixes are being observed; try again in a moment, or observe fewer")
-        problem.retryAfterMs = 1000
-        return problem
+        Problem(
+            .overloaded, retryAfterMs: 1000,
+            "too many names and prefixes are being observed; try again in a moment, or observe fewer")
     }
 
     static var tooManyLongAnswers: Problem {
-        var problem = Problem(.overloaded, "too many long answers are being made; try again in a moment")
-        problem.retryAfterMs = 1000
-        return problem
+        Problem(.overloaded, retryAfterMs: 1000, "too many long answers are being made; try again in a moment")
     }
 }

@@ -8,9 +8,11 @@ struct Query {
 
     init() {}
 
-    /// Reads the parameters that a method of a resource knows. Throws 400 if there is another, or one is wrong.
-    init(_ parameters: QueryParameters, for resource: Resource, _ method: Method) throws(Problem) {
-        let known = resource.parameters(of: method)
+    /// Reads the parameters that a method of a resource knows, and some more. Throws 400 if there is another, or one is wrong.
+    init(
+        _ parameters: QueryParameters, for resource: Resource, _ method: Method, and more: [Parameter] = []
+    ) throws(Problem) {
+        let known = resource.parameters(of: method) + more
         for sent in parameters.all {
             let last = given.last?.parameter
             let parameter: Parameter
@@ -85,7 +87,8 @@ struct Query {
 extension Query {
     /// The parameters as text, the same for all spellings. Part of the digests that are stored.
     var meaning: [String] {
-        let parameters = given.compactMap { parameter, text in
+        // How long a write may wait for a place in history makes it no other write.
+        let parameters = given.filter { $0.parameter.name != Parameter.wait.name }.compactMap { parameter, text in
             if case .flag = parameter.kind { return text == "false" ? nil : parameter.name }
             return "\(parameter.name)=\(text ?? "")"
         }

@@ -179,7 +179,8 @@ extension APIHandler {
             }
             let past = try state.past(reading, at: moment, request, bytes, service.past)
             return give(past, to: ticket, as: request.answerKey(in: bytes, on: state), on: queue(for: request))
-        case .observation, .observationOfSeveral: return observe(request, bytes, exchange, on: state)
+        case .observation, .observationOfSeveral, .evaluationEvents:
+            return observe(request, bytes, exchange, on: state)
         case .schema, .history, .difference, .keys, .suites:
             let rendering: Rendering =
                 switch request.route.resource {
@@ -193,6 +194,7 @@ extension APIHandler {
                 rendering, to: ticket, as: request.answerKey(in: bytes, on: state), on: queue(for: request))
         case .backup: return try backUp(request.method, exchange, on: state)
         case .caller: return .answer(service.caller(request.caller))
+        case .cluster: return describePeers(ticket)
         case .service: return .answer(service.description())
         case .health: return .answer(service.health())
         case .ready: return .answer(service.readiness())
@@ -200,7 +202,7 @@ extension APIHandler {
             gatherFigures(for: ticket)
             return .later
         case .description: return .answer(service.document())
-        case .undo, .restore, .undoOfSeveral, .transaction, .reload:
+        case .undo, .restore, .undoOfSeveral, .transaction, .reload, .evaluation, .evaluationOfAll:
             throw Problem(.methodNotAllowed, "this is sent with POST")
         }
     }
@@ -246,7 +248,7 @@ extension APIHandler {
             begin(exchange.ticket, Watchers.head(at: state.cursor))
             return .later
         } catch {
-            return .answer(Response(toObserver: error, cursor: state.cursor))
+            return .answer(Response(toObserver: error, of: request.route.resource, cursor: state.cursor))
         }
     }
 }
@@ -268,10 +270,7 @@ extension APIHandler {
     /// no suite and hardly any key has a percent sign, and one that does is left to the general way.
     func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>, for reader: Grants?) -> Response? {
         guard head.method == .get || head.method == .head, head.isPlain, let route = Route(head.path, in: bytes),
-            let suite = route.suite, let key = route.key,
-            let found = find(bytes.extracting(suite), bytes.extracting(key)), found.record.standing == .stored,
-            let value = found.record.stored,
-            value.weight(upTo: Rendering.mostOnLoop) <= Rendering.mostOnLoop
+            route.resource == .setting, let found = findPlain(route, bytes), let value = found.record.stored
         else { return nil }
         let record = found.record
         var setting = SettingState(
@@ -281,15 +280,24 @@ extension APIHandler {
         setting.isSecret = found.isSecret
         if reader != nil { setting = setting.shown(to: reader) }
         var writer = JSONWriter(reservingCapacity: 192)
-        setting.write(to: &writer)
+        // Not with `write(to:)`, which is not specialised here, for what is read most.
+        writer.beginObject()
+        setting.writeMembers(to: &writer)
+        writer.endObject()
         var fields = cache.fields(at: found.cursor, tag: record.revision)
         fields.append("Settings-Source", "stored")
         return Response(status: 200, contentType: .json, fields: fields, body: writer.bytes)
     }
 
-    private func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
-        for index in key.indices where key[index] == UInt8(ascii: "%") { return nil }
-        return service.store.read { $0.find(suite, key) }
+    /// Finds the short stored value that a path names; nil if there is none.
+    func findPlain(_ route: Route, _ bytes: Span<UInt8>) -> FoundSetting? {
+        guard let suite = route.suite, let key = route.key else { return nil }
+        let (suiteName, keyName) = (bytes.extracting(suite), bytes.extracting(key))
+        for index in keyName.indices where keyName[index] == UInt8(ascii: "%") { return nil }
+        guard let found = service.store.read({ $0.find(suiteName, keyName) }), found.record.standing == .stored,
+            let value = found.record.stored, value.weight(upTo: Rendering.mostOnLoop) <= Rendering.mostOnLoop
+        else { return nil }
+        return found
     }
 
     /// Answers a plain GET of a whole suite from the cache; nil for any other request, and for a suite that is long.
@@ -322,8 +330,8 @@ extension APIHandler {
 
 extension RequestHead {
     /// True if the request has no query and no conditions.
-    fileprivate var isPlain: Bool {
-        query == nil && field(.ifNoneMatch) == nil && field(.ifMatch) == nil
+    var isPlain: Bool {
+        query == nil && !has(.ifNoneMatch) && !has(.ifMatch) && !has(.settingsAtLeast) && !has(.settingsFresh)
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
@@ -57,16 +58,19 @@ extension Problem {
     /// - Parameter wait: the nanoseconds until the next one is taken.
     init(tooManyRequests rate: RequestRate, wait: UInt64) {
         self.init(
-            .tooManyRequests,
+            .tooManyRequests, retryAfterMs: Int64(wait / 1_000_000 + 1),
             "this caller sends more than \(rate.perSecond) requests a second, with \(rate.burst) at once; send fewer, "
                 + "or raise limits.requestsPerSecond")
-        self.retryAfterMs = Int64(wait / 1_000_000 + 1)
     }
 }
 
 extension ClientKey {
     /// The key of the caller of a request: its credential, else where it comes from.
     init(of caller: Caller?, _ exchange: Exchange) {
-        if let caller, caller.isKnown { self = .caller(caller.name) } else { self.init(exchange.peer, exchange.user) }
+        if let caller, caller.isKnown {
+            self = .caller(caller.name)
+        } else {
+            self.init(exchange.peer, exchange.user?.id)
+        }
     }
 }

@@ -16,12 +16,16 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     case difference = "/v1/suites/{suite}/diff"
     case undo = "/v1/suites/{suite}/undo"
     case restore = "/v1/suites/{suite}/restore"
+    case evaluation = "/v1/suites/{suite}/ofrep/v1/evaluate/flags/{key}"
+    case evaluationOfAll = "/v1/suites/{suite}/ofrep/v1/evaluate/flags"
+    case evaluationEvents = "/v1/suites/{suite}/ofrep/v1/events"
     case observationOfSeveral = "/v1/observe"
     case transaction = "/v1/transaction"
     case undoOfSeveral = "/v1/undo"
     case caller = "/v1/caller"
     case reload = "/v1/reload"
     case backup = "/v1/backup"
+    case cluster = "/v1/cluster"
     case health = "/healthz"
     case ready = "/readyz"
     case metrics = "/metrics"
@@ -30,13 +34,12 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     /// The methods, without HEAD (which goes with GET) and OPTIONS (which all have).
     var methods: [Method] {
         switch self {
-        case .service, .suites, .keys, .observation, .observationOfSeveral, .history, .difference, .caller, .backup,
-            .health,
-            .ready, .metrics, .description:
+        case .service, .suites, .keys, .observation, .observationOfSeveral, .history, .difference, .evaluationEvents,
+            .caller, .backup, .cluster, .health, .ready, .metrics, .description:
             [.get]
         case .suite, .setting: [.get, .put, .patch, .delete]
         case .schema: [.get, .put, .delete]
-        case .undo, .restore, .transaction, .undoOfSeveral, .reload: [.post]
+        case .undo, .restore, .transaction, .undoOfSeveral, .reload, .evaluation, .evaluationOfAll: [.post]
         }
     }
 
@@ -55,6 +58,14 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
 
     func allows(_ method: Method) -> Bool {
         methods.contains(method == .head ? .get : method) || method == .options
+    }
+
+    /// True if a request only reads. The evaluation of a flag does, though it is sent with POST.
+    func isRead(by method: Method) -> Bool { method.isSafe || self == .evaluation || self == .evaluationOfAll }
+
+    /// True if it is one of OpenFeature's protocol, whose errors have a form of their own.
+    var isOpenFeature: Bool {
+        self == .evaluation || self == .evaluationOfAll || self == .evaluationEvents
     }
 }
 
@@ -106,6 +117,7 @@ extension Resource {
         case (.schema, .put): [.onConflict, .dryRun]
         case (.schema, .delete): [.dryRun]
         case (.transaction, .post): [.dryRun, .override]
+        case (.evaluationOfAll, .post): [.flagTag, .flagTime]
         case (.observation, .get), (.observation, .head): Self.watching
         case (.observationOfSeveral, .get), (.observationOfSeveral, .head):
             [.watchedSuite, .watchedSuitePrefix] + Self.watching
@@ -153,6 +165,8 @@ extension Parameter {
     static let watchedPrefix = Parameter("prefix", .text, isRepeatable: true)
     static let changeLimit = Parameter("limit", .count(1...mostListed))
     static let latest = Parameter("latest", .flag)
+    static let flagTag = Parameter("flagConfigEtag", .text)
+    static let flagTime = Parameter("flagConfigLastModified", .text)
     static let onConflict = Parameter("onConflict", .choice(["keep", "reset"]))
     static let onRestoreConflict = Parameter("onConflict", .choice(["skip"]))
 }

@@ -53,11 +53,11 @@ struct ResponseCache {
         bytes += size
     }
 
-    /// Returns the fields of an answer at a cursor that shows something with a tag.
-    mutating func fields(at cursor: Cursor, tag: Revision) -> FieldBlock {
+    /// Returns the fields of an answer at a cursor, and of what it shows the tag, if that has one.
+    mutating func fields(at cursor: Cursor, tag: Revision? = nil) -> FieldBlock {
         if let common, common.cursor == cursor {
             var fields = common.fields
-            fields.append(tag: tag)
+            if let tag { fields.append(tag: tag) }
             return fields
         }
         common = (cursor, FieldBlock(cursor: cursor, tag: nil))

@@ -70,8 +70,12 @@ extension Response {
     }
 
     /// An error for an observer.
-    init(toObserver problem: Problem, cursor: Cursor) {
-        self.init(problem, cursor: cursor)
+    init(toObserver problem: Problem, of resource: Resource = .observation, cursor: Cursor) {
+        if resource.isOpenFeature {
+            self.init(toFlagObserver: problem, cursor: cursor)
+        } else {
+            self.init(problem, cursor: cursor)
+        }
         fields.append("Vary", "Accept")
     }
 

@@ -78,6 +78,7 @@ struct Route {
         if bytes.holds("caller", in: collection) { return Route(.caller) }
         if bytes.holds("reload", in: collection) { return Route(.reload) }
         if bytes.holds("backup", in: collection) { return Route(.backup) }
+        if bytes.holds("cluster", in: collection) { return Route(.cluster) }
         guard bytes.holds("suites", in: collection) else { return nil }
         guard let suite = segments.next(in: bytes) else { return Route(.suites) }
         guard !suite.isEmpty else { return nil }
@@ -88,9 +89,24 @@ struct Route {
         if bytes.holds("diff", in: part) { return Route(.difference, suite: suite) }
         if bytes.holds("undo", in: part) { return Route(.undo, suite: suite) }
         if bytes.holds("restore", in: part) { return Route(.restore, suite: suite) }
+        if bytes.holds("ofrep", in: part) { return openFeature(&segments, suite, in: bytes) }
         guard bytes.holds("keys", in: part) else { return nil }
         guard let key = segments.next(in: bytes) else { return Route(.keys, suite: suite) }
         return key.isEmpty ? nil : Route(.setting, suite: suite, key: key)
+    }
+
+    /// Finds what is below `ofrep` of a suite.
+    private static func openFeature(
+        _ segments: inout PathSegments, _ suite: Range<Int>, in bytes: Span<UInt8>
+    ) -> Route? {
+        guard let version = segments.next(in: bytes), bytes.holds("v1", in: version),
+            let part = segments.next(in: bytes)
+        else { return nil }
+        if bytes.holds("events", in: part) { return Route(.evaluationEvents, suite: suite) }
+        guard bytes.holds("evaluate", in: part), let flags = segments.next(in: bytes), bytes.holds("flags", in: flags)
+        else { return nil }
+        guard let key = segments.next(in: bytes) else { return Route(.evaluationOfAll, suite: suite) }
+        return key.isEmpty ? nil : Route(.evaluation, suite: suite, key: key)
     }
 }
 

@@ -26,6 +26,8 @@ package struct Service: Sendable {
     let meter = RequestMeter()
     let audit: AuditLog?
     let backups: BackupMaker
+    /// Nil for a daemon that is alone.
+    let peers: Peers?
     /// Reads the configuration again, all or nothing, on a queue of its own.
     let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
     /// Logs what helps to find a defect.
@@ -51,7 +53,7 @@ package struct Service: Sendable {
     init(
         store: Store, policies: PolicyBoard, storage: StorageFigures = StorageFigures(),
         watchers limits: WatcherLimits = WatcherLimits(), budget: MemoryBudget, backups: BackupMaker,
-        audit: AuditLog? = nil, past: PastSource? = nil,
+        audit: AuditLog? = nil, past: PastSource? = nil, peers: Peers? = nil,
         reload: @escaping @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void = {
             $0(.success(ReloadReport()))
         },
@@ -68,6 +70,7 @@ package struct Service: Sendable {
         self.audit = audit
         self.past = past
         self.backups = backups
+        self.peers = peers
         self.reload = reload
         self.debug = debug
         self.slow = slow

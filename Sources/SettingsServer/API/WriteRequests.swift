@@ -43,9 +43,7 @@ extension APIRequest {
         _ target: WriteTarget, _ bytes: Span<UInt8>, body: Span<UInt8>, on state: State
     ) throws(Problem) -> WriteRequest {
         let (suite, key) = (target.suite, target.key)
-        if head.field(.contentEncoding) != nil {
-            throw Problem(.unsupportedMediaType, "send the body as it is: no Content-Encoding is understood")
-        }
+        try checkEncoding()
         if route.resource == .transaction, head.has(.ifMatch) || head.has(.ifNoneMatch) {
             throw Problem(
                 .badRequest,
@@ -76,6 +74,13 @@ extension APIRequest {
             request.digest = digest(suite, key, document, format, request.guards)
         }
         return request
+    }
+
+    /// Throws 415 if the body is compressed, or encoded in another way.
+    func checkEncoding() throws(Problem) {
+        if head.has(.contentEncoding) {
+            throw Problem(.unsupportedMediaType, "send the body as it is: no Content-Encoding is understood")
+        }
     }
 
     /// Reads `Settings-Note`, the reason for the write; nil if none was given.

@@ -69,16 +69,21 @@ final class AccessPolicy: Sendable {
     /// Returns the caller behind a request. A token counts before the user of the socket. Throws 401 if the token is not
     /// valid, also where other callers need none.
     ///
-    /// - Parameter field: where in the bytes the field `Authorization` stands; nil if it was not sent.
+    /// - Parameters:
+    ///   - field: the range of the field `Authorization` in the bytes; nil if it was not sent.
+    ///   - key: the range of the field `X-API-Key`, which counts where there is no `Authorization`.
     func caller(
-        authorization field: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?
+        authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?
     ) throws(Problem) -> Caller {
-        guard let field else { return peer.map(caller(of:)) ?? anonymous }
-        let value = bytes.extracting(field)
-        guard let token = Self.token(in: value) else {
-            throw .unauthorized("the field Authorization must be the word Bearer and a token")
+        guard let place = field ?? key else { return peer.map(caller(of:)) ?? anonymous }
+        var token = bytes.extracting(place)
+        if field != nil {
+            guard let range = Self.token(in: token) else {
+                throw .unauthorized("the field Authorization must be the word Bearer and a token")
+            }
+            token = token.extracting(range)
         }
-        guard let found = tokens[SHA256(value.extracting(token))] else {
+        guard let found = tokens[SHA256(token)] else {
             throw .unauthorized("the token is not known here; it may be revoked, or be for another daemon")
         }
         if let expires = found.expires, found.hasExpired(at: clock()) {

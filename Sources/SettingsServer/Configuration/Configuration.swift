@@ -17,6 +17,8 @@ package struct Configuration: Sendable {
     package var data: String?
     /// The folder of schemas that are put in force; nil for none.
     package var schemas: String?
+    /// The members of etcd that keep the log; without any it is kept in the data directory.
+    package var etcd = EtcdOptions()
     package var durability = Durability.always
     /// In milliseconds.
     package var syncInterval = 1000
@@ -27,6 +29,8 @@ package struct Configuration: Sendable {
     package var scrubInterval = 86_400
     package var hosts: [String] = []
     package var origins: [String] = []
+    /// True if the page for people is served.
+    package var servesPage = true
     package var access = AccessOptions()
     package var proxies = TrustedProxies()
     /// The path of the audit file; nil for none.

@@ -69,6 +69,16 @@ extension Configuration {
                 named("limits.targetBytes", limits.maximumTargetLength) + " does not fit into "
                     + named("limits.headBytes", limits.maximumHeadLength), remedy: "lower the one or raise the other")
         }
+        guard etcd.endpoints.isEmpty || history.age == .max else {
+            throw ConfigurationError(
+                "history.days (\(source(of: "history.days"))) is for a daemon without etcd.endpoints",
+                remedy: "leave one of them out")
+        }
+        guard etcd.endpoints.isEmpty || durability == .always else {
+            throw ConfigurationError(
+                "durability (\(source(of: "durability"))) is for a daemon without etcd.endpoints: what etcd has is on disk",
+                remedy: "leave one of them out")
+        }
         // A request waits with a little more than its body.
         let least = limits.maximumBodyLength + WriteRequest.overhead
         guard writes.waitingBytes >= least else {

@@ -6,7 +6,8 @@ internal import SettingsModel
 
 extension Option {
     /// Every option, in the order in which a file has them.
-    package static let all = places + storage + callers + access + limits + quotas.map { $0.reloaded() } + running
+    package static let all =
+        places + etcd + storage + callers + access + limits + quotas.map { $0.reloaded() } + running
 
     private static let places: [Option] = [
         .list(
@@ -44,6 +45,36 @@ extension Option {
             "schemas", \.schemas, or: "none",
             "a folder of schemas that are put in force, `SUITE.json` for each suite; see [Schemas from files](#schemas-from-files)"
         ).onCommandLine("DIR").reloaded(),
+    ]
+
+    private static let etcd: [Option] = [
+        .list(
+            "etcd.endpoints", 0...16, of: "addresses", orOne: "an address", \.etcd.endpoints,
+            "the members of etcd that keep the data, as `http://10.0.0.5:2379`; see [several daemons](cluster.md)",
+            read: { text, name throws(ConfigurationError) in
+                guard let endpoint = EtcdEndpoint(text) else {
+                    throw ConfigurationError(
+                        "\(name) is \(JSONValue.string(text).briefPhrase)",
+                        remedy: "it must be http:// with a host and a port; TLS is the work of a tunnel on this machine"
+                    )
+                }
+                return endpoint
+            }, write: \.description
+        ).onCommandLine("http://HOST:PORT"),
+        Option("etcd.prefix", "", "what the keys in etcd begin with; daemons with the same prefix share their data") {
+            json, name, configuration throws(ConfigurationError) in
+            guard let prefix = json.string, EtcdOptions.isPrefix(prefix) else {
+                throw ConfigurationError(
+                    "\(name) is \(json.briefPhrase)",
+                    remedy: "it must be 1 to 128 letters, digits and ._-/ without a slash at either end")
+            }
+            configuration.etcd.prefix = prefix
+        } write: { configuration in
+            .string(configuration.etcd.prefix)
+        }.onCommandLine("PREFIX"),
+        path(
+            "etcd.passwordFile", \.etcd.passwordFile, or: "none",
+            "the file with `NAME:PASSWORD` of the user of etcd, which only its owner may read"),
     ]
 
     private static let access: [Option] = [
@@ -152,6 +183,8 @@ extension Option {
             write: { $0 }
         ).reloaded(),
         .bool("openSuites", \.writes.opensSuites, "true if a write may create a suite; if false, only a schema does")
+            .reloaded(),
+        .bool("page", \.servesPage, "true if `/ui/` is a [page](page.md) on which people see and change settings")
             .reloaded(),
     ]
 

@@ -57,6 +57,8 @@ package struct DataDirectory: Sendable {
     }
 
     static let lockName = "LOCK"
+    /// The file that makes a directory a copy of a log in etcd.
+    static let clusterName = "CLUSTER"
     /// The file that names the newest journal, so that a start notices if that is missing.
     ///
     /// It is written once the journal stands, and before the journal takes its first commit. After a crash between the

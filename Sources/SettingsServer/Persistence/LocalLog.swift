@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// Used by one thread at a time, the one that has taken the writer, except ``health``. That is why it may be shared unchecked.
 /// What runs on other queues reports through the mutex of a ``BackgroundTask``, and `obstacle` has its own.
-package final class LocalLog: CommitLog, @unchecked Sendable {
+package final class LocalLog: StorageLog, @unchecked Sendable {
     package struct Options: Sendable {
         package var durability: Configuration.Durability
         /// The time between syncs with durability `interval`, in nanoseconds.
@@ -20,6 +20,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         package var snapshotInterval: UInt64 = 300_000_000_000
         /// Charges for the memory of large values that were replaced while a snapshot holds them; called with 0 after it.
         package var chargeReplaced: @Sendable (_ bytes: Int) -> Void = { _ in }
+        /// Charges for the memory of commits that left the history and are not in a past file yet.
+        package var chargePast: @Sendable (_ bytes: Int) -> Void = { _ in }
         /// True to sync and to write snapshots in the call that finds them due, for tests.
         package var runsInline = false
 
@@ -60,6 +62,13 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         clock: @escaping @Sendable () -> UInt64
     ) throws(RecoveryError) -> (Recovery, LocalLog) {
         let lock = try DirectoryLock(directory)
+        let listing = try directory.reading { () throws(FileError) in try directory.list() }
+        guard !listing.contains(DataDirectory.clusterName) else {
+            throw RecoveryError(
+                .inaccessible,
+                "\(directory.path) has a copy of what etcd keeps; start with --etcd.endpoints, or choose another "
+                    + "directory with --data")
+        }
         // With durability `snapshot` a crash takes commits back that a file would still have.
         let keepsPast = limits.age < .max && options.durability != .snapshot
         // What past files do not have yet may be more than memory has room for.
@@ -212,12 +221,16 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     private func noteFigures() {
         let (journalBytes, snapshots) = (journal.file?.place.end ?? 0, snapshots)
+        let past = pastFiles?.list ?? []
         figures.update { kept in
             kept.journalBytes = journalBytes
             kept.replayBytes = snapshots.grown
             kept.snapshotBytes = snapshots.size
             kept.snapshotTime = snapshots.written
             kept.failedSnapshots = snapshots.failed
+            kept.pastFiles = past.count
+            kept.pastBytes = past.reduce(0) { $0 + $1.size }
+            kept.oldestPast = past.first?.commits.first?.earliest
         }
     }
 
@@ -302,6 +315,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
         past?.begin(now: clock())
         if options.runsInline { past?.takeReport(now: clock(), log) }
+        options.chargePast(past?.heldBytes(beside: latest) ?? 0)
     }
 
     private func snapshotIfDue() {
@@ -337,10 +351,12 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     /// Makes everything durable, with a snapshot, marks the stop as clean, and releases the directory. Runs after the last
     /// flush; no write is taken afterwards.
     ///
-    /// - Parameter bound: the time that the snapshot may take, in nanoseconds. One that takes longer is abandoned, which
-    ///   costs nothing but time at the next start where there is a journal.
+    /// - Parameter bound: the time that past files and the snapshot may take, in nanoseconds. What takes longer is abandoned,
+    ///   which costs nothing but time at the next start where there is a journal.
     package func close(within bound: UInt64 = .max) throws(FileError) {
         guard let lock else { return }
+        let (sum, isBeyond) = clock().addingReportingOverflow(bound)
+        let end = isBeyond ? .max : sum
         defer {
             self.lock = nil
             journal.giveUp()
@@ -359,14 +375,14 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
         // Without its mark, as `LOCK` was removed, the directory would be taken for a copy.
         if (try? directory.markedName()) == nil { try? directory.mark(as: name) }
-        past?.finish(now: clock(), log)
+        past?.finish(until: end, clock: clock, log)
         if let file = journal.file, !file.isInPlace(in: directory.fileSystem) {
             journal.giveUp()
             try replaceJournals()
         }
         do throws(FileError) {
             if journal.file == nil { try begin() }
-            try writeLastSnapshot(within: bound)
+            try writeLastSnapshot(until: end)
             try journal.close(after: latest.revision)
         } catch {
             guard options.durability == .always, journal.trusted == latest.revision else { throw error }
@@ -374,12 +390,17 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
     }
 
-    private func writeLastSnapshot(within bound: UInt64) throws(FileError) {
+    private func writeLastSnapshot(until end: UInt64) throws(FileError) {
         guard latest.revision > snapshots.latest else { return }
-        let (clock, start) = (clock, clock())
+        // The journals that it would outdate may be all that has these.
+        guard !(past?.isBehind(latest) ?? false) else {
+            return log.info(
+                "stopped before the history was written to past files; the next start goes on from the journal")
+        }
+        let clock = clock
         do throws(FileError) {
             _ = try SnapshotWriter.write(
-                latest, journal: journal.head.revision, in: directory, isAbandoned: { clock() &- start >= bound })
+                latest, journal: journal.head.revision, in: directory, isAbandoned: { clock() >= end })
             try directory.removeOutdated()
         } catch {
             if options.durability == .snapshot { throw error }

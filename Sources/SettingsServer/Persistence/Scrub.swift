@@ -3,11 +3,11 @@ package import Platform
 package import SettingsAPI
 internal import Synchronization
 
-/// A scrub that reads the journals and snapshots of a data directory again while the daemon runs, and reports those that
-/// are not as they were written.
+/// A scrub that reads the journals, snapshots and past files of a data directory again while the daemon runs, and reports
+/// those that are not as they were written.
 ///
 /// A start reads them, too, but a daemon may run for years, and a disk forgets meanwhile. The daemon goes on whatever is
-/// found: it has everything in memory. On a queue of its own.
+/// found: it has everything but the far past in memory. On a queue of its own.
 package final class Scrub: Sendable {
     private let directory: DataDirectory
     private let figures: StorageFigures
@@ -41,10 +41,9 @@ package final class Scrub: Sendable {
         }
     }
 
-    /// Abandons what is under way, and waits for that. Later ones do nothing.
+    /// Abandons what is under way, without waiting for a disk that does not answer. Later ones do nothing.
     package func stop() {
         pace.stop()
-        queue.sync {}
     }
 
     /// Reads the directory once. Runs on the queue.
@@ -55,15 +54,20 @@ package final class Scrub: Sendable {
         do throws(FileError) {
             let listing = try directory.list()
             for file in listing.snapshots {
-                look(at: file.name, &report) { () throws(RecoveryError) in
+                look(at: file.name, &report, ifDamaged: Self.backUp) { () throws(RecoveryError) in
                     try SnapshotReader.check(file, in: directory)
+                }
+            }
+            for file in listing.past {
+                look(at: file.name, &report, ifDamaged: Self.replace) { () throws(RecoveryError) in
+                    _ = try PastReader(PastReader.index(file, in: directory), in: directory).check()
                 }
             }
             // Each journal counts up to where the next one goes on.
             var end: Revision? = published
             for (position, file) in listing.journals.reversed().enumerated() {
                 var next: Revision?
-                look(at: file.name, &report) { () throws(RecoveryError) in
+                look(at: file.name, &report, ifDamaged: Self.backUp) { () throws(RecoveryError) in
                     next = try check(file.name, upTo: end, isNewest: position == 0)
                 }
                 end = next
@@ -72,11 +76,7 @@ package final class Scrub: Sendable {
             report.failures.append("cannot list \(directory.path): \(error)")
         }
         guard !pace.isStopped else { return }
-        for failure in report.failures {
-            log.error(
-                "scrub failed: \(failure); the daemon has all of it in memory: take a backup with GET /v1/backup now, "
-                    + "then look at the disk")
-        }
+        for failure in report.failures { log.error("scrub failed: \(failure)") }
         log.debug("scrub read \(report.files) files, failures: \(report.failures.count)")
         let now = MonotonicClock.system.now()
         figures.update { figures in
@@ -85,18 +85,26 @@ package final class Scrub: Sendable {
         }
     }
 
+    private static let backUp =
+        "the daemon has all of it in memory: take a backup with GET /v1/backup now, then look at the disk"
+    private static let replace = "put a copy of the file back, or the history ends there; then look at the disk"
+
     private struct Report {
         var files = 0
         var failures: [String] = []
     }
 
-    /// Reads one file, and adds it to a report. A file that a snapshot has made needless meanwhile does not count.
-    private func look(at name: String, _ report: inout Report, _ read: () throws(RecoveryError) -> Void) {
+    /// Reads one file, and adds it to a report. A file that was removed meanwhile, as it is not needed any more, does not
+    /// count.
+    private func look(
+        at name: String, _ report: inout Report, ifDamaged remedy: String, _ read: () throws(RecoveryError) -> Void
+    ) {
         guard !pace.isStopped else { return }
         do throws(RecoveryError) {
             try read()
             report.files += 1
         } catch {
+            guard !pace.isStopped else { return }
             do throws(FileError) {
                 guard try directory.list().contains(name) else { return }
             } catch {
@@ -105,7 +113,7 @@ package final class Scrub: Sendable {
             // That a file cannot be opened now says nothing of what is in it.
             guard error.kind == .damaged else { return log.warning("scrub cannot read \(name): \(error.reason)") }
             report.files += 1
-            report.failures.append("\(directory.path)/\(error.located)")
+            report.failures.append("\(directory.path)/\(error.located); \(remedy)")
         }
     }
 

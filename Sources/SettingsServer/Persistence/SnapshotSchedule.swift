@@ -164,6 +164,15 @@ final class BackgroundTask<Report: Sendable>: Sendable {
         queue.sync {}
     }
 
+    /// Waits for the end of a task that is under way, for so many nanoseconds at most. Returns false if it goes on.
+    func wait(for time: UInt64) -> Bool {
+        let done = DispatchSemaphore(value: 0)
+        queue.async { done.signal() }
+        // A look at a task that has ended needs a moment, too.
+        let time = min(max(time, 1_000_000), 1 << 60)
+        return done.wait(timeout: .now() + .nanoseconds(Int(time))) == .success
+    }
+
     /// Makes a task that is under way end, and those that follow, and waits for that.
     func abandon() {
         abandoned.store(true, ordering: .relaxed)

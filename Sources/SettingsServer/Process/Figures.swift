@@ -1,4 +1,5 @@
 internal import Platform
+internal import SettingsAPI
 internal import Synchronization
 
 /// A histogram of times in nanoseconds, or of numbers.
@@ -77,6 +78,10 @@ package final class StorageFigures: Sendable {
         /// When the newest snapshot was written, in monotonic nanoseconds; nil if none was since the start.
         var snapshotTime: UInt64?
         var failedSnapshots = 0
+        /// The past files in use, their bytes, and when the oldest commit in them was made; nil if there are none.
+        var pastFiles = 0
+        var pastBytes = 0
+        var oldestPast: Timestamp?
         /// When the last scrub ended, in monotonic nanoseconds; nil if none did since the start.
         var scrubTime: UInt64?
         /// The files that the last scrub read.

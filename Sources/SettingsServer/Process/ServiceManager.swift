@@ -1,10 +1,17 @@
+internal import Dispatch
 internal import Platform
 internal import SettingsModel
+internal import Synchronization
 
 /// A sender of the daemon's state to the service manager that started it, by the protocol of systemd's `sd_notify`.
-package struct ServiceManager: Sendable {
+///
+/// Once it has reported that the daemon stops, it reports nothing else: a reload may end after that.
+package final class ServiceManager: Sendable {
     private let socket: String
     private let log: Log
+    /// Sends one report after the other, so that the stop is the last.
+    private let queue = DispatchQueue(label: "settingsd.manager", qos: .userInitiated)
+    private let isStopping = Atomic(false)
     /// The nanoseconds within which the manager wants a sign of life; nil if it wants none.
     let watchdogInterval: UInt64?
 
@@ -37,16 +44,20 @@ package struct ServiceManager: Sendable {
             "RELOADING=1\nMONOTONIC_USEC=\(MonotonicClock.system.now() / 1000)\nSTATUS=reading the configuration again")
     }
 
-    func stopping() { send("STOPPING=1\nSTATUS=stopping") }
+    func stopping() { send("STOPPING=1\nSTATUS=stopping", isLast: true) }
 
     /// Gives a sign of life. A failure is not logged: there are many of them, and the manager restarts the daemon.
     func feedWatchdog() { try? Datagram.send("WATCHDOG=1", to: socket) }
 
-    private func send(_ text: String) {
-        do throws(SystemError) {
-            try Datagram.send(text, to: socket)
-        } catch {
-            log.warning("cannot reach the service manager: \(error) (\(socket))")
+    private func send(_ text: String, isLast: Bool = false) {
+        queue.sync {
+            guard !isStopping.load(ordering: .relaxed) else { return }
+            if isLast { isStopping.store(true, ordering: .relaxed) }
+            do throws(SystemError) {
+                try Datagram.send(text, to: socket)
+            } catch {
+                log.warning("cannot reach the service manager: \(error) (\(socket))")
+            }
         }
     }
 }

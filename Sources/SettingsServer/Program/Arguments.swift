@@ -14,6 +14,24 @@ package struct Arguments: Sendable {
         case restore(file: String?)
         /// Makes, lists or revokes tokens.
         case token(TokenCommand)
+        /// Looks after a log in etcd.
+        case cluster(ClusterCommand)
+    }
+
+    /// A command about a log in etcd, as far as it was read.
+    package struct ClusterCommand: Hashable, Sendable {
+        package enum Verb: String, CaseIterable, Sendable {
+            case status, `import`, export
+            case newEpoch = "new-epoch"
+        }
+
+        package var verb: Verb?
+        /// The data directory that is read or made.
+        package var directory: String?
+
+        package init(verb: Verb? = nil, directory: String? = nil) {
+            (self.verb, self.directory) = (verb, directory)
+        }
     }
 
     /// A command about tokens, as far as it was read.
@@ -153,7 +171,7 @@ extension Arguments {
                 throw Self.usage("\(option.flag) is for running the daemon", "leave it out")
             }
             guard values[option.name] == nil else { throw Self.twoDirectories }
-        case .token where !Self.ofTokens.contains(option.name):
+        case .token where !Self.ofTokens.contains(option.name), .cluster where !Self.ofClusters.contains(option.name):
             throw Self.usage("\(option.flag) is for running the daemon", "leave it out")
         default:
             guard values[option.name] == nil || option.isList else { throw Self.repeated(option.flag) }
@@ -190,16 +208,20 @@ extension Arguments {
         case .restore(nil): command = .restore(file: text)
         case .serve where text.hasSameBytes(as: "token"): try begin(.token(TokenCommand()))
         case .token(let token): command = .token(try Self.add(text, to: token))
+        case .serve where text.hasSameBytes(as: "cluster"): try begin(.cluster(ClusterCommand()))
+        case .cluster(let cluster): command = .cluster(try Self.add(text, to: cluster))
         case .check, .repair:
             guard values["data"] == nil else { throw Self.twoDirectories }
             values["data"] = [.string(text)]
         default:
-            let nearest = NameSuggestion.nearest(to: text, among: ["check", "repair", "restore", "token"], limit: 1)
-                .first
+            let nearest = NameSuggestion.nearest(
+                to: text, among: ["check", "repair", "restore", "token", "cluster"], limit: 1
+            )
+            .first
             throw Self.usage(
                 "unknown command \(Self.quoted(text))",
                 nearest.map { "did you mean \($0)?" }
-                    ?? "it may be check, repair, restore or token; without one, the daemon runs")
+                    ?? "it may be check, repair, restore, token or cluster; without one, the daemon runs")
         }
     }
 
@@ -227,10 +249,33 @@ extension Arguments {
         return token
     }
 
+    /// The options that a command about a log in etcd takes.
+    private static let ofClusters = ["etcd.endpoints", "etcd.prefix"]
+
+    /// Adds the next word to a command about a log in etcd: first the verb, then the directory.
+    private static func add(_ word: String, to cluster: ClusterCommand) throws(ProgramError) -> ClusterCommand {
+        var cluster = cluster
+        guard let verb = cluster.verb else {
+            cluster.verb = ClusterCommand.Verb.allCases.first { word.hasSameBytes(as: $0.rawValue) }
+            if cluster.verb != nil { return cluster }
+            let verbs = ClusterCommand.Verb.allCases.map(\.rawValue)
+            let nearest = NameSuggestion.nearest(to: word, among: verbs, limit: 1).first
+            throw usage(
+                "unknown command cluster \(quoted(word))",
+                nearest.map { "did you mean \($0)?" } ?? "it may be \(verbs.joined(separator: ", "))")
+        }
+        guard cluster.directory == nil, verb == .import || verb == .export else {
+            throw usage("\(quoted(word)) is too much", "leave it out")
+        }
+        cluster.directory = word
+        return cluster
+    }
+
     /// Begins a command on a data directory.
     private mutating func begin(_ command: Command) throws(ProgramError) {
         var known = ["data"]
         if case .token = command { known = Self.ofTokens }
+        if case .cluster = command { known = Self.ofClusters }
         if let stranger = Option.all.first(where: { values[$0.name] != nil && !known.contains($0.name) }) {
             throw Self.usage("\(stranger.flag) is for running the daemon", "leave it out")
         }
@@ -274,6 +319,9 @@ extension Arguments {
             "       settingsd token create NAME --grant GRANT... [--expires TIME]",
             "       settingsd token list",
             "       settingsd token revoke NAME           make, list and revoke tokens in the file of --access.tokens",
+            "       settingsd cluster status              say what etcd has, with --etcd.endpoints",
+            "       settingsd cluster import|export DIR   put the data of a daemon into etcd, or make a directory of it",
+            "       settingsd cluster new-epoch           have clients begin anew, after etcd was restored",
             "",
             "options:",
         ]

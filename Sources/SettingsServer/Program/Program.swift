@@ -24,6 +24,7 @@ package enum Program {
                 configuration.settle(try location(of: configuration))
                 say(isJSON ? configuration.sourcedDocument.text(style: .pretty) : configuration.listing)
             case .token(let command): try TokenTool(command, try options.configuration()).run()
+            case .cluster(let command): try ClusterTool(command, try options.configuration()).run()
             case .checkConfiguration:
                 let configuration = try options.configuration()
                 _ = try Policies(configuration)

@@ -7,6 +7,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case tornTail = 1
     case usage = 64
     case damagedData = 65
+    case unavailable = 68
     case cannotListen = 69
     case internalFailure = 70
     case cannotWrite = 73
@@ -20,6 +21,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
         case .tornTail: "check: the newest journal ends in a torn line; the next start cuts it off by itself"
         case .usage: "the command line is wrong"
         case .damagedData: "stored data is damaged, or a newer version wrote it; nothing was changed"
+        case .unavailable: "cluster: etcd does not answer, or has no such log"
         case .cannotListen: "an address to listen on is taken or is not there"
         case .internalFailure: "something failed that should not"
         case .cannotWrite: "the data directory cannot be made, read or written"

@@ -13,6 +13,8 @@ package final class Store: Sendable {
     private let limits: LimitsInForce
     let figures = WriteFigures()
     private let prepared = Mutex(Prepared())
+    /// True if other daemons commit to the same log.
+    private let isShared: Bool
 
     /// A store over a recovered state.
     ///
@@ -25,6 +27,7 @@ package final class Store: Sendable {
         clock: @escaping @Sendable () -> Timestamp
     ) {
         published = Published(state)
+        isShared = log.isShared
         self.limits = LimitsInForce(limits)
         writer = Writer(
             state, published: published, log: log, limits: self.limits, figures: figures,
@@ -46,8 +49,8 @@ package final class Store: Sendable {
     }
 
     /// Decides a write on the published state, unless it may be a repeat of another. A refusal or a dry run that takes long
-    /// holds up no other write then. A commit needs the writer, which takes the decision over if its suites have not changed
-    /// meanwhile. From any thread.
+    /// holds up no other write then, unless other daemons may have committed what it should rest on. A commit needs the
+    /// writer, which takes the decision over if its suites have not changed meanwhile. From any thread.
     package func decideBeside(_ request: inout WriteRequest) -> WriteOutcome? {
         let state = state
         guard request.requestKey == nil || request.isDryRun, let revision = state.revision.advanced(by: 1) else {
@@ -59,12 +62,13 @@ package final class Store: Sendable {
                 request, revision: revision, time: state.time, opensSuites: limits.opensSuites,
                 commitKeys: limits.commitKeys, quotas: limits.quotas)
             guard decision.commit != nil else {
+                if isShared { return nil }
                 return WriteOutcome(id: 0, result: .success(decision.answer), cursor: state.cursor)
             }
             request.prepared = keep(PreparedWrite(decision, of: request, on: state))
             return nil
         } catch {
-            return WriteOutcome(id: 0, result: .failure(error), cursor: state.cursor)
+            return isShared ? nil : WriteOutcome(id: 0, result: .failure(error), cursor: state.cursor)
         }
     }
 

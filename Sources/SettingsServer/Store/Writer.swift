@@ -60,6 +60,14 @@ final class Writer: Sendable {
         let since: UInt64
 
         var bytes: Int { writes.reduce(0) { $0 + $1.request.size } }
+
+        /// Returns a part of the parcel, less the writes at some places.
+        func part(_ range: Range<Int>, without places: [Int]) -> Parcel {
+            if range == writes.indices, places.isEmpty { return self }
+            var part = self
+            part.writes = range.filter { !places.contains($0) }.map { writes[$0] }
+            return part
+        }
     }
 
     init(
@@ -159,7 +167,8 @@ extension Writer {
         }
         guard session.finishesAtOnce(turn) else {
             queue.async {
-                self.session.finish(turn)
+                var turn = turn
+                self.session.finish(&turn)
                 self.add(long: turn.long)
                 self.work()
             }
@@ -190,7 +199,8 @@ extension Writer {
                     long.replies.deliver(refusals(of: long.writes, because: .shuttingDown))
                 } else {
                     var line = WriterSession.Line([long])
-                    session.finish(session.begin(&line, within: limits.current.turn))
+                    var turn = session.begin(&line, within: limits.current.turn)
+                    session.finish(&turn)
                 }
             }
             for body in next.idle { body(session.publishedState) }
@@ -225,8 +235,8 @@ extension Writer {
         let limits = limits.current
         let end = monotonic.now() + limits.longPause
         while !line.isEmpty {
-            let turn = session.begin(&line, within: limits.turn)
-            session.finish(turn)
+            var turn = session.begin(&line, within: limits.turn)
+            session.finish(&turn)
             count.subtract(turn.count, ordering: .relaxed)
             let last = pace.load(ordering: .relaxed)
             pace.store(max(Self.leastPace, (3 * last + Int(turn.time) / turn.count) / 4), ordering: .relaxed)

@@ -19,6 +19,8 @@ final class WriterSession: @unchecked Sendable {
     /// anew.
     private var isInDoubt = false
 
+    /// True if other daemons commit to the same log.
+    private let isShared: Bool
     private let limits: LimitsInForce
     private let figures: WriteFigures
     private let monotonic: MonotonicClock
@@ -29,6 +31,7 @@ final class WriterSession: @unchecked Sendable {
     ) {
         self.published = published
         self.log = log
+        isShared = log.isShared
         self.limits = limits
         self.figures = figures
         self.monotonic = monotonic
@@ -71,6 +74,8 @@ final class WriterSession: @unchecked Sendable {
         fileprivate(set) var time: UInt64 = 0
         /// Writes that turned out to be long, to be decided after others.
         fileprivate(set) var long: [Writer.Parcel] = []
+        /// The writes themselves, if other daemons may be first, after which they are decided again.
+        fileprivate var decided: [Writer.Parcel] = []
     }
 
     /// The outcomes of those writes of a parcel that are of one turn.
@@ -87,6 +92,11 @@ final class WriterSession: @unchecked Sendable {
     /// Decides writes of a line until the time is over. At least one is decided.
     func begin(_ line: inout Line, within time: UInt64) -> Turn {
         var turn = Turn()
+        decide(&line, within: time, into: &turn)
+        return turn
+    }
+
+    private func decide(_ line: inout Line, within time: UInt64, into turn: inout Turn) {
         let limits = limits.current
         (staged.opensSuites, staged.commitKeys, staged.quotas) = (limits.opensSuites, limits.commitKeys, limits.quotas)
         var bounds = Bounds(limits, time, monotonic)
@@ -94,16 +104,24 @@ final class WriterSession: @unchecked Sendable {
             let parcel = line.parcels[line.parcel]
             var answer = Answer(replies: parcel.replies, since: parcel.since)
             answer.outcomes.reserveCapacity(parcel.writes.count - line.write)
-            defer { turn.answers.append(answer) }
+            var decided = (first: line.write, end: line.write, long: [Int]())
+            defer {
+                turn.answers.append(answer)
+                if isShared {
+                    turn.decided.append(parcel.part(decided.first..<decided.end, without: decided.long))
+                }
+            }
             while line.write < parcel.writes.count {
                 guard bounds.admit(parcel.writes[line.write].request) else { break deciding }
                 let write = parcel.writes[line.write]
                 line.write += 1
+                decided.end = line.write
                 let isLate = bounds.now > parcel.since + limits.patience
                 let (outcome, isStaged) = isLate ? late(write) : decide(write)
                 if outcome.isOverloaded, write.request.isAlone, !isLate {
                     var write = write
                     write.request.becomeLong()
+                    decided.long.append(line.write - 1)
                     turn.long.append(Writer.Parcel(writes: [write], replies: parcel.replies, since: parcel.since))
                     continue
                 }
@@ -115,7 +133,6 @@ final class WriterSession: @unchecked Sendable {
             (line.parcel, line.write) = (line.parcel + 1, 0)
         }
         (turn.count, turn.start, turn.time) = (bounds.count, bounds.start, monotonic.now() - bounds.start)
-        return turn
     }
 
     /// True if finishing the turn takes some microseconds: it has nothing to sync.
@@ -124,8 +141,7 @@ final class WriterSession: @unchecked Sendable {
     }
 
     /// Makes durable what a turn staged, publishes it, and delivers the outcomes.
-    func finish(_ turn: Turn) {
-        var turn = turn
+    func finish(_ turn: inout Turn) {
         let listeners = flush(&turn, mayWait: true)
         for answer in turn.answers where !answer.outcomes.isEmpty { answer.replies.deliver(answer.outcomes) }
         for listener in listeners { listener.published() }
@@ -139,30 +155,60 @@ final class WriterSession: @unchecked Sendable {
     }
 
     /// True if answers of the turn have to wait for a flush. In doubt all do: what is published could lack what is there
-    /// after a restart.
-    private func mustFlush(_ turn: Turn) -> Bool { isInDoubt || turn.firstStaged != nil }
+    /// after a restart, or what another daemon added.
+    private func mustFlush(_ turn: Turn) -> Bool { isInDoubt || isShared || turn.firstStaged != nil }
 
-    /// Makes durable what a turn staged and publishes it, or changes the answers to what went wrong. Returns the listeners
-    /// to call once the answers are on their way.
+    /// Makes durable what a turn staged and publishes it, or changes the answers to what went wrong. Decides the turn again
+    /// as often as another daemon comes first. Returns the listeners to call once the answers are on their way.
     private func flush(_ turn: inout Turn, mayWait: Bool) -> [any PublicationListener] {
         guard mustFlush(turn) else { return [] }
         let start = monotonic.now()
         defer { note(&turn, flushed: start) }
-        do {
-            try flush()
-            isInDoubt = false
-            guard turn.firstStaged != nil else { return [] }
-            publishedState = staged.state
-            let listeners = published.publish(staged.state)
-            log.published(staged.state, mayWait: mayWait)
-            return listeners
-        } catch {
-            let first = isInDoubt ? (answer: 0, outcome: 0) : turn.firstStaged
-            if error.outcome == .unknown { isInDoubt = true }
-            staged.recall(to: publishedState)
-            if let first { refuse(&turn.answers, from: first, because: error) }
-            return []
+        while true {
+            do throws(CommitLogError) {
+                try flush()
+                isInDoubt = false
+                guard turn.firstStaged != nil else { return [] }
+                return publish(mayWait: mayWait)
+            } catch {
+                if error.outcome == .overtaken, monotonic.now() < start + limits.current.patience {
+                    decideAgain(&turn)
+                    continue
+                }
+                let first = isInDoubt || isShared ? (answer: 0, outcome: 0) : turn.firstStaged
+                if error.outcome == .unknown { isInDoubt = true }
+                staged.recall(to: publishedState)
+                if let first { refuse(&turn.answers, from: first, because: error) }
+                return []
+            }
         }
+    }
+
+    /// Publishes what is staged. Returns the listeners to call.
+    private func publish(mayWait: Bool) -> [any PublicationListener] {
+        staged.confirm()
+        publishedState = staged.state
+        let listeners = published.publish(staged.state)
+        log.published(staged.state, mayWait: mayWait)
+        return listeners
+    }
+
+    /// Publishes what other daemons committed. Nothing may be staged.
+    private func follow() {
+        guard log.follow(&staged) else { return }
+        for listener in publish(mayWait: true) { listener.published() }
+    }
+
+    /// Decides the writes of a turn once more, on the commits that came before them.
+    private func decideAgain(_ turn: inout Turn) {
+        staged.recall(to: publishedState)
+        follow()
+        var again = Turn()
+        var line = Line(turn.decided)
+        while !line.isEmpty { decide(&line, within: limits.current.patience, into: &again) }
+        (again.count, again.start, again.time) = (turn.count, turn.start, turn.time)
+        again.long = turn.long + again.long
+        turn = again
     }
 
     /// Notes the times of a turn that was flushed.
@@ -210,9 +256,10 @@ final class WriterSession: @unchecked Sendable {
         }
     }
 
-    /// Has the log do its periodic maintenance.
+    /// Has the log do its periodic maintenance, and follows other daemons.
     func tend() {
         log.tend()
+        if isShared { follow() }
     }
 
     private func decide(_ write: PendingWrite) -> (outcome: WriteOutcome, isStaged: Bool) {
@@ -275,8 +322,13 @@ extension Problem {
     /// The problem of a write that could not be made durable.
     init(_ error: CommitLogError, wasCommitted: Bool) {
         let isUnknown = wasCommitted && error.outcome == .unknown
-        let isFull = error.cause == .full && !isUnknown
-        self.init(isFull ? .insufficientStorage : .storageFailed, error.reason)
+        let code: ErrorCode =
+            switch error.cause {
+            case .full where !isUnknown: .insufficientStorage
+            case .contended where !isUnknown: .overloaded
+            default: .storageFailed
+            }
+        self.init(code, error.reason)
         self.outcome = isUnknown ? .unknown : .notDone
         if !isUnknown { self.retryAfterMs = 1000 }
     }

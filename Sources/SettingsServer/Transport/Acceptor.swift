@@ -21,7 +21,8 @@ final class Acceptor: @unchecked Sendable {
 
     private let listener: Listener
     private let loops: [EventLoop]
-    private let counts: ConnectionCounts
+    private let counts: ClientCounts
+    private let names: UserNames
     private var limits: TransportLimits
     private let accept: Accept
     private let log: @Sendable (TransportEvent) -> Void
@@ -34,14 +35,15 @@ final class Acceptor: @unchecked Sendable {
     private var next = 0
 
     init(
-        _ listener: Listener, _ loops: [EventLoop], _ counts: ConnectionCounts, limits: TransportLimits,
-        queue: DispatchQueue,
+        _ listener: Listener, _ loops: [EventLoop], _ counts: ClientCounts, _ names: UserNames,
+        limits: TransportLimits, queue: DispatchQueue,
         accept: @escaping Accept,
         log: @escaping @Sendable (TransportEvent) -> Void
     ) {
         self.listener = listener
         self.loops = loops
         self.counts = counts
+        self.names = names
         self.limits = limits
         self.accept = accept
         self.log = log
@@ -81,18 +83,15 @@ final class Acceptor: @unchecked Sendable {
                 let total = loads.reduce(0, +)
                 // A refused connection has a descriptor, too, until it has its answer.
                 guard total < limits.connections + limits.refusedConnections else { continue }
-                // Here, since it may take a while to find the name, and a loop must not wait.
-                let user = peer.isUnix ? PeerUser(of: socket) : nil
-                let key = ClientKey(peer, user)
-                let count = counts.add(key)
-                guard count <= limits.connectionsPerAddress + Self.refusedPerAddress else {
-                    counts.remove(CollectionOfOne(key))
-                    continue
-                }
+                let user = peer.isUnix ? PeerUser.Numbers(of: socket) : nil
+                let most = limits.connectionsPerAddress + Self.refusedPerAddress
+                guard let (client, count) = counts.add(ClientKey(peer, user?.id), upTo: most) else { continue }
+                let refusal = refusal(of: count, total: total)
+                let accepted = AcceptedSocket(socket, peer, client, refusal: refusal)
                 let loop = leastLoaded(loads)
                 loads[loop] += 1
-                batches[loop].append(
-                    AcceptedSocket(socket, peer, user, refusal: refusal(of: count, total: total)))
+                loops[loop].expectConnection()
+                if let accepted = named(accepted, user, for: loops[loop]) { batches[loop].append(accepted) }
             case .nothing: break collecting
             case .lost: continue
             case .exhausted(let error):
@@ -103,6 +102,17 @@ final class Acceptor: @unchecked Sendable {
         // One descriptor that came free does not end a shortage.
         if let shortage { pause(shortage) } else { resumed() }
         for (loop, batch) in zip(loops, batches) where !batch.isEmpty { loop.adopt(batch) }
+    }
+
+    /// Returns a connection with the name of its user. If the system has to be asked, returns nil, and the loop gets the
+    /// connection after that.
+    private func named(
+        _ accepted: AcceptedSocket, _ user: PeerUser.Numbers?, for loop: EventLoop
+    ) -> AcceptedSocket? {
+        guard let user, accepted.refusal == nil else { return accepted }
+        if let name = names.name(of: user.id) { return accepted.of(PeerUser(user, name: name)) }
+        names.find(user.id) { name in loop.adopt([accepted.of(PeerUser(user, name: name))]) }
+        return nil
     }
 
     /// Returns the reason to refuse a connection; nil if it may stay.
@@ -147,19 +157,28 @@ final class Acceptor: @unchecked Sendable {
 final class AcceptedSocket: Sendable {
     private let socket: Mutex<Socket?>
     let peer: SocketAddress
+    /// The user of a Unix domain socket, unless it is refused.
     let user: PeerUser?
+    /// The client that it counts for.
+    let client: ClientCounts.Client
     /// The limit that the connection exceeds: it gets an answer that says so, and is closed.
     let refusal: Rejection?
 
-    init(_ socket: consuming Socket, _ peer: SocketAddress, _ user: PeerUser?, refusal: Rejection?) {
+    init(
+        _ socket: consuming Socket?, _ peer: SocketAddress, _ client: ClientCounts.Client, _ user: PeerUser? = nil,
+        refusal: Rejection?
+    ) {
         self.socket = Mutex(socket)
         self.peer = peer
         self.user = user
+        self.client = client
         self.refusal = refusal
     }
 
-    /// What the connection counts for.
-    var clientKey: ClientKey { ClientKey(peer, user) }
+    /// Returns the connection with its user. This one has no socket then.
+    func of(_ user: PeerUser) -> AcceptedSocket {
+        AcceptedSocket(take(), peer, client, user, refusal: refusal)
+    }
 
     /// Returns the socket, once.
     func take() -> Socket? {

@@ -9,38 +9,44 @@ enum ClientKey: Hashable, Sendable {
     case address(SocketAddress)
 
     /// The key of a peer without a credential.
-    init(_ peer: SocketAddress, _ user: PeerUser?) {
-        self = user.map { .user($0.id) } ?? .address(peer.network)
-    }
-
-    /// True for a peer without a credential that is on this machine.
-    var isLocal: Bool {
-        switch self {
-        case .caller: false
-        case .user: true
-        case .address(let address): address.isLocal
-        }
+    ///
+    /// - Parameter user: the number of the user of a Unix domain socket, if the kernel tells it.
+    init(_ peer: SocketAddress, _ user: UInt32?) {
+        self = user.map { .user($0) } ?? .address(peer.network)
     }
 }
 
-/// A count of the open connections by their peers.
-final class ConnectionCounts: Sendable {
-    private let counts = Mutex<[ClientKey: Int]>([:])
+/// A count of what each client has under way, over all loops: connections, or requests that wait.
+final class ClientCounts: Sendable {
+    /// A client that has something under way. All that it has shares the object, so that an end takes no look-up.
+    final class Client: Sendable {
+        fileprivate let key: ClientKey
+        fileprivate let count = Atomic(0)
 
-    /// Counts one more, and returns how many the peer has with it.
-    func add(_ key: ClientKey) -> Int {
-        counts.withLock { counts in
-            counts[key, default: 0] += 1
-            return counts[key, default: 0]
+        fileprivate init(_ key: ClientKey) {
+            self.key = key
         }
     }
 
-    func remove(_ keys: some Sequence<ClientKey>) {
-        counts.withLock { counts in
-            for key in keys {
-                let left = counts[key, default: 1] - 1
-                counts[key] = left > 0 ? left : nil
-            }
+    private let clients = Mutex<[ClientKey: Client]>([:])
+
+    /// Counts one more of a client. Returns how many it has then; nil if it has as many as it may.
+    func add(_ key: ClientKey, upTo most: Int) -> (client: Client, count: Int)? {
+        clients.withLock { clients in
+            let client = clients[key] ?? Client(key)
+            let count = client.count.load(ordering: .relaxed) + 1
+            guard count <= most else { return nil }
+            client.count.add(1, ordering: .relaxed)
+            clients[key] = client
+            return (client, count)
+        }
+    }
+
+    func remove(_ client: Client) {
+        guard client.count.subtract(1, ordering: .relaxed).newValue == 0 else { return }
+        clients.withLock { clients in
+            // Meanwhile it may have begun something else.
+            if client.count.load(ordering: .relaxed) == 0, clients[client.key] === client { clients[client.key] = nil }
         }
     }
 }

@@ -22,6 +22,8 @@ final class Connection {
     let socket: Socket
     let peer: SocketAddress
     let user: PeerUser?
+    /// The client that it counts for.
+    let client: ClientCounts.Client
     let slot: UInt32
     let generation: UInt32
 
@@ -58,18 +60,14 @@ final class Connection {
     /// The bytes of a body when its deadline was last moved; the bytes discarded while lingering.
     private var progressMark = 0
 
-    init(
-        _ socket: consuming Socket, _ peer: SocketAddress, _ user: PeerUser?, slot: UInt32, generation: UInt32
-    ) {
+    init(_ socket: consuming Socket, _ accepted: AcceptedSocket, slot: UInt32, generation: UInt32) {
         self.socket = socket
-        self.peer = peer
-        self.user = user
+        peer = accepted.peer
+        user = accepted.user
+        client = accepted.client
         self.slot = slot
         self.generation = generation
     }
-
-    /// What the connection counts for.
-    var clientKey: ClientKey { ClientKey(peer, user) }
 
     var name: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 

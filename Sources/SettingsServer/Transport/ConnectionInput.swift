@@ -24,6 +24,8 @@ final class Backlog {
     var isFresh = false
     /// True if the peer was asked to send the body (`100 Continue`).
     var isContinued = false
+    /// Where it waits for memory.
+    private var place: MemoryBudget.Place?
 
     /// When its first bytes came.
     private(set) var begun: UInt64
@@ -74,12 +76,21 @@ final class Backlog {
         charge.reserved > 0 && UInt64(bytes.count) / UInt64(Self.leastRate) < time / 1_000_000_000
     }
 
-    /// Goes on with the reserved memory.
-    func goOn(with charge: MemoryBudget.Charge, _ context: LoopContext) {
+    /// Reserves memory for a long body, and goes on with it. Returns false if there is none.
+    func reserve(_ bytes: Int, _ context: LoopContext) -> Bool {
+        guard let charge = context.budget.reserve(bytes, at: place) else { return false }
         self.charge = charge
+        place = nil
         begun = context.now
         waiting = .bytes
         isFresh = true
+        return true
+    }
+
+    /// Waits for memory behind all that do already.
+    func awaitMemory(_ context: LoopContext) {
+        place = context.budget.wait()
+        waiting = .memory
     }
 
     /// Removes bytes of requests that were taken. Those that are left begin to wait.
@@ -169,8 +180,8 @@ extension Connection {
         {
             return reject(with: refusal, head, backlog.bytes.span, context)
         }
-        guard !context.awaitingMemory.isEmpty || !reserveMemory(context) else { return }
-        backlog.waiting = .memory
+        guard !reserveMemory(context) else { return }
+        backlog.awaitMemory(context)
         deadlineKind = .idle
         context.awaitingMemory.append(self)
     }
@@ -178,9 +189,7 @@ extension Connection {
     /// Reserves memory for the body that is being read. Returns false if there is none.
     private func reserveMemory(_ context: LoopContext) -> Bool {
         guard let backlog, let bytes = backlog.missingMemory else { return true }
-        guard let charge = context.budget.reserve(bytes) else { return false }
-        backlog.goOn(with: charge, context)
-        return true
+        return backlog.reserve(bytes, context)
     }
 
     /// Goes on reading a body that waits for memory. Returns false if there is none yet.

@@ -22,10 +22,10 @@ package final class EventLoop: @unchecked Sendable {
     /// Its position among the loops of its server.
     package let index: Int
 
-    /// Connections given to it and not closed yet.
+    /// Connections that were accepted for it and are not closed yet.
     private let load = Atomic<Int>(0)
     /// The connections of all loops by their peers.
-    private let counts: ConnectionCounts
+    private let counts: ClientCounts
     private let queue: DispatchQueue
     let clock: MonotonicClock
     private let epoll: Epoll
@@ -46,7 +46,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Begins to serve. The loop retains itself until `stop`. The factory is called on the loop.
     init(
-        index: Int, _ counts: ConnectionCounts, limits: TransportLimits, budget: MemoryBudget, clock: MonotonicClock,
+        index: Int, _ counts: ClientCounts, limits: TransportLimits, budget: MemoryBudget, clock: MonotonicClock,
         makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
     ) throws(SystemError) {
         self.index = index
@@ -63,7 +63,7 @@ package final class EventLoop: @unchecked Sendable {
         queue.async { self.serve() }
     }
 
-    /// From any thread: connections given to it and not closed yet.
+    /// From any thread: connections that were accepted for it and are not closed yet.
     var connectionCount: Int { load.load(ordering: .relaxed) }
 
     /// Runs work on the loop, in order. From any thread. On a loop that has stopped it still runs, without effect on
@@ -85,14 +85,14 @@ package final class EventLoop: @unchecked Sendable {
         return context?.now ?? clock.now()
     }
 
-    /// Serves these connections from now on. From any thread.
+    /// Counts a connection that is about to be adopted. From any thread.
+    func expectConnection() { load.add(1, ordering: .relaxed) }
+
+    /// Serves these connections, which it expects, from now on. From any thread.
     func adopt(_ sockets: [AcceptedSocket]) {
-        load.add(sockets.count, ordering: .relaxed)
         run {
             guard let context = self.context, !context.isStopping else {
-                self.load.subtract(sockets.count, ordering: .relaxed)
-                self.counts.remove(sockets.lazy.map(\.clientKey))
-                return
+                return self.forget(sockets.lazy.map(\.client))
             }
             for accepted in sockets { self.open(accepted, context) }
         }
@@ -213,9 +213,14 @@ package final class EventLoop: @unchecked Sendable {
         let time = clock.now() &- context.now
         if time > context.limits.slowBatch { context.handler.wasSlow(nanoseconds: time) }
         guard !context.closed.isEmpty else { return }
-        load.subtract(context.closed.count, ordering: .relaxed)
-        counts.remove(context.closed.lazy.map(\.clientKey))
+        forget(context.closed.lazy.map(\.client))
         context.closed.removeAll(keepingCapacity: true)
+    }
+
+    /// Counts connections no more.
+    private func forget(_ clients: some Collection<ClientCounts.Client>) {
+        load.subtract(clients.count, ordering: .relaxed)
+        for client in clients { counts.remove(client) }
     }
 
     private func settle(_ context: LoopContext, until end: UInt64) {
@@ -239,7 +244,7 @@ package final class EventLoop: @unchecked Sendable {
 
     private func open(_ accepted: AcceptedSocket, _ context: LoopContext) {
         guard let socket = accepted.take() else { return }
-        let connection = context.connections.insert(socket, accepted.peer, accepted.user)
+        let connection = context.connections.insert(socket, accepted)
         guard context.epoll.add(connection.socket.descriptor, connection.interest, name: connection.name) else {
             return connection.close(context)
         }

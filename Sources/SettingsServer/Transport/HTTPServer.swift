@@ -9,6 +9,8 @@ internal import Synchronization
 package final class HTTPServer: Sendable {
     package let loops: [EventLoop]
     private let acceptors: [Acceptor]
+    /// The queue of all acceptors.
+    private let accepting = DispatchQueue(label: "acceptor", qos: .userInitiated)
 
     /// Begins to serve. The factory is called once on each loop.
     package convenience init(
@@ -19,16 +21,16 @@ package final class HTTPServer: Sendable {
     ) throws(SystemError) {
         try self.init(
             listeners: listeners, loopCount: loopCount, limits: limits, budget: budget, clock: clock, log: log,
-            accept: { $0.accept() }, makeHandler: makeHandler)
+            accept: { $0.accept() }, names: UserNames(), makeHandler: makeHandler)
     }
 
     init(
         listeners: [Listener], loopCount: Int?, limits: TransportLimits, budget: MemoryBudget, clock: MonotonicClock,
-        log: @escaping @Sendable (TransportEvent) -> Void, accept: @escaping Acceptor.Accept,
+        log: @escaping @Sendable (TransportEvent) -> Void, accept: @escaping Acceptor.Accept, names: UserNames,
         makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
     ) throws(SystemError) {
         var loops: [EventLoop] = []
-        let counts = ConnectionCounts()
+        let counts = ClientCounts()
         for index in 0..<max(1, loopCount ?? Self.defaultLoopCount) {
             do throws(SystemError) {
                 loops.append(
@@ -40,10 +42,14 @@ package final class HTTPServer: Sendable {
             }
         }
         self.loops = loops
-        let queue = DispatchQueue(label: "acceptor", qos: .userInitiated)
-        acceptors = listeners.map { listener in
-            Acceptor(listener, loops, counts, limits: limits, queue: queue, accept: accept, log: log)
+        acceptors = listeners.map { [accepting] listener in
+            Acceptor(listener, loops, counts, names, limits: limits, queue: accepting, accept: accept, log: log)
         }
+    }
+
+    /// Calls the body in the acceptors' next turn. From any thread.
+    func inNextAcceptance(_ body: @escaping @Sendable () -> Void) {
+        accepting.async(execute: body)
     }
 
     /// One for every other core: the rest is for the writer, and for clients on this machine. Measured on two cores with the load on one of them, one loop answers a third more requests than two.

@@ -46,7 +46,7 @@ final class LoopContext {
     var drained = Deque<Ticket>()
     /// Connections whose turn ended with requests left.
     var postponed = Deque<Connection>()
-    /// Connections that wait for memory for a long body.
+    /// Connections that wait for memory for a long body, in their order in the line of all loops.
     var awaitingMemory = Deque<Connection>()
     /// When the first of them last got its memory, or another connection was closed for it.
     private var movedOn: UInt64 = 0
@@ -183,7 +183,7 @@ struct ConnectionTable {
 
     private(set) var count = 0
 
-    mutating func insert(_ socket: consuming Socket, _ peer: SocketAddress, _ user: PeerUser?) -> Connection {
+    mutating func insert(_ socket: consuming Socket, _ accepted: AcceptedSocket) -> Connection {
         let slot: UInt32
         if let reused = free.popLast() {
             slot = reused
@@ -192,7 +192,7 @@ struct ConnectionTable {
             slots.append(nil)
             generations.append(0)
         }
-        let connection = Connection(socket, peer, user, slot: slot, generation: generations[Int(slot)])
+        let connection = Connection(socket, accepted, slot: slot, generation: generations[Int(slot)])
         slots[Int(slot)] = connection
         count += 1
         return connection

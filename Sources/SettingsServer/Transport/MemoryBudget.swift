@@ -9,6 +9,8 @@ package final class MemoryBudget: Sendable {
     private let limit: Atomic<Int>
     private let charged = Atomic(0)
     private let reserved = Atomic(0)
+    /// The long bodies that wait for memory, over all loops.
+    private let line = Mutex<(places: [UInt64], last: UInt64)>(([], 0))
     private let loops = Mutex<(all: [@Sendable (_ ofBodies: Bool) -> Void], next: Int)>(([], 0))
 
     /// - Parameter limit: the bytes that everything may take.
@@ -70,9 +72,12 @@ package final class MemoryBudget: Sendable {
         return charge(max(0, wanted - held))
     }
 
-    /// Charges all of a long body before it is read, if there is room beside other long bodies. One that is longer than
-    /// all of that room takes all of it.
-    func reserve(_ bytes: Int) -> Charge? {
+    /// Charges all of a long body before it is read, if no other waits before it and there is room beside those that are
+    /// read. One that is longer than all of that room takes all of it.
+    ///
+    /// - Parameter place: where it waits; nil if it does not wait yet.
+    func reserve(_ bytes: Int, at place: Place? = nil) -> Charge? {
+        guard line.withLock({ $0.places.first }) == place?.number else { return nil }
         let bytes = min(bytes, roomForBodies)
         var others = reserved.load(ordering: .relaxed)
         while others + bytes <= roomForBodies {
@@ -86,6 +91,34 @@ package final class MemoryBudget: Sendable {
             others = now
         }
         return nil
+    }
+
+    /// Takes the last place in the line of long bodies.
+    func wait() -> Place {
+        let number = line.withLock { line in
+            line.last += 1
+            line.places.append(line.last)
+            return line.last
+        }
+        return Place(number, of: self)
+    }
+
+    /// A place in the line of long bodies that wait for memory, as long as it lives.
+    final class Place: Sendable {
+        fileprivate let number: UInt64
+        private let budget: MemoryBudget
+
+        fileprivate init(_ number: UInt64, of budget: MemoryBudget) {
+            self.number = number
+            self.budget = budget
+        }
+
+        deinit {
+            budget.line.withLock { line in
+                // Mostly it is the first.
+                if let index = line.places.firstIndex(of: number) { line.places.remove(at: index) }
+            }
+        }
     }
 
     /// Bytes that are charged for as long as the object lives. Its owner alone resizes it.

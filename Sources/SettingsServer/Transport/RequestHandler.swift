@@ -97,6 +97,9 @@ package struct Exchange: Sendable {
     package let isBehind: Bool
     /// The body, if it is long.
     package let longBody: LongBody?
+
+    /// True if the peer is on this machine.
+    var isLocal: Bool { user != nil || peer.isLocal }
 }
 
 /// A body that may be kept without a copy: copying some megabytes takes a loop milliseconds.

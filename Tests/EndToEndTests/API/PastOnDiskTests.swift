@@ -1,3 +1,5 @@
+import Foundation
+import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import SettingsServer
@@ -53,6 +55,29 @@ struct PastOnDiskTests {
         #expect(restored.status == 200 && restored.json?["changes"]?.array?.first?["new"] == 24)
         let forbidden = try guarded.answer(#"POST app/undo {"revision":20,"force":true}"#, as: "reader")
         #expect(forbidden.status == 403, "\(forbidden.text)")
+    }
+
+    @Test("Metrics say how many past files there are, how large they are, and how far they go back")
+    func metrics() throws {
+        let before = Daemon.now().milliseconds / 1000
+        let guarded = try Self.guarded()
+        let data = guarded.daemon.directory.path + "/data"
+        func sizes() throws -> [Int] {
+            let names = try FileManager.default.contentsOfDirectory(atPath: data).filter { $0.hasPrefix("past-") }
+            return try names.map { try Data(contentsOf: URL(filePath: "\(data)/\($0)")).count }
+        }
+        func figure(_ name: String) throws -> Int? {
+            let metrics = try guarded.answer("GET /metrics", as: "all").text.split(separator: "\n")
+            return metrics.first { $0.hasPrefix("settingsd_past_\(name) ") }.flatMap {
+                Int($0.split(separator: " ")[1])
+            }
+        }
+        try eventually {
+            let sizes = try sizes()
+            return try figure("files") == sizes.count && figure("bytes") == sizes.reduce(0, +) && sizes.count > 1
+        }
+        let oldest = try #require(try figure("oldest_timestamp_seconds"))
+        #expect((before...(before + 600)).contains(Int64(oldest)))
     }
 
     @Test("What was a secret, and what is one now, is hidden in the far past")

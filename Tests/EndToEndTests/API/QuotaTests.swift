@@ -111,6 +111,49 @@ struct QuotaTests {
         try daemon.done(more)
     }
 
+    @Test("A note counts with each setting that it stands with, and keeps none from being removed")
+    func notes() throws {
+        let directory = try TemporaryDirectory()
+        let note = "Settings-Note: \(String(repeating: "n", count: 256))"
+        let measured = try TestDaemon(in: directory, data: directory.path + "/measured")
+        try measured.done("PUT app/keys/a 1")
+        let size = try storedBytes(measured)
+        try measured.done(Request("PUT app/keys/a 2", note))
+        // 96, and a text of 256 bytes.
+        #expect(try storedBytes(measured) == size + 96 + 48 + 272)
+        measured.stop()
+        #expect(
+            try storedBytes(TestDaemon(in: directory, data: directory.path + "/measured")) == size + 96 + 48 + 272)
+        for quota in ["suiteBytes", "totalBytes"] {
+            let daemon = try TestDaemon {
+                let place: WritableKeyPath<Configuration, Int> =
+                    quota == "suiteBytes" ? \.writes.quotas.suiteBytes : \.writes.quotas.totalBytes
+                $0[keyPath: place] = size
+            }
+            try daemon.done("PUT app/keys/a 1")
+            try expectRefusal(Request("PUT app/keys/a 2", note), by: "quotas.\(quota)", size, of: daemon)
+            try daemon.done("PUT app/keys/a 3")
+            try daemon.done(Request("DELETE app/keys/a", note))
+            #expect(try storedBytes(daemon) == size)
+        }
+    }
+
+    @Test("A removed setting counts until some thousand others of its suite were removed")
+    func removed() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let size = try storedBytes(daemon)
+        try daemon.done("DELETE app/keys/a")
+        #expect(try storedBytes(daemon) == size)
+        try daemon.done("PUT app/keys/a 1")
+        #expect(try storedBytes(daemon) == size)
+        try daemon.done(Request("PUT app {\((0..<3000).map { #""k\#($0)":1"# }.joined(separator: ","))}"))
+        try daemon.done("PUT app {}")
+        #expect((1024...2048).contains((try storedBytes(daemon) - 1024) / 72))
+        try daemon.done("DELETE app?drop=true")
+        #expect(try storedBytes(daemon) == 0)
+    }
+
     @Test("Where more is stored than a reload allows, smaller values and removals go through, larger values do not")
     func lowered() throws {
         let directory = try TemporaryDirectory()

@@ -62,7 +62,7 @@ struct AccessTests {
         Endpoint(#"POST app/restore {"to":2}"#, "write"), Endpoint(#"POST app/restore {"to":2,"keys":["a"]}"#, "write"),
         Endpoint(#"POST app/restore?override=locked {"to":2}"#, "write", "override"),
         Endpoint("GET /metrics", "admin"), Endpoint("GET /v1/backup", "admin"), Endpoint("HEAD /v1/backup", "admin"),
-        Endpoint("POST /v1/reload", "admin"),
+        Endpoint("POST /v1/reload", "admin"), Endpoint("GET /v1/cluster", "admin"),
     ]
 
     static let all = ["read", "write", "schema", "secrets", "override", "admin"]

@@ -63,7 +63,7 @@ struct ScrubTests {
             published.withLock { $0 }
         }
         var seen: Set<String> = []
-        for round in 0..<300 {
+        for round in 0..<100 {
             let writes = (0..<20).map {
                 Request("PUT app/keys/key\($0) \"\(String(repeating: "x", count: round % 50))\"")
             }

@@ -5,6 +5,8 @@ import TestSupport
 /// How calls travel: as requests of HTTP, and back from the answers.
 struct CallForm {
     let settings: TestedSettings
+    /// True if reads ask for all that any daemon acknowledged.
+    var readsFresh = false
 
     /// The request.
     ///
@@ -12,7 +14,9 @@ struct CallForm {
     func request(_ call: Call.Request, requestKey: String? = nil) -> Request {
         switch call {
         case .read(let read):
-            return Request("GET \(read.count == 1 ? settings.path(of: read[0]) : settings.suite(of: read[0]))")
+            var request = Request("GET \(read.count == 1 ? settings.path(of: read[0]) : settings.suite(of: read[0]))")
+            if readsFresh { request.fields.append("Settings-Fresh: true") }
+            return request
         case .write(let conditions, let steps):
             var request = single(conditions, steps) ?? transaction(conditions, steps)
             if let requestKey { request.fields.append("Idempotency-Key: \(requestKey)") }

@@ -26,13 +26,13 @@ final class HistoryClient {
 
     init(
         _ number: Int, _ workload: Workload, settings: TestedSettings, namesWrites: Bool = false,
-        connect: @escaping () throws -> RawClient
+        readsFresh: Bool = false, connect: @escaping () throws -> RawClient
     ) {
         self.number = number
         self.workload = workload
         self.namesWrites = namesWrites
         self.connect = connect
-        form = CallForm(settings: settings)
+        form = CallForm(settings: settings, readsFresh: readsFresh)
     }
 
     static var now: UInt64 { DispatchTime.now().uptimeNanoseconds }

@@ -39,6 +39,31 @@ struct LinearizabilityTests {
         #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
     }
 
+    @Test("calls to daemons that share a log in etcd are linearizable together, with fresh reads")
+    func shared() async throws {
+        let (settings, seed, calls) = (TestedSettings(count: 6), 21 as UInt64, 60)
+        let etcd = try EtcdCluster()
+        let daemons = try (0..<3).map { _ in
+            try TestDaemon { $0.etcd.endpoints = etcd.endpoints.compactMap { EtcdEndpoint($0) } }
+        }
+        let ports = daemons.map(\.port)
+        let initial = try settings.prepare(daemons[0].connect())
+        let history = try await ConcurrentClients.run(Self.clients) { number in
+            let workload = Workload(client: number, seed: seed, settings: settings, breadth: .connected)
+            let client = HistoryClient(number, workload, settings: settings, readsFresh: true) {
+                try RawClient(port: ports[number % ports.count])
+            }
+            return try client.run(calls)
+        }
+        let backup = try daemons[0].done(Request("GET /v1/backup", "Settings-Fresh: true"))
+        let kept = try #require(try JSONValue(parsing: backup.body)["history"]?.array)
+        let commits = try kept.map { try Commit(json: try #require($0.array?.last)) }
+        let epoch = try #require(backup.field("Settings-Cursor").flatMap { Cursor($0)?.epoch })
+        let check = HistoryCheck(
+            history, try settings.timeline(JournaledCommits(epoch: epoch, commits), from: initial))
+        #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
+    }
+
     @Test(
         "requests that a connection sends without waiting take effect, and are answered, in their order",
         arguments: [7, 8] as [UInt64])

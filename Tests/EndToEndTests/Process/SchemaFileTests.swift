@@ -1,6 +1,7 @@
 import Foundation
 import SettingsAPI
 import SettingsModel
+import SettingsServer
 import TestSupport
 import Testing
 
@@ -86,6 +87,21 @@ struct SchemaFileTests {
         #expect(try again.send("POST /v1/reload").json?["refusedSchemas"] == nil)
         #expect(try again.send("GET app/schema").text == Self.schema(of: "string"))
         #expect(try condition(again) == "ok")
+    }
+
+    @Test("Very many schemas wait for none of their own kind, at the start and at a reload")
+    func many() throws {
+        let names = (0..<150).map { "suite\($0)" }
+        for name in names { try file("\(name).json", Self.schema(of: "integer")) }
+        let daemon = try TestDaemon(in: directory, data: directory.path + "/data") {
+            $0.schemas = directory.path + "/schemas"
+            $0.writes.patience = 20_000_000
+        }
+        #expect(try condition(daemon) == "ok")
+        for name in names { try file("\(name).json", Self.schema(of: "string")) }
+        #expect(try daemon.send("POST /v1/reload").text == #"{"reloaded":true,"needsRestart":[]}"#)
+        #expect(try condition(daemon) == "ok")
+        for name in names { #expect(try daemon.send(Request("GET \(name)/schema")).text == Self.schema(of: "string")) }
     }
 
     @Test(

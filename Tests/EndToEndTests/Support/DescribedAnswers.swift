@@ -26,10 +26,10 @@ struct DescribedAnswers {
         self.schemas = schemas
     }
 
-    /// Fields that are of HTTP and not of the interface, and what browsers want to know.
+    /// Fields that are of HTTP and not of the interface, that any answer may have, and what browsers want to know.
     private static let general: Set = [
         "Date", "Content-Type", "Content-Length", "Transfer-Encoding", "Connection", "Cache-Control", "Vary",
-        "X-Content-Type-Options", "X-Accel-Buffering",
+        "X-Content-Type-Options", "X-Accel-Buffering", "Settings-Stale",
     ]
 
     private func check(_ answer: RawResponse, to request: Request, of name: String) throws {
@@ -116,7 +116,7 @@ extension DescribedAnswers {
     /// Rules that OpenAPI has no words for, by what is said of them.
     private static let unsaid = [
         "leave out wait, or at", "say which suites to observe", "does not go with text/event-stream",
-        "is still to come", "drop removes the whole suite", "changed nothing in suite",
+        "is still to come", "drop removes the whole suite", "changed nothing in suite", "does not fit the schema",
     ]
 
     func checkRequest(_ request: Request, _ place: Place, _ answer: RawResponse, of name: String) {

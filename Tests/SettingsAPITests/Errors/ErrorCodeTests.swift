@@ -13,7 +13,7 @@ struct ErrorCodeTests {
         (415, ["unsupported_media_type"]), (421, ["misdirected"]),
         (422, ["invalid_value", "invalid_operation", "invalid_schema", "idempotency_mismatch", "unknown_key"]),
         (429, ["too_many_watchers", "too_many_connections", "too_many_requests"]), (431, ["too_large"]),
-        (501, ["not_implemented"]), (503, ["shutting_down", "storage_failed", "overloaded"]),
+        (501, ["not_implemented"]), (503, ["shutting_down", "storage_failed", "overloaded", "behind"]),
         (505, ["http_version"]), (507, ["insufficient_storage"]),
     ]
 

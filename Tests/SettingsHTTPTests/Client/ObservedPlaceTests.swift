@@ -83,7 +83,7 @@ struct ObservedPlaceTests {
     @Test("Only failures that a retry can cure are retried") mutating func onlyCurableFailuresRetried() {
         let transient: [SettingsError] = [
             .unreachable("x", outcome: .notDone), .late(outcome: .notDone), problem(.tooManyWatchers),
-            problem(.shuttingDown), problem(.overloaded), problem(.unknownSuite, retryAfterMs: 1000),
+            problem(.shuttingDown), problem(.overloaded), problem(.behind), problem(.unknownSuite, retryAfterMs: 1000),
         ]
         for error in transient {
             var place = ObservedPlace(since: nil)

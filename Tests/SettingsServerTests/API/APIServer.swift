@@ -15,23 +15,26 @@ final class APIServer {
     private let port: UInt16
     private let parser: BackgroundQueue
     private let watchers: WatcherCount
+    let policies = PolicyBoard()
     let renderer: BackgroundQueue
     private let gate = DispatchSemaphore(value: 0)
     private var isHeld = false
     private var isStopped = false
 
-    init(clock: MonotonicClock = .system) throws {
+    init(
+        clock: MonotonicClock = .system, peers: Peers? = nil, history limits: History.Limits = History.Limits()
+    ) throws {
         let listeners = try Listener.open(.tcp(host: "127.0.0.1", port: 0))
         guard case .tcp(_, let port)? = listeners.first?.address else { throw RawClient.Failure.malformed("no port") }
         self.port = port
         let epoch = Epoch("e0")
         guard let epoch else { throw RawClient.Failure.malformed("no epoch") }
-        store = Store(State(epoch: epoch), log: ScriptedLog(), clock: { Timestamp(milliseconds: 1) })
+        store = Store(State(epoch: epoch, limits: limits), log: ScriptedLog(), clock: { Timestamp(milliseconds: 1) })
         let budget = MemoryBudget(limit: 256 << 20)
         let service = Service(
-            store: store, policies: PolicyBoard(Policies()),
+            store: store, policies: policies,
             budget: budget, backups: BackupMaker { _ throws(FileError) in throw FileError(.write, "backup", code: 28) },
-            clock: { Timestamp(milliseconds: 1) }, obstacle: { nil })
+            peers: peers, clock: { Timestamp(milliseconds: 1) }, obstacle: { nil })
         parser = service.parser
         watchers = service.watchers
         renderer = service.renderer

@@ -30,7 +30,8 @@ struct OpenAPITests {
         let path = document["paths"]?[resource.rawValue]
         let methods = path?.object?.members.map(\.name).filter { $0 != "parameters" } ?? []
         #expect(Set(methods) == Set(resource.allowed.map { $0.lowercased() }))
-        let names = parameters(of: path).compactMap { $0["name"]?.string.map { "{\($0)}" } }
+        let named = parameters(of: path).filter { $0["in"] == "path" }
+        let names = named.compactMap { $0["name"]?.string.map { "{\($0)}" } }
         #expect(names == resource.rawValue.split(separator: "/").filter { $0.hasPrefix("{") }.map(String.init))
     }
 

@@ -1,4 +1,6 @@
 import Dispatch
+import SettingsAPI
+import SettingsEngine
 import TestSupport
 import Testing
 
@@ -33,5 +35,40 @@ struct SharedAnswerTests {
         let answers = try clients.map { try $0.readResponse() }
         #expect(answers.allSatisfy { $0.status == 200 })
         #expect(answers[0].body == answers[1].body && answers[0].body != answers[2].body)
+    }
+
+    @Test(
+        "An observer's answer that waits to be rendered keeps no commit that memory drops, and is of the state of then")
+    func keepsNothing() throws {
+        var limits = History.Limits()
+        (limits.bytes, limits.suiteCommits) = (4 << 20, 0)
+        let server = try APIServer(history: limits)
+        let writer = try server.connect()
+        func put(_ numbers: ClosedRange<Int>) throws {
+            for number in numbers {
+                let text = "\"\(number) \(String(repeating: "a", count: 60_000))\""
+                let head = "PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(text.utf8.count)"
+                try writer.send("\(head)\r\n\r\n\(text)")
+                #expect(try writer.readResponse().status < 300)
+            }
+        }
+        try put(1...20)
+        let gate = DispatchSemaphore(value: 0)
+        server.renderer.run(BackgroundQueue.Job { _ in gate.patientWait() })
+        while server.renderer.count > 0 { server.settle() }
+        let observer = try server.connect()
+        try observer.send("GET /v1/suites/app/observe?since=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        while server.renderer.count < 1 { server.settle() }
+        weak let early = server.store.state.history.commit(try #require(Revision(2)))
+        #expect(early != nil)
+        try put(21...100)
+        try eventually {
+            server.settle()
+            return early == nil
+        }
+        gate.signal()
+        let answer = try observer.readResponse()
+        #expect(answer.status == 200)
+        #expect(answer.text.contains(#""reset":true"#) && answer.text.contains(#"{"a":"100 aaa"#))
     }
 }

@@ -3,8 +3,14 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import Synchronization
 import TestSupport
 import Testing
+
+/// The bytes that a log charges for commits on their way to past files.
+final class PastCharge: Sendable {
+    let bytes = Mutex(0)
+}
 
 /// Plays the writer over a log on a simulated disk, and remembers what was acknowledged.
 final class LogHarness {
@@ -37,6 +43,7 @@ final class LogHarness {
     private(set) var isStopped = false
     /// Whether a stop was tried, after which the log takes nothing any more.
     private(set) var wasClosed = false
+    let pastCharge = PastCharge()
     private let clock = ManualClock()
     private var epochs: UInt64 = 0
 
@@ -56,6 +63,7 @@ final class LogHarness {
         options.snapshotJournalBytes = setup.journalBytes
         options.syncInterval = 3
         options.runsInline = true
+        options.chargePast = { [pastCharge] bytes in pastCharge.bytes.withLock { $0 = bytes } }
         log = nil
         let (recovered, log) = try LocalLog.open(
             DataDirectory("/data", in: disk), options: options, limits: setup.history, log: Self.quiet,
@@ -123,6 +131,11 @@ final class LogHarness {
         set { commits.random = newValue }
     }
 
+    /// Sets the clock of the machine ahead, or back.
+    func shiftClock(by milliseconds: Int64) {
+        commits.clock += milliseconds
+    }
+
     /// Lets time pass without a write.
     func tend(after time: UInt64 = 0) {
         clock.advance(nanoseconds: time)
@@ -149,9 +162,9 @@ final class LogHarness {
     }
 
     /// Stops as a daemon does.
-    func close() throws(FileError) {
+    func close(within bound: UInt64 = .max) throws(FileError) {
         wasClosed = true
-        try log?.close()
+        try log?.close(within: bound)
         isStopped = log != nil
     }
 

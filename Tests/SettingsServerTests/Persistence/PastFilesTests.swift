@@ -3,6 +3,7 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -150,6 +151,34 @@ struct PastFilesTests {
         #expect(done > 50 && refused > 20)
     }
 
+    @Test("A search that stops at any file, the oldest too, goes on from there")
+    func longSearch() throws {
+        // A page searches about 16,384 commits, for 64 of which each file counts.
+        var run = try Run(seed: 11) { $0.journalBytes = 1 << 30 }
+        var pageCounts: Set<Int> = []
+        var files = 0
+        while files < 262 {
+            try run.step()
+            let count = try #require(run.harness.log?.pastFiles).list.count
+            guard count > files else { continue }
+            files = count
+            guard files > 240 else { continue }
+            let first = try #require(run.reference.history.all.first?.firstSuite)
+            let view = try run.view
+            var (found, before, pages): ([Revision], Revision?, Int) = ([], nil, 0)
+            repeat {
+                let page = try view.history(Self.question(first, by: nil, before: before, limit: 1000))
+                found += page.commits.map(\.revision)
+                before = page.next
+                pages += 1
+            } while before != nil
+            let known = try run.reference.history(Self.question(first, by: nil, before: nil, limit: 1000))
+            try #require(found == known.commits.map(\.revision), "\(first), \(files) files")
+            pageCounts.insert(pages)
+        }
+        #expect(pageCounts == [1, 2])
+    }
+
     private static func question(_ suite: SuiteName, by: String?, before: Revision?, limit: Int) -> HistoryQuestion {
         HistoryQuestion(
             suite: suite, filter: KeyFilter(keys: [], prefixes: []), by: by, before: before, limit: limit, reader: nil)
@@ -188,7 +217,8 @@ struct PastFilesTests {
         let files = try #require(run.harness.log?.pastFiles).list
         let oldest = try #require(files.first)
         #expect(oldest.from > .zero && files.count > 1)
-        let earliest = run.reference.time.milliseconds - 30_000
+        // Times count once others agree, which takes up to twice the age.
+        let earliest = run.reference.time.milliseconds - 60_000
         #expect(oldest.latest.milliseconds >= earliest)
         #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == files.count)
         let view = try run.view
@@ -205,6 +235,44 @@ struct PastFilesTests {
             }
             #expect(try view.history(Self.question(name, by: nil, before: nil, limit: 1)).oldest <= oldest.from)
         }
+    }
+
+    @Test("A clock that is years ahead for a while neither takes files with it nor keeps them for longer")
+    func wrongClock() throws {
+        var run = try Run(seed: 11) { $0.history.age = 15_000 }
+        for _ in 0..<20 { try run.step() }
+        let past = try #require(run.harness.log?.pastFiles)
+        let time = run.reference.time
+        let years: Int64 = 10 * 365 * 86_400_000
+        run.harness.shiftClock(by: years)
+        for _ in 0..<5 { try run.step() }
+        let wrong = run.reference.revision
+        run.harness.shiftClock(by: -years)
+        let oldest = try #require(past.list.first?.commits.first).earliest
+        #expect(time.milliseconds - oldest.milliseconds >= 15_000)
+        for _ in 0..<100 { try run.step() }
+        #expect(try #require(past.list.first).from >= wrong)
+        #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == past.list.count)
+    }
+
+    @Test("What waits for a past file is charged, and a stop without time for it loses none of it")
+    func waiting() throws {
+        var run = try Run(seed: 12) { $0.journalBytes = 1 << 20 }
+        for _ in 0..<10 { try run.step() }
+        #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
+        // A file that cannot be placed is written again after a pause, which does not come here.
+        run.harness.disk.fail(.rename, with: ENOSPC)
+        for _ in 0..<8 { try run.step() }
+        #expect(run.harness.pastCharge.bytes.withLock(\.self) > 0)
+        run.harness.disk.heal()
+        let files = try #require(run.harness.log?.pastFiles).list.count
+        try run.harness.close(within: 0)
+        run.harness.crash(.syncedOnly, seed: 1)
+        #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == files)
+        try run.harness.open()
+        run.harness.tend()
+        try run.expectSame("after the stop")
+        #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
     }
 
     @Test("A damaged file is no obstacle to a start; what is before its end is gone, what is behind it is not")

@@ -1,5 +1,6 @@
 import Platform
 import SettingsAPI
+import SettingsEngine
 import Synchronization
 import TestSupport
 import Testing
@@ -17,13 +18,14 @@ struct ScrubTests {
     }
 
     /// Reads the directory once. Returns what it logs.
-    private func scrub(upTo revision: Int64 = 12) throws -> [String] {
+    private func scrub(_ directory: DataDirectory? = nil, upTo revision: Int64 = 12) throws -> [String] {
         let lines = Mutex<[String]>([])
         let published = try #require(Revision(revision))
         let log = Log(level: .warning, clock: { Timestamp(milliseconds: 0) }) { line in
             lines.withLock { $0.append(line) }
         }
-        Scrub(folder.directory, pace: ReadPace(bytesPerSecond: 1), figures, log) { published }.run()
+        let directory = directory ?? folder.directory
+        Scrub(directory, pace: ReadPace(bytesPerSecond: 1), figures, log) { published }.run()
         return lines.withLock { $0 }
     }
 
@@ -55,6 +57,31 @@ struct ScrubTests {
         }
         #expect(try scrub() == [])
         #expect(figures.contents.damagedFiles == 0)
+    }
+
+    @Test("A past file is read, too, and one with a byte that changed is reported with what to do")
+    func past() throws {
+        var setup = LogHarness.Setup(journalBytes: 4_000)
+        setup.history = PastFilesTests.limits
+        let harness = try LogHarness(SimulatedDisk(), setup, seed: 3)
+        try harness.open()
+        for _ in 0..<20 { try harness.step() }
+        let last = try #require(harness.last).revision
+        let names = harness.disk.names.filter { $0.hasPrefix("past-") }
+        #expect(names.count > 3)
+        let directory = DataDirectory("/data", in: harness.disk)
+        #expect(try scrub(directory, upTo: last.number) == [])
+        let all = figures.contents.scrubbedFiles
+        let sound = try #require(harness.disk.content(names[1]))
+        for offset in stride(from: 0, to: sound.count, by: 97) {
+            var damaged = sound
+            damaged[offset] ^= 0x10
+            harness.disk.put(names[1], damaged)
+            let lines = try scrub(directory, upTo: last.number)
+            let line = try #require(lines.first, "at \(offset)")
+            #expect(line.contains("scrub failed: /data/\(names[1])") && line.contains("put a copy of the file back"))
+            #expect(lines.count == 1 && figures.contents.damagedFiles == 1 && figures.contents.scrubbedFiles == all)
+        }
     }
 
     @Test("A journal that lost its last line is reported; one with a commit that is being written is not")

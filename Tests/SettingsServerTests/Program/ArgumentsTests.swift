@@ -15,6 +15,11 @@ struct ArgumentsTests {
             ("check", .check), ("check /d", .check), ("check --data /d", .check), ("--config /f check", .check),
             ("repair", .repair(isConfirmed: false)), ("repair /d --yes", .repair(isConfirmed: true)),
             ("repair --yes /d", .repair(isConfirmed: true)), ("check -- --odd", .check),
+            ("cluster status", .cluster(Arguments.ClusterCommand(verb: .status))),
+            (
+                "cluster import /d --etcd.endpoints http://a:1 --etcd.prefix p",
+                .cluster(Arguments.ClusterCommand(verb: .import, directory: "/d"))
+            ), ("cluster new-epoch", .cluster(Arguments.ClusterCommand(verb: .newEpoch))),
         ])
     func commandLineSaysWhat(line: String, command: Arguments.Command) throws {
         #expect(try Self.options(line).command == command)
@@ -88,7 +93,7 @@ struct ArgumentsTests {
             ("chek", #"unknown command "chek": did you mean check?"#),
             (
                 "serve",
-                #"unknown command "serve": it may be check, repair, restore or token; without one, the daemon runs"#
+                #"unknown command "serve": it may be check, repair, restore, token or cluster; without one, the daemon runs"#
             ),
             ("check /a /b", "two data directories are given: give one"),
             ("check /a --data /b", "two data directories are given: give one"),

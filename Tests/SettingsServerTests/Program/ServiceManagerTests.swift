@@ -61,6 +61,21 @@ struct ServiceManagerTests {
         #expect(failed.last?.hasPrefix("\(try #require(ready.last)); the last reload failed: ") == true)
     }
 
+    @Test("Nothing is reported after the stop, as by a reload that ends then")
+    func afterStopping() throws {
+        let socket = try NotifySocket(in: directory)
+        let log = Log(level: .error, clock: { Daemon.now() }, write: { _ in })
+        let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": socket.name], process: 7, log: log))
+        manager.reloading()
+        manager.stopping()
+        manager.ready(on: [])
+        manager.reloading()
+        manager.feedWatchdog()
+        #expect(try socket.next().first == "RELOADING=1")
+        #expect(try socket.next() == ["STOPPING=1", "STATUS=stopping"])
+        #expect(try socket.next() == ["WATCHDOG=1"])
+    }
+
     @Test("The watchdog is fed several times in its interval")
     func watchdog() throws {
         let socket = try NotifySocket(in: directory)

@@ -17,7 +17,7 @@ final class TestServer {
     init(
         at place: ListenAddress = .tcp(host: "127.0.0.1", port: 0), loops: Int = 1,
         limits: TransportLimits = .patient, clock: MonotonicClock = .system,
-        sendBuffer: Int32? = nil, accept: @escaping Acceptor.Accept = { $0.accept() }
+        sendBuffer: Int32? = nil, accept: @escaping Acceptor.Accept = { $0.accept() }, names: UserNames = UserNames()
     ) throws {
         let listeners = try Listener.open(place)
         let listener = try #require(listeners.first)
@@ -35,7 +35,7 @@ final class TestServer {
                 case .acceptResumed: log.add("resumed")
                 }
             },
-            accept: accept,
+            accept: accept, names: names,
             makeHandler: { [script] loop in ScriptedHandler(script, loop) })
     }
 

@@ -123,10 +123,16 @@ extension Service {
             "settingsd_snapshot_timestamp_seconds", "When the newest snapshot was written, if one was since the start.",
             disk.snapshotTime, to: &text)
         text.counter("settingsd_failed_snapshots_total", "Snapshots that could not be written.", disk.failedSnapshots)
+        text.gauge("settingsd_past_files", "Files of commits that memory has no room for.", disk.pastFiles)
+        text.gauge("settingsd_past_bytes", "Size of these files.", disk.pastBytes)
+        let oldest = "settingsd_past_oldest_timestamp_seconds"
+        text.begin(oldest, "gauge", "When the oldest commit in these files was made, if there are any.")
+        if let time = disk.oldestPast { text.add(oldest, [], "\(time.milliseconds / 1000)") }
         addTime(
             "settingsd_scrub_timestamp_seconds", "When the files were last read to check them, if since the start.",
             disk.scrubTime, to: &text)
-        text.gauge("settingsd_scrub_files", "Journals and snapshots that were read then.", disk.scrubbedFiles)
+        text.gauge(
+            "settingsd_scrub_files", "Journals, snapshots and past files that were read then.", disk.scrubbedFiles)
         text.gauge(
             "settingsd_scrub_damaged_files", "Those of them that are not as they were written.", disk.damagedFiles)
         text.gauge("settingsd_ready", "1 while writes are taken.", obstacle() == nil ? 1 : 0)

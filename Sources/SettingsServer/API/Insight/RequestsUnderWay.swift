@@ -163,8 +163,9 @@ extension APIHandler {
                 handler?.figures.streams = handler?.watchers.streamCount ?? 0
                 guard let figures = sum.add(handler?.figures) else { return }
                 mailbox.run { handler in
-                    // Beside the loop: it counts the keys of all suites, and the files that are open.
-                    handler.search(for: ticket) { [service = handler.service] in
+                    // Beside the loop: it counts the keys of all suites, and the files that are open. First, since it is
+                    // wanted most when very many others wait.
+                    handler.search(for: ticket, goesFirst: true) { [service = handler.service] in
                         let response = service.metricsText(figures)
                         return { $0.answer(ticket, response) }
                     }

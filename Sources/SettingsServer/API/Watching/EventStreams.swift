@@ -19,11 +19,13 @@ extension Watchers {
         _ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
         guard !isStopping else { throw Problem.shuttingDown }
-        let (subject, ticket) = (request.subject, exchange.ticket)
-        var question = Question(subject, .commitEvents)
+        let (subject, style, ticket) = (request.subject, request.style, exchange.ticket)
+        var question = Question(subject, .commitEvents(style))
         var place = request.since?.revision ?? .zero
+        // Flags are fetched before their stream is begun, so nothing has to be told at its beginning.
+        let beginsLive = style == .refetches && request.since == nil
         if case .state(let isReset) = finding {
-            question = Question(subject, .stateEvent(isReset: isReset))
+            if !beginsLive { question = Question(subject, .stateEvent(isReset: isReset, style)) }
             place = state.revision
         }
         let isMissing =
@@ -36,7 +38,9 @@ extension Watchers {
             exchange, question, of: request.caller, after: place, sink: .stream(.catchingUp), on: state)
         handler.begin(ticket, Self.head(at: service.store.state.cursor))
         push(EventText.opening, to: ticket)
-        if isMissing { sendMissing(ticket, subject, on: state) } else { proceed(ticket) }
+        // No event gives the client a place yet.
+        if beginsLive { push(EventText.id(state.cursor), to: ticket) }
+        if isMissing { sendMissing(ticket, subject, isKnown: beginsLive, on: state) } else { proceed(ticket) }
         return .later
     }
 
@@ -54,7 +58,7 @@ extension Watchers {
         guard let subscription = subscriptions[ticket], case .stream(.catchingUp) = subscription.sink else { return }
         let (subject, place) = (subscription.topic.subject, subscription.place)
         let state = service.store.state
-        if case .stateEvent(let isReset) = subscription.form {
+        if case .stateEvent(let isReset, _) = subscription.form {
             return sendState(ticket, subject, isReset: isReset, on: state)
         }
         guard state.reaches(subject, after: place) else { return startAnew(ticket) }
@@ -67,11 +71,17 @@ extension Watchers {
 
     /// Sends the state to a stream whose place history does not reach back to.
     private func startAnew(_ ticket: Ticket) {
-        change(ticket, .stateEvent(isReset: true), .catchingUp)
+        change(ticket, .stateEvent(isReset: true, style(of: ticket)), .catchingUp)
         proceed(ticket)
     }
 
+    private func style(of ticket: Ticket) -> EventStyle { subscriptions[ticket]?.form.style ?? .changes }
+
     private func sendState(_ ticket: Ticket, _ subject: WatchSubject, isReset: Bool, on state: State) {
+        guard style(of: ticket) == .changes else {
+            let text = EventText.refetch(subject, on: state)
+            return sent(ticket, Response(status: 200, body: text), upTo: state.revision)
+        }
         guard state.isThere(subject) else {
             guard isReset else { return sendMissing(ticket, subject, on: state) }
             // A client that knew the suite must hear that it is gone, though history no longer says how.
@@ -84,7 +94,8 @@ extension Watchers {
             return Response(status: 200, body: EventText.text(of: .state(observed)))
         }
         guard rendering.isLong else { return sent(ticket, rendering.make(), upTo: state.revision) }
-        makeBeside(rendering, Question(subject, .stateEvent(isReset: isReset)), for: ticket, upTo: state.revision)
+        makeBeside(
+            rendering, Question(subject, .stateEvent(isReset: isReset, .changes)), for: ticket, upTo: state.revision)
     }
 
     /// Makes a long piece of a stream beside the loop. The stream goes on by itself when it is there.
@@ -98,11 +109,14 @@ extension Watchers {
         handler.make(rendering, key, for: ticket, isOwed: true)
     }
 
-    /// Sends the event that there is no suite. The stream waits for one.
-    private func sendMissing(_ ticket: Ticket, _ subject: WatchSubject, on state: State) {
+    /// Sends the event that there is no suite, unless the client knows that. The stream waits for one.
+    private func sendMissing(_ ticket: Ticket, _ subject: WatchSubject, isKnown: Bool = false, on state: State) {
+        let style = style(of: ticket)
         subscriptions.update(ticket) { $0.place = state.revision }
-        change(ticket, .stateEvent(isReset: true), .live)
-        push(EventText.text(of: .missing(subject.suites[0], state.cursor)), to: ticket)
+        change(ticket, .stateEvent(isReset: true, style), .live)
+        guard !isKnown else { return }
+        let missing = EventText.text(of: .missing(subject.suites[0], state.cursor))
+        push(style == .changes ? missing : EventText.refetch(subject, on: state), to: ticket)
     }
 
     /// Sends a piece to a stream that catches up, after which its place is at a revision.
@@ -114,7 +128,7 @@ extension Watchers {
         subscriptions.update(ticket) { $0.place = place }
         // A client with a long piece to take would soon be closed as one that lags behind if events came on top.
         let isLive = text.count <= Self.pieceBytes && place >= service.store.state.revision
-        change(ticket, .commitEvents, isLive ? .live : .catchingUp)
+        change(ticket, .commitEvents(style(of: ticket)), isLive ? .live : .catchingUp)
         guard !isLive else {
             if let live = subscriptions[ticket], live.isEnding { endStream(live, at: service.store.state.epoch) }
             return
@@ -134,7 +148,7 @@ extension Watchers {
     func lookAtStream(_ subscription: Subscription, on state: State) -> Bool {
         guard !subscription.isBehind else { return false }
         let (ticket, subject, place) = (subscription.ticket, subscription.topic.subject, subscription.place)
-        guard subscription.form == .commitEvents else {
+        if case .stateEvent = subscription.form {
             // It waits for a suite that was missing. That is sent as this state has it: by now it may be gone again.
             guard state.isThere(subject) else { return false }
             sendState(ticket, subject, isReset: true, on: state)
@@ -162,12 +176,16 @@ extension Watchers {
         of commits: [KeptCommit], for subscription: Subscription, upTo reached: Revision, on state: State
     ) -> [UInt8]? {
         let (subject, ticket) = (subscription.topic.subject, subscription.ticket)
+        guard subscription.form.style == .changes else {
+            return commits.flatMap { EventText.refetch(after: $0.commit, in: state.epoch) }
+        }
         let rendering = Rendering(weight: commits.weight) {
             Response(status: 200, body: Self.events(subject, commits, on: state))
         }
         guard rendering.isLong else { return rendering.make().body }
         makeBeside(
-            rendering, Question(subject, .commitEvents), after: subscription.place, for: ticket, upTo: reached)
+            rendering, Question(subject, .commitEvents(.changes)), after: subscription.place, for: ticket,
+            upTo: reached)
         return nil
     }
 
@@ -226,5 +244,21 @@ private enum EventText {
 
     static func text(of event: StreamEvent) -> [UInt8] {
         Array("event: \(event.name)\nid: \(event.cursor)\ndata: ".utf8) + event.jsonBytes() + Array("\n\n".utf8)
+    }
+
+    /// OpenFeature's event after a commit, whose revision is the tag of the suite since.
+    static func refetch(after commit: Commit, in epoch: Epoch) -> [UInt8] {
+        refetch(Cursor(epoch: epoch, revision: commit.revision), tag: commit.revision, commit.time)
+    }
+
+    /// OpenFeature's event to a client whose place is too old to tell what happened since.
+    static func refetch(_ subject: WatchSubject, on state: State) -> [UInt8] {
+        refetch(state.cursor, tag: state.suite(subject.suites[0])?.revision ?? .zero, state.time)
+    }
+
+    private static func refetch(_ cursor: Cursor, tag: Revision, _ time: Timestamp) -> [UInt8] {
+        let data =
+            "{\"type\":\"refetchEvaluation\",\"etag\":\"\\\"\(tag)\\\"\",\"lastModified\":\(time.milliseconds / 1000)}"
+        return Array("event: message\nid: \(cursor)\ndata: \(data)\n\n".utf8)
     }
 }

@@ -11,6 +11,7 @@ struct ObserveRequest: Sendable {
     /// The last place in history that the caller knows.
     let since: ResumePoint?
     let isStream: Bool
+    let style: EventStyle
     /// The seconds to wait; nil if the request does not say.
     let wait: Int?
     let limit: Int?
@@ -24,7 +25,8 @@ struct ObserveRequest: Sendable {
         subject = try Self.subject(request, bytes)
         caller = request.caller
         try subject.checkGrants(of: caller)
-        isStream = request.prefersEvents(in: bytes)
+        style = request.route.resource == .evaluationEvents ? .refetches : .changes
+        isStream = style == .refetches || request.prefersEvents(in: bytes)
         if isStream {
             for parameter in [Parameter.wait, .changeLimit, .latest] where query.has(parameter) {
                 throw Problem(
@@ -108,7 +110,8 @@ extension Watchers {
             }
         } catch {
             // With the cursor of the state that was looked at: from a later one the client would miss commits.
-            return .answer(Response(toObserver: error, cursor: state.cursor))
+            let resource = request.style == .refetches ? Resource.evaluationEvents : .observation
+            return .answer(Response(toObserver: error, of: resource, cursor: state.cursor))
         }
     }
 
@@ -123,7 +126,7 @@ extension Watchers {
     }
 
     private func answer(
-        _ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange
+        _ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange, wasSearched: Bool = false
     ) throws(Problem) -> Handling {
         guard !request.isStream else { return try stream(request, finding, on: state, exchange) }
         let subject = request.subject
@@ -132,13 +135,18 @@ extension Watchers {
         let seconds = request.wait ?? ObserveRequest.defaultWait
         switch finding {
         case .state(let isReset):
-            return answer(Question(subject, .state(isReset: isReset)), on: state, to: exchange.ticket) {
+            let question = Question(subject, .state(isReset: isReset))
+            return answer(question, on: state, to: exchange.ticket, goesFirst: wasSearched) {
                 state.rendering(of: subject, isReset: isReset)
             }
         case .commits(let commits):
-            return answer(changes, after: place, on: state, to: exchange.ticket) {
-                state.rendering(
-                    of: subject, commits, after: place, limit: request.limit, keepsLatest: request.keepsLatest)
+            return answer(changes, after: place, on: state, to: exchange.ticket, goesFirst: wasSearched) {
+                wasSearched
+                    ? state.rendering(
+                        of: subject, commits, after: place, limit: request.limit, keepsLatest: request.keepsLatest)
+                    : rendering(
+                        of: subject, commits, after: place, limit: request.limit, keepsLatest: request.keepsLatest,
+                        on: state)
             }
         case .absent:
             guard request.waitsForSuite, !isStopping else { throw state.absence(of: subject) }
@@ -155,6 +163,31 @@ extension Watchers {
         return .later
     }
 
+    /// The body with the changes of commits. One that is rendered beside the loop shows the state of then: to keep this one
+    /// until it has its turn would keep all that is replaced meanwhile.
+    func rendering(
+        of subject: WatchSubject, _ commits: [KeptCommit], after place: Revision, limit: Int?, keepsLatest: Bool,
+        on state: State
+    ) -> Rendering {
+        let rendering = state.rendering(
+            of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest)
+        guard rendering.isLong else { return rendering }
+        let (epoch, store) = (state.epoch, service.store)
+        return Rendering(weight: commits.weight) {
+            let state = store.state
+            let since = ResumePoint.cursor(Cursor(epoch: epoch, revision: place))
+            switch state.find(subject, since: since) {
+            case .commits(let commits):
+                return state.rendering(of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest)
+                    .make()
+            case .state, .absent: return state.rendering(of: subject, isReset: true).make()
+            case .nothing, .undecided:
+                let nothing = state.observed(subject, [], from: place)
+                return Response(toObserver: nothing.jsonBytes(), cursor: state.cursor)
+            }
+        }
+    }
+
     /// Goes on with a request for which the history was searched beside the loop, in a state that may be an old one by now.
     private func searched(_ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange) {
         let peer = loop.peer(of: exchange.ticket)
@@ -168,7 +201,7 @@ extension Watchers {
             finding = state.find(request.subject, since: .cursor(place))
         }
         do throws(Problem) {
-            if case .answer(let response) = try answer(request, finding, on: state, exchange) {
+            if case .answer(let response) = try answer(request, finding, on: state, exchange, wasSearched: true) {
                 handler.answer(exchange.ticket, response)
             }
         } catch {

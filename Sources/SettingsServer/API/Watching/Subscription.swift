@@ -18,15 +18,25 @@ struct Question: Hashable, Sendable {
         /// That no commit came after a place.
         case noChanges
         /// Everything that is watched, as the event that begins a stream.
-        case stateEvent(isReset: Bool)
+        case stateEvent(isReset: Bool, EventStyle)
         /// The commits after a place, each as an event.
-        case commitEvents
+        case commitEvents(EventStyle)
+        /// All flags of a suite, in OpenFeature's form.
+        case flags
 
         /// True if the answer is a piece of a stream.
         var isOfStream: Bool {
             switch self {
             case .stateEvent, .commitEvents: true
-            case .reading, .state, .changes, .noChanges: false
+            case .reading, .state, .changes, .noChanges, .flags: false
+            }
+        }
+
+        /// The style of the events of a stream.
+        var style: EventStyle {
+            switch self {
+            case .stateEvent(_, let style), .commitEvents(let style): style
+            case .reading, .state, .changes, .noChanges, .flags: .changes
             }
         }
     }
@@ -38,6 +48,14 @@ struct Question: Hashable, Sendable {
         self.subject = subject
         self.form = form
     }
+}
+
+/// A style of the events of a stream.
+enum EventStyle: Hashable, Sendable {
+    /// The state, then each commit with its changes.
+    case changes
+    /// OpenFeature's: each commit as the news that the flags are to be fetched again.
+    case refetches
 }
 
 /// A subscription that waits on one connection: a question, the place up to which it is answered, and a sink.
@@ -64,7 +82,7 @@ struct Subscription {
     /// Its position among the members of its topic.
     var position: Int
     /// The client that it counts for.
-    let client: WatcherCount.Client
+    let client: ClientCounts.Client
     /// The caller whose credential ends the subscription; nil without access control.
     let caller: Caller?
     var form: Question.Form

@@ -12,16 +12,6 @@ package struct WatcherLimits: Sendable {
 
 /// A count of the requests that wait, over all loops.
 final class WatcherCount: Sendable {
-    /// A client with watchers. They share it, so it is looked up only when a watcher comes.
-    final class Client: Sendable {
-        fileprivate let key: ClientKey
-        fileprivate let count = Atomic(0)
-
-        fileprivate init(_ key: ClientKey) {
-            self.key = key
-        }
-    }
-
     /// The limit that a further watcher would exceed.
     enum Excess: Error, Hashable {
         case total(limit: Int)
@@ -30,7 +20,7 @@ final class WatcherCount: Sendable {
 
     private let limits: Mutex<WatcherLimits>
     private let count = Atomic(0)
-    private let clients = Mutex<[ClientKey: Client]>([:])
+    private let clients = ClientCounts()
 
     init(_ limits: WatcherLimits) {
         self.limits = Mutex(limits)
@@ -44,27 +34,18 @@ final class WatcherCount: Sendable {
     var total: Int { count.load(ordering: .relaxed) }
 
     /// Counts one more of a client. Throws if that is too many.
-    func add(_ key: ClientKey) throws(Excess) -> Client {
+    func add(_ key: ClientKey) throws(Excess) -> ClientCounts.Client {
         let limits = limits.withLock { $0 }
-        return try clients.withLock { clients throws(Excess) in
-            guard total < limits.total else { throw .total(limit: limits.total) }
-            let client = clients[key] ?? Client(key)
-            guard client.count.load(ordering: .relaxed) < limits.perCaller else {
-                throw .ofCaller(limit: limits.perCaller)
-            }
-            clients[key] = client
-            client.count.add(1, ordering: .relaxed)
-            count.add(1, ordering: .relaxed)
-            return client
+        let isWithin = count.add(1, ordering: .relaxed).newValue <= limits.total
+        guard isWithin, let (client, _) = clients.add(key, upTo: limits.perCaller) else {
+            count.subtract(1, ordering: .relaxed)
+            throw isWithin ? .ofCaller(limit: limits.perCaller) : .total(limit: limits.total)
         }
+        return client
     }
 
-    func remove(_ client: Client) {
+    func remove(_ client: ClientCounts.Client) {
         count.subtract(1, ordering: .relaxed)
-        guard client.count.subtract(1, ordering: .relaxed).newValue == 0 else { return }
-        clients.withLock { clients in
-            // Meanwhile it may have got another watcher.
-            if client.count.load(ordering: .relaxed) == 0, clients[client.key] === client { clients[client.key] = nil }
-        }
+        clients.remove(client)
     }
 }

@@ -76,7 +76,7 @@ extension Watchers {
         sink: Subscription.Sink = .response, on state: State
     ) throws(Problem) {
         guard isAdmitted(caller) else { throw .credentialEnded }
-        let client: WatcherCount.Client
+        let client: ClientCounts.Client
         do throws(WatcherCount.Excess) {
             client = try service.watchers.add(ClientKey(of: caller, exchange))
         } catch {
@@ -236,7 +236,7 @@ extension Watchers {
             let commits = state.commits(for: subject, after: place) ?? []
             guard !commits.isEmpty else { return }
             respond(to: ticket, question, after: place, on: state) {
-                state.rendering(of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest)
+                rendering(of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest, on: state)
             }
         case .state(let isReset):
             guard state.isThere(subject) else { return }
@@ -251,7 +251,7 @@ extension Watchers {
                 respond(to: ticket, .answer(Response(error, cursor: state.cursor)))
             }
         case .stateEvent, .commitEvents: lookAtStream(subscription, on: state)
-        case .noChanges: break
+        case .noChanges, .flags: break
         }
     }
 
@@ -285,7 +285,7 @@ extension Watchers {
     }
 
     /// True if the credential of a caller holds. One that came before there was access control has none.
-    private func isAdmitted(_ caller: Caller?) -> Bool {
+    func isAdmitted(_ caller: Caller?) -> Bool {
         guard let access = handler.policies.access else { return true }
         return caller.map(access.stillHolds) ?? false
     }
@@ -360,7 +360,7 @@ extension Watchers {
     /// Answers a question from the cache, or has the answer rendered: on the loop if it is short, else beside it.
     func answer(
         _ question: Question, after place: Revision = .zero, on state: State, to ticket: Ticket,
-        _ rendering: () -> Rendering
+        goesFirst: Bool = false, _ rendering: () -> Rendering
     ) -> Handling {
         if let response = handler.cache.response(to: question, after: place, at: state.revision) {
             return .answer(response)
@@ -368,7 +368,7 @@ extension Watchers {
         let key = LongAnswers.Key.question(question, place: place, revision: state.revision)
         if let shared = handler.share(key, with: ticket) { return shared }
         let rendering = rendering()
-        guard !rendering.isLong else { return handler.give(rendering, to: ticket, as: key) }
+        guard !rendering.isLong else { return handler.give(rendering, to: ticket, as: key, goesFirst: goesFirst) }
         let response = rendering.make()
         keep(response, for: question, after: place, on: state)
         return .answer(response)

@@ -33,6 +33,8 @@ struct PastFile: Sendable {
     let suites: [(first: SuiteName, offset: Int)]
     /// The first commit of each line of commits, the earliest time in the line, and its offset.
     let commits: [(first: Revision, earliest: Timestamp, offset: Int)]
+    /// The bytes of the file.
+    var size = 0
 
     /// A fragment in the index.
     struct Fragment: Sendable {

@@ -70,12 +70,19 @@ final class PastFiles: Sendable {
             "commits left the memory before they were on disk; the history goes back to revision \(file.from) only")
     }
 
-    /// Removes files whose commits are all older than an instant.
-    func removeOlder(than earliest: Timestamp) {
-        let outdated = files.withLock { files in
-            let count = files.prefix { $0.latest < earliest }.count
-            defer { files.removeFirst(count) }
-            return files.prefix(count)
+    /// Removes the files up to the last one whose commits are all older than an age. Those before it are, too, whatever the
+    /// clock said when they were written.
+    ///
+    /// - Parameter age: in milliseconds, counted back from the time that the ends of the files agree on.
+    func removeOutdated(after age: Int64) {
+        let outdated = files.withLock { files -> ArraySlice<PastFile> in
+            var time = AgreedTime()
+            for file in files { time.add(file.toTime, age: age) }
+            guard let earliest = time.earliest(age: age),
+                let last = files.lastIndex(where: { $0.latest.milliseconds < earliest })
+            else { return [] }
+            defer { files.removeFirst(last + 1) }
+            return files[...last]
         }
         for file in outdated {
             do throws(FileError) {

@@ -40,13 +40,14 @@ struct PastReader {
         if let format = json["past"]?.integer, format > PastFile.currentFormat {
             throw .fromTheFuture(directory.path(of: name.name), format: format)
         }
-        let file = try form(name.name, Int(offset), in: directory) { () throws(BodyError) in
+        var file = try form(name.name, Int(offset), in: directory) { () throws(BodyError) in
             try PastFile(name.name, json)
         }
         guard file.from == name.from, file.to == name.to else {
             throw directory.damage(
                 name.name, line: 1, "it was written as \(DataDirectory.pastName(file.from, file.to))")
         }
+        file.size = size
         return file
     }
 

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
@@ -58,6 +59,13 @@ struct PastSchedule {
         failures == 0 && !waiting.isEmpty && state.history.floor > files.newest?.to ?? .zero
     }
 
+    /// About the bytes of the commits that the states which wait hold beside the history of the newest state.
+    func heldBytes(beside state: State) -> Int {
+        guard let first = waiting.first else { return 0 }
+        func dropped(_ history: History) -> Int { history.added.size - history.size }
+        return max(0, dropped(state.history) - dropped(first.history))
+    }
+
     /// Adds a state, all of which is durable.
     mutating func add(_ state: State) {
         if waiting.count >= Self.mostWaiting, waiting.count > writing { waiting.removeLast() }
@@ -74,10 +82,11 @@ struct PastSchedule {
         let state = waiting[position]
         writing = position + 1
         let (files, sinceBase) = (files, sinceBase)
-        task.begin { _ in
+        task.begin { task in
             var sinceBase = sinceBase
             do throws(FileError) {
-                return Report(result: .success(try Self.write(state, files, &sinceBase)), sinceBase: sinceBase)
+                let count = try Self.write(state, files, &sinceBase) { task.isAbandoned }
+                return Report(result: .success(count), sinceBase: sinceBase)
             } catch {
                 return Report(result: .failure(error), sinceBase: [:])
             }
@@ -86,17 +95,17 @@ struct PastSchedule {
 
     /// Writes the commits of a state that are in no file yet, and removes files that are too old.
     private static func write(
-        _ state: State, _ files: PastFiles, _ sinceBase: inout [SuiteName: Int]
+        _ state: State, _ files: PastFiles, _ sinceBase: inout [SuiteName: Int],
+        isAbandoned: @escaping () -> Bool
     ) throws(FileError) -> Int {
         let history = state.history
         var (from, time) = (history.floor, history.floorTime)
         if let newest = files.newest, newest.to >= from { (from, time) = (newest.to, newest.toTime) }
-        guard let file = try PastWriter.write(state, after: from, at: time, in: files.directory, sinceBase: &sinceBase)
-        else { return 0 }
+        let file = try PastWriter.write(
+            state, after: from, at: time, in: files.directory, sinceBase: &sinceBase, isAbandoned: isAbandoned)
+        guard let file else { return 0 }
         files.add(file)
-        if state.limits.age < .max {
-            files.removeOlder(than: Timestamp(milliseconds: state.time.milliseconds - state.limits.age))
-        }
+        files.removeOutdated(after: state.limits.age)
         return file.commits.count
     }
 
@@ -109,6 +118,7 @@ struct PastSchedule {
         case .success:
             waiting.removeFirst(writing)
             (failures, notBefore) = (0, 0)
+        case .failure(let error) where error.code == ECANCELED: break
         case .failure(let error):
             failures = min(failures + 1, 6)
             notBefore = now &+ (1_000_000_000 << failures)
@@ -116,14 +126,16 @@ struct PastSchedule {
         }
     }
 
-    /// Writes what waits, in this call.
-    mutating func finish(now: UInt64, _ log: Log) {
-        task.wait()
-        takeReport(now: now, log)
-        while failures == 0, !waiting.isEmpty {
-            begin(now: now)
-            task.wait()
-            takeReport(now: now, log)
+    /// Writes what waits, until a time. The journals have what is left then, and the next start goes on with it.
+    mutating func finish(until end: UInt64, clock: () -> UInt64, _ log: Log) {
+        // One that failed gets another chance.
+        (failures, notBefore) = (0, 0)
+        while true {
+            let isDone = task.wait(for: end - min(clock(), end))
+            if !isDone { task.abandon() }
+            takeReport(now: clock(), log)
+            guard isDone, failures == 0, !waiting.isEmpty, clock() < end else { return }
+            begin(now: clock())
         }
     }
 }

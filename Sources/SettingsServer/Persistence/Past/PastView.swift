@@ -257,8 +257,6 @@ extension PastView {
 extension Problem {
     /// The problem of commits that left the memory and are on their way to a file.
     fileprivate static var pastIsBehind: Problem {
-        var problem = Problem(.overloaded, "the history is being written; try again")
-        problem.retryAfterMs = 1000
-        return problem
+        Problem(.overloaded, retryAfterMs: 1000, "the history is being written; try again")
     }
 }

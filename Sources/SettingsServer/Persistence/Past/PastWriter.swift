@@ -10,7 +10,6 @@ struct PastWriter {
     private static let fragment = 512 << 10
 
     private let state: State
-    private let file: OpenFile
     private var documents: SnapshotWriter
     private var fragments: [PastFile.Fragment] = []
     private var buffer: [UInt8] = []
@@ -22,22 +21,24 @@ struct PastWriter {
     /// - Parameters:
     ///   - fromTime: the time of that revision, if it is known.
     ///   - sinceBase: for suites the bytes of commits since their last base. Those that are not in it get a base.
+    ///   - isAbandoned: true once what was written is to be removed (`ECANCELED`).
     static func write(
         _ state: State, after from: Revision, at fromTime: Timestamp?, in directory: DataDirectory,
-        sinceBase: inout [SuiteName: Int]
+        sinceBase: inout [SuiteName: Int], isAbandoned: @escaping () -> Bool
     ) throws(FileError) -> PastFile? {
         let commits = state.history.commits(after: from)
         guard let last = commits.last else { return nil }
         let name = DataDirectory.pastName(from, last.revision)
         do throws(FileError) {
             let file = try OpenFile(directory.temporaryPath(of: name), .replacing, in: directory.fileSystem)
-            var writer = PastWriter(state, file)
+            var writer = PastWriter(state, file, isAbandoned)
             let times = commits.map(\.commit.time)
-            let index = try writer.write(commits, named: name, sinceBase: &sinceBase) { suites, lines in
+            var index = try writer.write(commits, named: name, sinceBase: &sinceBase) { suites, lines in
                 PastFile(
                     name: name, from: from, to: last.revision, fromTime: fromTime, toTime: last.commit.time,
                     latest: times.max() ?? last.commit.time, suites: suites, commits: lines)
             }
+            index.size = writer.documents.offset
             try file.sync()
             try directory.placeTemporary(name)
             return index
@@ -48,10 +49,9 @@ struct PastWriter {
         }
     }
 
-    private init(_ state: State, _ file: OpenFile) {
+    private init(_ state: State, _ file: OpenFile, _ isAbandoned: @escaping () -> Bool) {
         self.state = state
-        self.file = file
-        documents = SnapshotWriter(file)
+        documents = SnapshotWriter(file, isAbandoned)
     }
 
     private mutating func write(

@@ -1,0 +1,103 @@
+#include "page.h"
+
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+// The compiler puts the files into the program as they are.
+static const unsigned char index_html[] = {
+#embed "page/index.html"
+};
+static const unsigned char style_css[] = {
+#embed "page/style.css"
+};
+static const unsigned char icon_svg[] = {
+#embed "page/icon.svg"
+};
+static const unsigned char main_js[] = {
+#embed "page/main.js"
+};
+static const unsigned char api_js[] = {
+#embed "page/api.js"
+};
+static const unsigned char exact_js[] = {
+#embed "page/exact.js"
+};
+static const unsigned char dom_js[] = {
+#embed "page/dom.js"
+};
+static const unsigned char words_js[] = {
+#embed "page/words.js"
+};
+static const unsigned char schema_js[] = {
+#embed "page/schema.js"
+};
+static const unsigned char store_js[] = {
+#embed "page/store.js"
+};
+static const unsigned char tray_js[] = {
+#embed "page/tray.js"
+};
+static const unsigned char list_js[] = {
+#embed "page/list.js"
+};
+static const unsigned char editors_js[] = {
+#embed "page/editors.js"
+};
+static const unsigned char forms_js[] = {
+#embed "page/forms.js"
+};
+static const unsigned char suites_js[] = {
+#embed "page/suites.js"
+};
+static const unsigned char suite_js[] = {
+#embed "page/suite.js"
+};
+static const unsigned char setting_js[] = {
+#embed "page/setting.js"
+};
+static const unsigned char changes_js[] = {
+#embed "page/changes.js"
+};
+static const unsigned char history_js[] = {
+#embed "page/history.js"
+};
+static const unsigned char schemas_js[] = {
+#embed "page/schemas.js"
+};
+static const unsigned char transfer_js[] = {
+#embed "page/transfer.js"
+};
+static const unsigned char service_js[] = {
+#embed "page/service.js"
+};
+
+#define FILE(name, bytes) {name, bytes, sizeof bytes}
+
+static const struct page_file files[] = {
+    FILE("index.html", index_html),
+    FILE("style.css", style_css),
+    FILE("icon.svg", icon_svg),
+    FILE("main.js", main_js),
+    FILE("api.js", api_js),
+    FILE("exact.js", exact_js),
+    FILE("dom.js", dom_js),
+    FILE("words.js", words_js),
+    FILE("schema.js", schema_js),
+    FILE("store.js", store_js),
+    FILE("tray.js", tray_js),
+    FILE("list.js", list_js),
+    FILE("editors.js", editors_js),
+    FILE("forms.js", forms_js),
+    FILE("suites.js", suites_js),
+    FILE("suite.js", suite_js),
+    FILE("setting.js", setting_js),
+    FILE("changes.js", changes_js),
+    FILE("history.js", history_js),
+    FILE("schemas.js", schemas_js),
+    FILE("transfer.js", transfer_js),
+    FILE("service.js", service_js),
+};
+
+const struct page_file *page_files(size_t *count) {
+    *count = sizeof files / sizeof *files;
+    return files;
+}

@@ -1,0 +1,121 @@
+// Elements, dialogs and spoken messages. Text becomes text nodes only, so that no value can become markup.
+
+const svgNames = new Set(["svg", "path", "circle", "line", "polyline", "text"]);
+
+// Makes an element: `el("p.note", { title: "…" }, "text", child)`. A property whose name begins with "on" is a listener.
+export function el(kind, ...rest) {
+  const isPlain = Object.getPrototypeOf(rest[0] ?? "") === Object.prototype;
+  const [properties, children] = isPlain ? [rest[0], rest.slice(1)] : [{}, rest];
+  const [name, ...classes] = kind.split(".");
+  const element = svgNames.has(name)
+    ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  if (name === "input" || name === "textarea") {
+    element.autocomplete = "off";
+    element.spellcheck = false;
+  }
+  if (classes.length) element.setAttribute("class", classes.join(" "));
+  for (const [key, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "value" || key === "checked" || key === "selected") element[key] = value;
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+// Text from anywhere, in its own direction.
+export const bdi = (text, kind = "bdi") => el(kind, { dir: "auto" }, text);
+
+export const button = (label, onclick, properties = {}) =>
+  el("button", { type: "button", onclick, ...properties }, label);
+
+let lastID = 0;
+export const newID = () => `id-${lastID += 1}`;
+
+// A label with its field, a hint and a place for errors, which the field names.
+export function field(label, input, hint) {
+  const id = input.id || (input.id = newID());
+  const errors = el("p.error", { id: `${id}-error`, hidden: true });
+  const note = hint && el("p.hint", { id: `${id}-hint` }, hint);
+  input.setAttribute("aria-describedby", [note && note.id, errors.id].filter(Boolean).join(" "));
+  const element = el("div.field", el("label", { for: id }, label), input, note, errors);
+  element.fail = text => {
+    errors.textContent = text || "";
+    errors.hidden = !text;
+    input.setAttribute("aria-invalid", String(Boolean(text)));
+  };
+  return element;
+}
+
+// Has a screen reader say something, without moving the focus.
+export function say(text) {
+  const place = document.getElementById("said");
+  place.textContent = "";
+  requestAnimationFrame(() => { place.textContent = text; });
+}
+
+// A line for what went wrong: `tell(text)` shows it, and has it read out.
+export function alarm(kind = "p.notice.bad") {
+  const element = el(kind, { role: "alert", hidden: true });
+  element.tell = text => {
+    element.textContent = text || "";
+    element.hidden = !text;
+  };
+  return element;
+}
+
+// Opens a dialog, which Escape and its first button close. The focus returns to where it was.
+export function openDialog(title, content, leave, buttons = [], properties = {}) {
+  const id = newID();
+  const before = document.activeElement;
+  const dialog = el("dialog", { "aria-labelledby": id, ...properties },
+    el("h2", { id }, title), el("div.dialog-body", content),
+    el("div.buttons", leave && button(leave, () => dialog.close()), buttons));
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    if (before?.isConnected) before.focus();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+// Asks before something that cannot be taken back easily. `act` returns what went wrong, if anything.
+export function confirm(title, content, label, kind, act) {
+  const trouble = alarm("p.error");
+  const dialog = openDialog(title, [content, trouble], "Cancel", [button(label, async event => {
+    event.target.disabled = true;
+    const wrong = await act();
+    trouble.tell(wrong);
+    event.target.disabled = false;
+    if (!wrong) dialog.close();
+  }, { class: kind })]);
+}
+
+// Asks for one text, until `act` returns no mistake.
+export function ask(title, label, hint, properties, act) {
+  const input = el("input", properties);
+  const place = field(label, input, hint);
+  const form = el("form", { id: newID(), onsubmit: async event => {
+    event.preventDefault();
+    const wrong = await act(input.value, () => dialog.close());
+    place.fail(wrong);
+    if (wrong) input.select();
+  } }, place);
+  const dialog = openDialog(title, form, properties.name === "token" ? null : "Cancel",
+    el("button.primary", { type: "submit", form: form.id }, "Continue"));
+  input.focus();
+  return dialog;
+}
+
+// Calls a function once things have been quiet for some milliseconds.
+export function debounced(milliseconds, act) {
+  let timer = 0;
+  const call = (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(act, milliseconds, ...values);
+  };
+  call.cancel = () => clearTimeout(timer);
+  return call;
+}

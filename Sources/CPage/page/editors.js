@@ -1,0 +1,243 @@
+// Editors for values, by schema. Each is `{ element, set(value), focus(), fail(errors) }` and reports edits to
+// `context.change`: `{ value }`, or `{ mistake }` for what is no value yet.
+import { button, el, field } from "./dom.js";
+import { isNumber, isSame, mistake, parse, print, readNumber, typeOf } from "./exact.js";
+import { listEditor, formEditor } from "./forms.js";
+import { beginning, kindOf, resolve, types } from "./schema.js";
+import { brief, bytes } from "./words.js";
+
+const makers = {
+  switch: switchEditor, number: numberEditor, choice: choiceEditor, colour: colourEditor, file: fileEditor,
+  "date-time": dateEditor, date: dateEditor, text: textEditor, json: jsonEditor, list: listEditor, form: formEditor,
+};
+
+// Makes the editor for a value; undefined is for a key that has none.
+export function makeEditor(given, value, context) {
+  const schema = resolve(given, context.root);
+  if (context.isSecret) return secretEditor(schema, context);
+  const known = types(schema);
+  const isOpen = known.length === 0 && kindOf(schema) === "json"
+    && !["anyOf", "oneOf", "allOf", "$ref", "not"].some(name => name in schema);
+  if (!schema.enum && (isOpen || known.length > 1))
+    return choosingEditor(schema, value, context, isOpen ? null : known);
+  const kind = kindOf(schema, value);
+  return makers[context.depth > 2 && (kind === "form" || kind === "list") ? "json" : kind](schema, value, context);
+}
+
+const joined = errors => errors.map(error => (error.pointer ? `${error.pointer}: ` : "") + error.detail).join("\n");
+
+// An editor of one input.
+function single(input, context, set, hint) {
+  if (context.isDisabled) input.disabled = true;
+  const element = field(context.label, input, hint);
+  return { element, set, focus: () => input.focus(), fail: errors => element.fail(joined(errors)), input };
+}
+
+const doneOnEnter = context => event => {
+  if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing) return;
+  event.preventDefault();
+  context.done?.();
+};
+
+function switchEditor(_, value, context) {
+  const word = el("span", { "aria-hidden": "true" });
+  const input = el("input.switch",
+    { type: "checkbox", role: "switch", onchange: () => { tell(); context.change({ value: input.checked }); },
+    onkeydown: doneOnEnter(context) });
+  const tell = () => { word.textContent = input.checked ? "On" : "Off"; };
+  const set = value => { input.checked = value === true; tell(); };
+  const editor = single(input, context, set);
+  input.after(word);
+  editor.element.classList.add("inline");
+  set(value);
+  return editor;
+}
+
+function numberEditor(schema, value, context) {
+  const { minimum, maximum } = schema;
+  const hasSlider = isNumber(minimum) && isNumber(maximum) && Number(maximum) > Number(minimum);
+  const report = () => {
+    const number = readNumber(input.value);
+    context.change(number === undefined
+      ? { mistake: `${input.value.trim() ? `“${input.value}” is not a number` : "Nothing is written here"}; write one such as 42 or 0.5.` } : { value: number });
+    if (slider && number !== undefined) slider.value = String(number);
+  };
+  const input = el("input.number", { inputmode: "decimal", oninput: report, onkeydown: doneOnEnter(context) });
+  const step = isNumber(schema.multipleOf) ? Number(schema.multipleOf) : types(schema)[0] === "integer" ? 1 : hasSlider
+    ? 10 ** Math.floor(Math.log10((maximum - minimum) / 20)) : 1;
+  const slider = hasSlider && el("input", {
+    type: "range", min: minimum, max: maximum, step, "aria-label": `${context.label}, slider`,
+      disabled: context.isDisabled,
+    oninput: () => { input.value = slider.value; report(); },
+  });
+  const set = value => {
+    input.value = isNumber(value) ? String(value) : "";
+    if (slider) slider.value = isNumber(value) ? String(value) : String(minimum);
+  };
+  const editor = single(input, context, set);
+  if (slider) input.before(slider);
+  set(value);
+  return editor;
+}
+
+function textEditor(schema, value, context) {
+  const input = el("textarea.text", {
+    rows: 1, dir: "auto", placeholder: value === undefined ? "not set" : "empty text",
+    inputmode: { email: "email", uri: "url" }[schema.format],
+    oninput: () => context.change({ value: input.value }), onkeydown: doneOnEnter(context),
+  });
+  const set = value => { if (input.value !== value) input.value = typeof value === "string" ? value : ""; };
+  set(value);
+  return single(input, context, set, context.depth ? "" : "Shift and Enter begin another line.");
+}
+
+function secretEditor(schema, context) {
+  const isText = types(schema).length === 0 || types(schema).includes("string");
+  const input = el("input", {
+    type: "password", autocomplete: "new-password", placeholder: "write a new value",
+    oninput: () => {
+      if (isText) return context.change({ value: input.value });
+      const words = mistake(input.value);
+      context.change(words ? { mistake: words.words } : { value: parse(input.value) });
+    },
+    onkeydown: doneOnEnter(context),
+  });
+  return single(input, context, () => { input.value = ""; },
+    `A secret: it can be written, and is not shown.${isText ? "" : " Write it as JSON."}`);
+}
+
+function choiceEditor(schema, value, context) {
+  const choices = schema.enum || [schema.const];
+  const input = el("select",
+    { onchange: () => context.change({ value: choices[Number(input.value)] }), onkeydown: doneOnEnter(context) },
+    el("option", { value: "", disabled: true, hidden: true }, "choose…"),
+    choices.map((choice, index) =>
+      el("option", { value: String(index) }, typeof choice === "boolean" ? String(choice) : brief(choice))));
+  const set = value => {
+    const index = choices.findIndex(choice => value !== undefined && isSame(choice, value));
+    input.value = index < 0 ? "" : String(index);
+  };
+  set(value);
+  return single(input, context, set);
+}
+
+// A time is edited in the time zone of the browser, and stored as UTC.
+function dateEditor(schema, value, context) {
+  const isDay = schema.format === "date";
+  const input = el("input", { type: isDay ? "date" : "datetime-local", step: isDay ? null : 1, oninput: () => {
+    const text = isDay || !input.value ? input.value : new Date(input.value).toISOString().replace(".000Z", "Z");
+    context.change(text ? { value: text } : { mistake: "Choose a date." });
+  }, onkeydown: doneOnEnter(context) });
+  const set = value => {
+    const date = new Date(value);
+    if (typeof value !== "string" || Number.isNaN(date.getTime())) input.value = "";
+    else input.value = isDay ? value
+      : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  };
+  set(value);
+  return single(input, context, set,
+    isDay ? "" : `In your time zone, ${Intl.DateTimeFormat().resolvedOptions().timeZone}; stored as UTC.`);
+}
+
+function colourEditor(_, value, context) {
+  const report = text => context.change({ value: text });
+  const input = el("input.code",
+    { oninput: () => { show(input.value); report(input.value); }, onkeydown: doneOnEnter(context) });
+  const well = el("input",
+    { type: "color", "aria-label": `${context.label}, colour`, disabled: context.isDisabled,
+    oninput: () => { input.value = well.value; report(well.value); } });
+  const show = text => { if (/^#[0-9a-fA-F]{6}$/.test(text)) well.value = text.toLowerCase(); };
+  const set = value => { input.value = typeof value === "string" ? value : ""; show(input.value); };
+  const editor = single(input, context, set);
+  input.before(well);
+  editor.element.classList.add("inline");
+  set(value);
+  return editor;
+}
+
+function fileEditor(_, value, context) {
+  let content = value;
+  const size = el("p.hint", { "aria-live": "polite" });
+  const input = el("input", { type: "file", onchange: () => {
+    const [file] = input.files;
+    if (!file) return;
+    const reader = new FileReader();
+    reader.onload = () => { set(reader.result.slice(reader.result.indexOf(",") + 1));
+      context.change({ value: content }); };
+    reader.onerror = () => context.change({ mistake: `The file cannot be read: ${reader.error.message}.` });
+    reader.readAsDataURL(file);
+  } });
+  const load = button("Save as file",
+    () => save("value.bin", Uint8Array.from(atob(content), each => each.charCodeAt(0))));
+  const set = value => {
+    content = typeof value === "string" ? value : undefined;
+    size.textContent = content === undefined ? "No content"
+      : bytes(Math.floor(content.replace(/[=\s]/g, "").length * 3 / 4));
+    load.hidden = !content;
+  };
+  const editor = single(input, context, set, "The content of a file, stored as base64.");
+  input.after(size, load);
+  set(value);
+  return editor;
+}
+
+// Gives the browser a file to save.
+export function save(name, content, type = "application/octet-stream") {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  el("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+function jsonEditor(_, value, context) {
+  const input = el("textarea.code", { rows: 3, oninput: () => {
+    const wrong = mistake(input.value);
+    editor.fail(wrong ? [{ detail: wrong.words }] : []);
+    context.change(wrong ? { mistake: wrong.words } : { value: parse(input.value) });
+  } });
+  const set = value => {
+    if (document.activeElement === input && !mistake(input.value) && value !== undefined
+      && isSame(parse(input.value), value)) return;
+    input.value = value === undefined ? "" : print(value, 2);
+  };
+  const editor = single(input, context, set, "JSON");
+  set(value);
+  return editor;
+}
+
+const typeNames = { string: "Text", number: "Number", integer: "Integer", boolean: "Switch", array: "List",
+  object: "Object", null: "Nothing (null)" };
+
+// First the type, then the value: for a key that takes several types.
+function choosingEditor(schema, value, context, known) {
+  const names = known || ["string", "number", "boolean", "array", "object", "null"];
+  const element = el("div.choosing");
+  let inner = null;
+  const nameOf = value => {
+    const type = value === undefined ? names[0] : typeOf(value);
+    return names.includes(type) ? type : type === "integer" ? "number" : names[0];
+  };
+  const select = el("select", { disabled: context.isDisabled, onchange: () => {
+    const begin = beginning({ type: select.value });
+    show(select.value, begin);
+    context.change({ value: begin });
+    inner?.focus();
+  } }, names.map(name => el("option", { value: name }, typeNames[name])));
+  const type = field("Type", select);
+  const show = (name, value) => {
+    select.value = name;
+    const { anyOf, oneOf, ...rest } = schema;
+    inner = name === "null" ? null
+      : makeEditor({ ...(known ? rest : { items: openItems(value) }), type: name }, value, context);
+    element.replaceChildren(type, ...(inner ? [inner.element] : []));
+  };
+  const set = value => { if (nameOf(value) === select.value && inner) inner.set(value);
+    else show(nameOf(value), value); };
+  show(nameOf(value), value);
+  return { element, set, focus: () => (inner || { focus: () => select.focus() }).focus(),
+    fail: errors => inner ? inner.fail(errors) : type.fail(joined(errors)) };
+}
+
+// A list of text stays one; anything else is edited as JSON.
+function openItems(value) {
+  return Array.isArray(value) && value.every(item => typeof item === "string") ? { type: "string" } : {};
+}

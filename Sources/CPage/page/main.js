@@ -1,0 +1,193 @@
+// The frame of the page: the router, the caller, the state of the connection, and the keys that hold everywhere.
+import { Caller, Problem, get, hasToken, on, setToken } from "./api.js";
+import { openReview, trayBar } from "./changes.js";
+import { ask, bdi, button, el, openDialog, say } from "./dom.js";
+import { isSupported } from "./exact.js";
+import { serviceView } from "./service.js";
+import { suiteView } from "./suite.js";
+import { suitesView } from "./suites.js";
+import { Tray } from "./tray.js";
+import { clock } from "./words.js";
+
+const app = { tray: new Tray(), caller: null, go, link, review: () => openReview(app) };
+const main = document.getElementById("main");
+let view = null;
+
+// The address of a place: `link("app", "player.volume")`, `link("app", null, { history: "" })`.
+function link(suite, key, query) {
+  const place = [suite, key].filter(name => name !== undefined && name !== null).map(encodeURIComponent).join("/");
+  const words = Object.entries(query || {}).map(([name, value]) => value === "" ? name
+    : `${name}=${encodeURIComponent(value)}`);
+  return `#/${place}${words.length ? `?${words.join("&")}` : ""}`;
+}
+
+function go(...place) {
+  const hash = link(...place);
+  if (location.hash === hash) return route();
+  location.hash = hash;
+}
+
+function readPlace() {
+  const [path, words = ""] = location.hash.slice(1).split("?");
+  let names;
+  try {
+    names = path.split("/").slice(1).map(decodeURIComponent);
+  } catch {
+    names = [];
+  }
+  const [suite, ...key] = names;
+  return { suite: suite || null, key: key.length && key[0] !== "" ? key.join("/") : null,
+    query: new URLSearchParams(words) };
+}
+
+function route() {
+  if (!app.caller) return;
+  if (location.hash && !location.hash.startsWith("#/")) return;
+  const place = readPlace();
+  if (view?.follow?.(place)) return mark(place);
+  view?.leave?.();
+  view = place.suite !== null ? suiteView(app, place) : place.query.has("service") ? serviceView(app) : suitesView(app);
+  main.replaceChildren(view.element);
+  mark(place);
+  // The focus moves to the heading of a new view, so that a screen reader begins there. The browser announces the first.
+  if (app.isMoving) (view.focus ? view.focus() : main.focus());
+  app.isMoving = true;
+}
+
+function mark(place) {
+  const what = place.suite ?? (place.query.has("service") ? "Service" : "Suites");
+  document.title = `${place.key !== null ? `${place.key} · ` : ""}${what} · settingsd`;
+  for (const each of document.querySelectorAll("#bar nav a")) {
+    const isHere = each.dataset.place === (place.suite !== null ? "" : place.query.has("service") ? "service"
+      : "suites");
+    if (isHere) each.setAttribute("aria-current", "page");
+    else each.removeAttribute("aria-current");
+  }
+}
+
+// The state of the connection, in words that stay until they change.
+const state = el("span.state.connecting", { id: "state" }, "Connecting");
+let isLive = null, stale = null;
+on("status", news => { isLive = news; drawState(); });
+on("stale", news => { stale = news; drawState(); });
+
+function drawState() {
+  const wasOffline = state.classList.contains("offline");
+  if (isLive) app.lastSeen = new Date();
+  if (isLive === null && !stale || isLive === false && state.textContent.startsWith("Offline")) return;
+  const words = isLive === false ? `Offline: as of ${clock(app.lastSeen || new Date())}, trying again` : stale
+    ? `Behind by ${stale} s` : "Live";
+  const isWell = words === "Live";
+  state.className = `state ${isWell ? "live" : "offline"}`;
+  state.textContent = words;
+  document.body.classList.toggle("is-stale", !isWell);
+  if (isWell === wasOffline) say(words);
+}
+
+// A daemon of several can fall behind while its streams are silent.
+setInterval(() => { if (isLive && !document.hidden) get("v1").catch(() => {}); }, 15_000);
+
+const callerButton = button("", () => showCaller(), { class: "quiet" });
+
+function drawBar() {
+  document.getElementById("bar").replaceChildren(
+    button("Skip to the content", () => main.focus(), { class: "skip" }),
+    el("a.brand", { href: "#/" }, el("span.logo", { "aria-hidden": "true" }), "settingsd"),
+    el("nav", { "aria-label": "Places" },
+      el("a", { href: "#/", "data-place": "suites" }, "Suites"),
+        el("a", { href: "#/?service", "data-place": "service" }, "Service")),
+    state, callerButton, button("?", showKeys, { class: "quiet", "aria-label": "Keyboard" }));
+}
+
+function showCaller() {
+  const { name, grants, expires } = app.caller;
+  const dialog = openDialog("Who you are", [
+    el("p", "The daemon knows you as ", bdi(name, "strong"),
+      expires && `, until ${new Date(expires).toLocaleString()}`, "."),
+    el("ul", grants.map(({ text }) => el("li", el("code", text)))),
+  ], "Close", [
+    hasToken() && button("Forget the token", () => { setToken(null); location.reload(); }),
+    button("Use another token", () => { dialog.close(); askForToken(""); }),
+  ]);
+}
+
+const keys = [["/", "search"], ["↑ ↓", "move in a list"], ["← →", "close and open a group"],
+  ["Enter", "edit; when editing, keep the edit and go back"], ["Space", "turn a switch in the list"],
+  ["Delete", "reset a setting in the list"], ["Esc", "back, one step at a time"],
+  ["Ctrl Enter", "review the edits, and commit them"], ["?", "this list"]];
+
+function showKeys() {
+  openDialog("Keyboard", el("dl.keys", keys.map(([key, what]) => [el("dt", el("kbd", key)), el("dd", what)])), "Close");
+}
+
+document.addEventListener("keydown", event => {
+  const isTyping = event.target.matches("input:not([type=checkbox], [type=range]), textarea, select");
+  if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && app.tray.size && !document.querySelector("dialog")) {
+    event.preventDefault();
+    return app.review();
+  }
+  if (isTyping || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog")) return;
+  if (event.key === "/") {
+    const search = main.querySelector("input[type=search]");
+    if (!search) return;
+    event.preventDefault();
+    search.focus();
+    search.select();
+  } else if (event.key === "?") {
+    event.preventDefault();
+    showKeys();
+  }
+});
+
+// Asks for a token until the daemon takes one.
+function askForToken(reason) {
+  if (document.querySelector("dialog [name=token]")) return;
+  const dialog = ask("This daemon asks for a token", "Token",
+    `${reason} It is kept until this tab is closed. An operator makes one with: settingsd token create NAME --grant '*:read,write'`,
+    { type: "password", name: "token" }, async (text, close) => {
+      setToken(text.trim());
+      try {
+        await meet();
+      } catch (error) {
+        return error.message;
+      }
+      close();
+      view?.leave?.();
+      view = null;
+      route();
+    });
+  // Without a caller there is nothing behind this dialog.
+  dialog.addEventListener("cancel", event => { if (!app.caller) event.preventDefault(); });
+}
+
+async function meet() {
+  const { body } = await get("v1/caller");
+  app.caller = new Caller(body);
+  callerButton.replaceChildren(bdi(body.name));
+  callerButton.setAttribute("aria-label", `You are ${body.name}`);
+}
+
+on("unauthorized", problem => {
+  if (app.caller) askForToken(`The token is not valid any more: ${problem.message}.`);
+});
+
+async function start() {
+  drawBar();
+  trayBar(app, document.getElementById("tray"));
+  if (!isSupported) {
+    main.append(el("p.notice", "This browser is too old to keep numbers exact; use one from 2025 or later."));
+    return;
+  }
+  addEventListener("hashchange", route);
+  try {
+    await meet();
+    route();
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401) return askForToken(hasToken() ? error.message : "");
+    main.replaceChildren(el("div.empty", el("h1", "The daemon cannot be reached"), el("p", error.message),
+      button("Try again", () => { main.replaceChildren(); start(); }, { class: "primary" })));
+    if (!(error instanceof Problem)) throw error;
+  }
+}
+
+start();

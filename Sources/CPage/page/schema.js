@@ -1,0 +1,97 @@
+// What a key's schema says: its types, its limits, and the editor that it calls for.
+import { isNumber, typeOf } from "./exact.js";
+import { brief } from "./words.js";
+
+// Follows `$ref` into the definitions that come with a key's schema.
+export function resolve(schema, root = schema) {
+  let found = typeof schema === "object" && schema !== null ? schema : {};
+  for (let depth = 0; typeof found.$ref === "string" && depth < 16; depth += 1) {
+    const { $ref, ...rest } = found;
+    const names = $ref.split("/").slice(1).map(name =>
+      decodeURIComponent(name).replaceAll("~1", "/").replaceAll("~0", "~"));
+    const target = names.reduce((place, name) => place?.[name], root);
+    found = { ...(typeof target === "object" ? target : {}), ...rest };
+  }
+  return found;
+}
+
+export function types(schema) {
+  if (schema.type) return [].concat(schema.type);
+  if (schema.enum) return [...new Set(schema.enum.map(typeOf))];
+  if ("const" in schema) return [typeOf(schema.const)];
+  return [];
+}
+
+const colour = /^\^#\[[0-9a-fA-F-]{3,9}\](\{6\}|\{6,6\})\$$/;
+
+// The kind of editor for a schema; for none, that for the value that is there.
+export function kindOf(schema, value) {
+  if (schema.enum) return "choice";
+  if ("const" in schema) return "choice";
+  const known = types(schema).filter(type => type !== "null");
+  let type = known.length === 1 ? known[0] : null;
+  if (!type && known.length === 0 && !hasRules(schema) && value !== undefined && value !== null) type = typeOf(value);
+  switch (type) {
+    case "boolean": return "switch";
+    case "integer": case "number": return "number";
+    case "string":
+      if (schema.contentEncoding === "base64") return "file";
+      if (schema["x-format"] === "color" || colour.test(schema.pattern || "")) return "colour";
+      if (schema.format === "date-time" || schema.format === "date") return schema.format;
+      return "text";
+    case "array": return isPlain(schema.items) ? "list" : "json";
+    case "object": return schema.properties && Object.keys(schema.properties).length <= 40 ? "form" : "json";
+    default: return "json";
+  }
+}
+
+const hasRules = schema => ["anyOf", "oneOf", "allOf", "not", "if"].some(name => name in schema);
+
+// True if elements are of one simple type.
+function isPlain(items) {
+  const schema = resolve(items);
+  if (schema.enum) return true;
+  const known = types(schema);
+  return known.length === 1 && ["string", "integer", "number", "boolean"].includes(known[0]) && !schema.contentEncoding;
+}
+
+const phrases = {
+  exclusiveMinimum: limit => `more than ${limit}`, exclusiveMaximum: limit => `less than ${limit}`,
+    multipleOf: step => `a multiple of ${step}`,
+  minLength: limit => `at least ${limit} characters`, maxLength: limit => `at most ${limit} characters`,
+    pattern: pattern => `matches ${pattern}`,
+  format: format => format, contentEncoding: coding => coding, minItems: limit => `at least ${limit} elements`,
+    maxItems: limit => `at most ${limit} elements`,
+};
+
+// The rules of a schema as short phrases.
+function rules(schema) {
+  const { minimum, maximum } = schema;
+  const range = isNumber(minimum) && isNumber(maximum) ? `${minimum} to ${maximum}` : isNumber(minimum)
+    ? `at least ${minimum}` : isNumber(maximum) && `at most ${maximum}`;
+  const choices = schema.enum?.slice(0, 8).map(item => brief(item, 24)).join(", ");
+  return [range, ...Object.keys(phrases).map(name => name in schema && phrases[name](schema[name])),
+    schema.uniqueItems && "no element twice",
+    choices && `one of ${choices}${schema.enum.length > 8 ? ", …" : ""}`].filter(Boolean);
+}
+
+// One line: the type and its rules.
+export function summary(schema) {
+  const names = types(schema).map(type => type === "string" ? "text" : type === "array" ? "list" : type);
+  return [names.join(" or ") || (hasRules(schema) ? "see the schema" : "any value"), ...rules(schema)].join(" · ");
+}
+
+// A value to begin with, for a key or a member that has none.
+export function beginning(schema) {
+  if ("default" in schema) return schema.default;
+  if (schema.enum) return schema.enum[0];
+  if ("const" in schema) return schema.const;
+  switch (types(schema)[0]) {
+    case "boolean": return false;
+    case "integer": case "number": return isNumber(schema.minimum) ? schema.minimum : 0;
+    case "array": return [];
+    case "object": return {};
+    case "null": return null;
+    default: return "";
+  }
+}

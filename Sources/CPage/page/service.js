@@ -1,0 +1,119 @@
+// The service: whether it is ready, its version, its writes and its watchers.
+import { Problem, get, tell } from "./api.js";
+import { alarm, bdi, el } from "./dom.js";
+import { bytes, count } from "./words.js";
+
+const interval = 2000;
+const most = 90;
+
+export function serviceView(app) {
+  let isGone = false, timer = 0, last = null;
+  const samples = [];
+  const facts = el("dl.facts-list"), conditions = el("ul.conditions"), charts = el("div.cards"),
+    daemons = el("div.card", { hidden: true });
+  const failure = alarm();
+  const element = el("div.view.scrolls", el("div.head", el("h1", { tabindex: -1 }, "Service")), failure,
+    el("section.cards", el("div.card", el("h2", "Daemon"), facts), el("div.card", el("h2", "Readiness"), conditions)),
+    charts, daemons);
+
+  async function readiness() {
+    try {
+      return (await get("readyz")).body;
+    } catch (error) {
+      if (error instanceof Problem && error.code !== "network") return { ...error.body, status: "not ready" };
+      throw error;
+    }
+  }
+
+  async function metrics() {
+    try {
+      return figures((await get("metrics")).body);
+    } catch (error) {
+      if (error instanceof Problem && error.status === 403) return null;
+      throw error;
+    }
+  }
+
+  async function tick() {
+    try {
+      const [service, ready, now] = await Promise.all([get("v1"), readiness(), metrics()]);
+      if (isGone) return;
+      failure.tell();
+      tell("status", true);
+      show(service.body, ready, now);
+      if (app.caller.may("admin", "*")) showDaemons((await get("v1/cluster")).body);
+    } catch (error) {
+      failure.tell(error.message);
+      if (error.code === "network") tell("status", false);
+    }
+    if (!isGone) timer = setTimeout(tick, interval);
+  }
+
+  function show(service, ready, now) {
+    const rows = [["Name", service.name], ["Version", service.version],
+      ["Revision", String(service.revision ?? service.cursor)], ["Place in history", service.cursor]];
+    if (now) {
+      rows.push(["Suites", now.get("settingsd_suites")], ["Settings", now.get("settingsd_keys")],
+        ["Stored", bytes(now.get("settingsd_stored_bytes") || 0)],
+        ["Memory", bytes(now.get("process_resident_memory_bytes") || 0)],
+          ["Started", new Date(1000 * now.get("process_start_time_seconds")).toLocaleString()]);
+    }
+    facts.replaceChildren(...rows.flatMap(([name, value]) => [el("dt", name), el("dd", bdi(String(value)))]));
+    conditions.replaceChildren(el("li",
+      word(ready.status === "ready",
+      ready.status === "ready" ? "Ready: it takes writes" : ready.detail || "Not ready")),
+      ...Object.entries(ready.conditions
+        || {}).map(([name, state]) => el("li", word(["ok", "off"].includes(state), `${name}: ${state}`))));
+    if (!now) return charts.replaceChildren(el("p.notice", "Figures need the right admin."));
+    const time = Date.now();
+    if (last) {
+      const seconds = (time - last.time) / 1000;
+      const rate = name => Math.max(0, (now.get(name) - last.now.get(name)) / seconds);
+      samples.push({ writes: rate("settingsd_commit_seconds_count"), watchers: now.get("settingsd_watchers") + 0 });
+      if (samples.length > most) samples.shift();
+    }
+    last = { time, now };
+    charts.replaceChildren(chart("Commits a second", samples.map(each => each.writes), 1),
+      chart("Watchers", samples.map(each => each.watchers), 0));
+  }
+
+  function showDaemons({ members }) {
+    if (!members) return;
+    daemons.replaceChildren(el("h2", "Daemons that share these settings"),
+      el("ul", members.map(({ address, version, cursor, behind }) =>
+      el("li", bdi(address), ` ${version}, at ${cursor}`,
+        behind ? `, ${count(behind, "batch", "batches")} behind` : ""))));
+    daemons.hidden = false;
+  }
+
+  tick();
+  return { element, focus: () => element.querySelector("h1").focus(),
+    follow: place => place.suite === null && place.query.has("service"),
+    leave: () => { isGone = true; clearTimeout(timer); } };
+}
+
+const word = (isGood, text) =>
+  el("span", { class: isGood ? "good" : "bad" }, el("span", { "aria-hidden": "true" }, isGood ? "✓ " : "▲ "), text);
+
+// Reads the figures without labels from the text for Prometheus.
+function figures(text) {
+  const found = new Map();
+  for (const line of text.split("\n")) {
+    const match = /^([a-zA-Z_:][\w:]*) (\S+)$/.exec(line);
+    if (match) found.set(match[1], Number(match[2]));
+  }
+  return found;
+}
+
+function chart(title, values, digits) {
+  const [width, height, top] = [600, 120, Math.max(1, ...values)];
+  const now = values.at(-1)?.toFixed(digits) ?? "…";
+  const points = values.map((value, index) =>
+    `${(index + most - values.length) * width / (most - 1)},${height - 4 - value / top * (height - 12)}`).join(" ");
+  return el("figure.card",
+    el("figcaption", el("h2", title), el("strong", now),
+    el("span.faint", `in the last ${most * interval / 60_000} minutes`)),
+    el("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}: ${now} now`,
+      preserveAspectRatio: "none" },
+      el("line.axis", { x1: 0, x2: width, y1: height - 3, y2: height - 3 }), el("polyline.curve", { points })));
+}

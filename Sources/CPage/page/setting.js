@@ -1,0 +1,134 @@
+// One setting: what is known of it, its editor, and its past.
+import { get } from "./api.js";
+import { choice } from "./changes.js";
+import { bdi, button, el, newID, say } from "./dom.js";
+import { makeEditor } from "./editors.js";
+import { print } from "./exact.js";
+import { resolve, summary } from "./schema.js";
+import { suitePath } from "./store.js";
+import { present } from "./tray.js";
+import { held, shown, sourceBadge, time } from "./words.js";
+
+// What an editor holds while what is written there is no value.
+const unclear = Symbol("unclear");
+
+export function settingPanel(app, store, key, { back }) {
+  const { tray } = app;
+  let editor = null, made = "", inEditor = unclear, isGone = false, pastOf = null;
+  const about = el("div.about"), place = el("div.editor"), state = el("div.edit-state"), past = el("div.past");
+  const heading = el("h2", { tabindex: -1, id: newID() }, bdi(key));
+  const element = el("div.panel-body", { role: "group", "aria-labelledby": heading.id },
+    el("div.panel-head", button("←", () => back(false), { class: "quiet", "aria-label": "Back to the list" }),
+      heading), about, place, state, past);
+
+  function change(edit) {
+    inEditor = "value" in edit ? edit.value : unclear;
+    tray.propose(store.at(key), edit);
+  }
+
+  // The editor stays in place while the setting is the same, so that the focus and the cursor do.
+  function drawEditor(setting) {
+    const schema = resolve(setting.schema);
+    const edit = tray.at(store.suite, key);
+    const isDisabled = !setting.writable && !(edit?.overrides || isUnlocked);
+    const form = `${JSON.stringify(setting.schema)} ${isDisabled} ${setting.schema ? "" : setting.source === "unset"}`;
+    const value = edit && "value" in edit ? edit.value : edit?.remove ? schema.default : present(setting);
+    if (form !== made || !editor) {
+      made = form;
+      const isSecret = schema.writeOnly === true;
+      editor = makeEditor(setting.schema, value, {
+        root: setting.schema, label: "Value", isDisabled, isSecret, change, done: () => back(true),
+      });
+      place.replaceChildren(editor.element);
+    } else if (!edit?.mistake && (inEditor === unclear || print(inEditor) !== print(value))) {
+      editor.set(value);
+    }
+    if (!edit?.mistake) inEditor = value;
+    editor.fail(edit?.mistake ? [{ detail: edit.mistake }] : edit ? edit.errors : setting.source === "invalid"
+      ? setting.errors || [] : []);
+  }
+
+  let isUnlocked = false;
+
+  function drawAbout(setting) {
+    const schema = resolve(setting.schema);
+    const { title, description, deprecated } = schema;
+    about.replaceChildren(...[
+      el("p.facts", sourceBadge(setting.source), " ", setting.schema ? summary(schema) : "not described by a schema"),
+      deprecated && el("p.notice", "Deprecated: programs should stop using it."),
+      (title || description) && el("p", { dir: "auto" }, [title, description].filter(Boolean).join(". ")),
+      setting.source === "invalid"
+        && el("p.notice.bad", "What is stored does not fit the schema, so readers get no value. Change it, or reset it."),
+      "default" in schema && el("p.facts", "Default: ", shown(schema.default)),
+      setting.modified && el("p.facts", setting.source === "stored" ? "Set " : "So since ", time(setting.modified),
+        setting.by && [" by ", bdi(setting.by)], setting.note && [": ", bdi(setting.note, "q")],
+        el("span.faint", ` · revision ${setting.revision}`)),
+      schema.writeOnly && el("p.facts", "A secret."),
+    ].filter(Boolean));
+  }
+
+  function drawState(setting) {
+    const edit = tray.at(store.suite, key);
+    const focused = state.contains(document.activeElement) ? document.activeElement.dataset.act : null;
+    const isLocked = resolve(setting.schema).readOnly === true;
+    const mayUnlock = !setting.writable && isLocked && app.caller.may("override", store.suite, key)
+      && app.caller.may("write", store.suite, key);
+    const act = (id, label, onclick) => button(label, onclick, { "data-act": id });
+    state.replaceChildren(...[
+      !setting.writable && !isUnlocked
+        && el("p.notice", isLocked ? "This setting is locked by its schema." : "You may not change this setting."),
+      mayUnlock && !isUnlocked
+        && act("unlock", "Unlock for one change", () => { isUnlocked = true; update(); editor.focus(); }),
+      edit?.other && choice(tray, edit),
+      el("div.buttons", {},
+        (setting.source === "stored" || setting.source === "invalid") && (setting.writable || isUnlocked)
+          && !edit?.remove && act("reset",
+          "default" in resolve(setting.schema) ? "Reset to default" : "Remove the value",
+          () => { tray.propose(setting, { remove: true }); say("Reset, once it is committed"); }),
+        edit && act("drop", "Drop this edit", () => { tray.remove(edit); editor.focus(); })),
+    ].filter(Boolean));
+    if (edit && isUnlocked && !edit.overrides) tray.override(edit, true);
+    if (focused) (state.querySelector(`[data-act=${focused}]`) || heading).focus();
+  }
+
+  async function drawPast(setting) {
+    if (pastOf === setting.revision || setting.revision === 0) return;
+    pastOf = setting.revision;
+    try {
+      const { body } = await get(suitePath(store.suite, "history"), { key, limit: 6 });
+      if (isGone) return;
+      past.replaceChildren(el("h3", "Past"), el("ol.past-list", body.commits.map((commit, index) => {
+        const [change] = commit.changes.filter(each => each.key === key);
+        return change && el("li",
+          el("div", held(change.new, change.source, change.secret), " ", sourceBadge(change.source)),
+          el("div.faint", time(commit.time), commit.by && [" by ", bdi(commit.by)],
+            commit.note && [" · ", bdi(commit.note, "q")]),
+          index > 0 && setting.writable && !change.secret && change.source !== "invalid" && button("Put back", () => {
+            tray.propose(store.at(key), change.source === "stored" ? { value: change.new } : { remove: true });
+          }, { "aria-label": `Put back the value of revision ${change.revision}` }));
+      })), el("a", { href: app.link(store.suite, null, { history: "", key }) }, "All of its history"));
+    } catch {
+      pastOf = null;
+    }
+  }
+
+  function update(keys) {
+    if (isGone || (keys && !keys.includes(key))) return;
+    const setting = store.at(key);
+    drawEditor(setting);
+    drawAbout(setting);
+    drawState(setting);
+    drawPast(setting);
+  }
+
+  // A setting that is not listed has a schema all the same if a pattern admits it.
+  async function lookUp() {
+    if (!store.settings.has(key) && store.exists) await store.refresh(key).catch(() => {});
+    update();
+  }
+
+  lookUp();
+  update();
+  return { element, update, focus: () => (store.at(key).writable || isUnlocked ? editor.focus() : heading.focus()),
+    leave: () => { isGone = true; } };
+}

@@ -1,0 +1,132 @@
+// A suite as the page knows it: its settings, kept fresh by a stream of commits.
+import { Problem, Watch, get, path } from "./api.js";
+
+const pageOfKeys = 5000;
+
+export const suitePath = (suite, ...rest) => `v1/suites/${path(suite, ...rest)}`;
+
+export class Store {
+  constructor(suite, onChange) {
+    Object.assign(this, { suite, onChange, settings: new Map(), isLoaded: false, exists: false, schemaRevision: 0,
+      revision: 0 });
+    // When a key was changed elsewhere, for the mark that fades.
+    this.fresh = new Map();
+    this.again = 0;
+  }
+
+  // Reads all keys, then follows the stream from that place. Throws a Problem.
+  async open() {
+    await this.#load();
+    if (this.isClosed) return;
+    this.watch = new Watch(suitePath(this.suite, "observe"), {}, this.cursor, (event, data) => this.#take(event, data));
+  }
+
+  close() {
+    this.isClosed = true;
+    clearTimeout(this.again);
+    this.watch?.close();
+  }
+
+  async #load() {
+    const settings = new Map();
+    let cursor, after, body;
+    try {
+      do {
+        const answer = await get(suitePath(this.suite, "keys"), { limit: pageOfKeys, after });
+        cursor ||= answer.cursor;
+        body = answer.body;
+        for (const setting of body.keys) settings.set(setting.key, setting);
+        after = body.next;
+      } while (after !== undefined);
+      this.revision = body.revision;
+      this.exists = true;
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== "unknown_suite") throw error;
+      cursor = null;
+      this.exists = false;
+    }
+    Object.assign(this, { settings, cursor, isLoaded: true });
+  }
+
+  // Reads all keys again, soon and once, however many events ask for it.
+  #reload() {
+    clearTimeout(this.again);
+    this.again = setTimeout(async () => {
+      try {
+        const old = this.settings;
+        await this.#load();
+        if (this.isClosed) return;
+        const keys = new Set([...old.keys(), ...this.settings.keys()]);
+        const changed = [...keys].filter(key => old.get(key)?.revision !== this.settings.get(key)?.revision);
+        this.#mark(changed);
+        this.onChange(changed, true);
+      } catch {
+        if (!this.isClosed) this.#reload();
+      }
+    }, 150);
+  }
+
+  #take(event, data) {
+    switch (event) {
+      case "missing":
+        if (!this.exists) return;
+        return this.#reload();
+      // The state that a stream without a place begins with tells that there is a suite now.
+      case "state": return this.exists ? undefined : this.#reload();
+      case "reset": return this.#reload();
+      case "commit":
+        if (data.schemaRevision !== undefined || data.dropped) return this.#reload();
+        return this.apply(data.changes);
+    }
+  }
+
+  // Takes changes in, from the stream or from the answer to a write. What is older than what is known is passed over.
+  apply(changes) {
+    const keys = [], unclear = [];
+    for (const change of changes) {
+      if (change.suite !== undefined && change.suite !== this.suite) continue;
+      const known = this.settings.get(change.key);
+      if (known && known.revision >= change.revision) continue;
+      keys.push(change.key);
+      this.revision = Math.max(this.revision, change.revision);
+      if (change.source === "unset" && known && !known.schema) this.settings.delete(change.key);
+      else if (!known || change.source === "invalid") unclear.push(change);
+      else this.settings.set(change.key, settled(known, change));
+    }
+    if (!keys.length) return;
+    this.#mark(keys);
+    if (unclear.length > 20) this.#reload();
+    else for (const change of unclear) this.refresh(change.key);
+    this.onChange(keys, false);
+  }
+
+  // Reads one key again, with its schema. Returns the setting, or undefined if there is none.
+  async refresh(key) {
+    const { body } = await get(suitePath(this.suite, "keys"), { prefix: key, limit: 1 });
+    const setting = body.keys.find(each => each.key === key);
+    if (setting) this.settings.set(key, setting);
+    else this.settings.delete(key);
+    this.onChange([key], true);
+    return setting;
+  }
+
+  #mark(keys) {
+    const now = Date.now();
+    for (const key of keys.slice(0, 500)) this.fresh.set(key, now);
+  }
+
+  isFresh(key) { return Date.now() - (this.fresh.get(key) || 0) < 2500; }
+
+  // A setting by its key; one that is not there is unset.
+  at(key) {
+    return this.settings.get(key)
+      || { suite: this.suite, key, value: null, source: "unset", revision: 0, writable: true, isNew: true };
+  }
+}
+
+function settled(known, change) {
+  const { key, suite, schema, writable } = known;
+  const { new: value, source, revision, modified, by, note, secret } = change;
+  return { suite, key, value: value === undefined && !secret ? null : value, source, revision, modified, by, note,
+    secret, schema, writable };
+}

@@ -1,0 +1,299 @@
+// A suite: its settings as a tree by the dots in their names, with the setting that is open beside it.
+import { alarm, ask, bdi, button, debounced, el, say } from "./dom.js";
+import { historyView } from "./history.js";
+import { List, searchField } from "./list.js";
+import { resolve } from "./schema.js";
+import { schemaView } from "./schemas.js";
+import { settingPanel } from "./setting.js";
+import { Store } from "./store.js";
+import { openImport, exportSuite } from "./transfer.js";
+import { brief, count, held, shown, sourceBadge } from "./words.js";
+
+export function suiteView(app, first) {
+  const { suite } = first;
+  let place = first, part = null, isGone = false;
+  const heading = el("h1", { tabindex: -1 }, bdi(suite));
+  const tabs = el("nav.tabs", { "aria-label": "Parts of the suite" });
+  const failure = alarm();
+  const body = el("div.part-view");
+  const element = el("div.view", el("div.head", heading, tabs), failure, body);
+  const store = new Store(suite, (keys, isWhole) => {
+    app.tray.compare(store);
+    part?.change(keys, isWhole);
+  });
+
+  const partOf = ({ query }) => query.has("history") ? "history" : query.has("schema") ? "schema" : "settings";
+
+  function draw() {
+    const name = partOf(place);
+    tabs.replaceChildren(...[["settings", "Settings", {}], ["history", "History", { history: "" }],
+      ["schema", "Schema", { schema: "" }]].map(([id, label, query]) =>
+      el("a", { href: app.link(suite, null, query), "aria-current": id === name ? "page" : null }, label)));
+    if (part?.name === name && part.follow) return part.follow(place);
+    part?.leave?.();
+    part = name === "history" ? historyView(app, store, place) : name === "schema" ? schemaView(app, store)
+      : settingsPart(app, store, place);
+    part.name = name;
+    body.replaceChildren(part.element);
+  }
+
+  async function open() {
+    try {
+      await store.open();
+      if (isGone) return;
+      app.tray.onCommit = changes => store.apply(changes);
+      app.tray.compare(store);
+      draw();
+      if (!document.activeElement?.matches("input, button, a")) part.focus?.();
+    } catch (error) {
+      failure.tell(error.message);
+    }
+  }
+
+  open();
+  return {
+    element, focus: () => heading.focus(),
+    follow: next => {
+      if (next.suite !== suite) return false;
+      place = next;
+      if (store.isLoaded) draw();
+      return true;
+    },
+    leave: () => { isGone = true; part?.leave?.(); store.close(); },
+  };
+}
+
+const texts = new WeakMap();
+
+function searched(setting) {
+  let text = texts.get(setting);
+  if (text === undefined) {
+    const { title = "", description = "" } = resolve(setting.schema);
+    text = `${setting.key} ${title} ${description} ${setting.value === null ? "" : brief(setting.value)}`.toLowerCase();
+    texts.set(setting, text);
+  }
+  return text;
+}
+
+// The rows of sorted settings: groups where several names share what stands before a dot, and the settings in them.
+function rowsOf(settings, isOpen) {
+  const rows = [];
+  const add = (from, to, prefix, level) => {
+    const siblings = [];
+    for (let index = from; index < to;) {
+      const { key } = settings[index];
+      const dot = key.indexOf(".", prefix);
+      let end = index + 1;
+      if (dot > prefix) {
+        const group = key.slice(0, dot + 1);
+        while (end < to && settings[end].key.startsWith(group)) end += 1;
+      }
+      siblings.push(rows.length);
+      if (end - index < 2) {
+        rows.push({ id: `k:${key}`, setting: settings[index], label: key.slice(prefix), level });
+        index = end;
+        continue;
+      }
+      // A chain of groups that hold nothing else is one group.
+      const group = shared(key, settings[end - 1].key, dot + 1);
+      const opened = isOpen(group);
+      rows.push({ id: `g:${group}`, group, label: group.slice(prefix, -1), level, size: end - index, isOpen: opened });
+      if (opened) add(index, end, group.length, level + 1);
+      index = end;
+    }
+    siblings.forEach((row, index) => Object.assign(rows[row], { place: index + 1, total: siblings.length }));
+  };
+  add(0, settings.length, 0, 1);
+  return rows;
+}
+
+// What two names have in common up to a dot.
+function shared(one, other, atLeast) {
+  let length = atLeast;
+  for (let index = atLeast; index < one.length && one[index] === other[index]; index += 1)
+    if (one[index] === ".") length = index + 1;
+  return one.slice(0, length);
+}
+
+function settingsPart(app, store, first) {
+  const { tray } = app;
+  const closed = new Set();
+  let panel = null, key = null, isDrawn = false;
+  const search = searchField("Search settings", () => list, draw);
+  const filter = el("select", { "aria-label": "Show", onchange: () => draw() },
+    [["", "All settings"], ["stored", "Stored"], ["default", "Default"], ["unset", "Unset"], ["invalid", "Invalid"],
+      ["edited", "Edited"]].map(([value, label]) => el("option", { value }, label)));
+  const total = el("p.count", { "aria-live": "polite" });
+  const list = new List({
+    label: `Settings of ${store.suite}`, role: "tree", itemRole: "treeitem", row, describe, onOpen: open, onSide: turn,
+    onKey: (event, item) => {
+      if (event.key === "Escape" && key !== null) { app.go(store.suite); return true; }
+      const setting = item?.setting && store.at(item.setting.key);
+      if (!setting || !setting.writable) return false;
+      const now = tray.at(setting.suite, setting.key);
+      if (event.key === " " && typeof setting.value === "boolean") {
+        const value = now && "value" in now ? now.value : setting.value;
+        tray.propose(setting, { value: !value });
+        say(`${setting.key}: ${value ? "Off" : "On"}`);
+        return true;
+      }
+      if (event.key === "Delete") { tray.propose(setting, { remove: true }); return true; }
+      return false;
+    },
+  });
+  const more = el("div.tools", search, filter,
+    button("Add", addSetting, { "aria-label": "Add a setting" }), button("Import", () => openImport(app, store)),
+      button("Export", () => exportSuite(store)));
+  const empty = el("div.empty", { hidden: true });
+  const side = el("section.panel", { "aria-label": "Setting", hidden: true });
+  const element = el("div.columns", el("div.column", el("div.subhead", more, total), empty, list.element), side);
+
+  function describe(item) {
+    const edit = item.setting && tray.at(store.suite, item.setting.key);
+    return { "aria-level": item.level, "aria-posinset": item.place, "aria-setsize": item.total,
+      "aria-expanded": item.group ? String(item.isOpen) : null,
+      class: `row${item.group ? " is-group" : ""}${edit ? " is-edited" : ""}${item.setting && store.isFresh(item.setting.key) ? " is-fresh" : ""}${item.setting?.key === key ? " is-open" : ""}` };
+  }
+
+  function row(item) {
+    const name = el("span.name", bdi(item.label));
+    if (item.group) {
+      name.prepend(el("span.caret", { "aria-hidden": "true" }, item.isOpen ? "▾" : "▸"));
+      return [name, el("span.keys-count", count(item.size, "setting"))];
+    }
+    const { setting } = item;
+    const edit = tray.at(store.suite, setting.key);
+    const { title, description, deprecated, readOnly } = resolve(setting.schema);
+    const note = [deprecated && "Deprecated.", title, description].filter(Boolean).join(" ");
+    return [
+      el("span.name-and-note", name, note && bdi(note, "span.note")),
+      edit ? el("span.now", edit.mistake ? "not a value yet" : edit.remove ? "reset" : setting.secret || edit.isSecret
+        ? "new secret" : shown(edit.value),
+        el("span.mark", edit.other ? "conflict" : edit.errors.length || edit.mistake ? "refused" : "edited"))
+        : el("span.now", setting.source === "invalid" ? shown(setting.stored)
+          : held(setting.value, setting.source, setting.secret),
+          (readOnly || !setting.writable) && el("span.mark", "locked")),
+      sourceBadge(setting.source),
+    ];
+  }
+
+  function draw() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const kind = filter.value;
+    const isWanted = setting => words.every(word => searched(setting).includes(word))
+      && (!kind || (kind === "edited" ? tray.at(store.suite, setting.key) : setting.source === kind));
+    const all = [...store.settings.values()];
+    for (const edit of tray.edits.values())
+      if (edit.suite === store.suite && !store.settings.has(edit.key)) all.push(store.at(edit.key));
+    const found = (words.length || kind ? all.filter(isWanted) : all).sort((one, other) => one.key < other.key ? -1
+      : 1);
+    const rows = rowsOf(found, group => words.length > 0 || !closed.has(group));
+    for (const item of rows) {
+      item.stamp = item.group ? `${item.isOpen} ${item.size} ${item.place} ${item.total}` : stamp(item);
+    }
+    list.set(rows);
+    const stored = all.filter(setting => setting.source === "stored").length;
+    total.textContent = found.length === all.length ? `${count(all.length, "setting")}, ${stored} stored`
+      : `${found.length} of ${count(all.length, "setting")}`;
+    list.element.hidden = !rows.length;
+    empty.hidden = rows.length > 0;
+    if (!rows.length) {
+      empty.replaceChildren(...(all.length ? [el("p", "No setting is like that.")]
+        : [el("h2", store.exists ? "No settings yet" : "There is no such suite yet"),
+        el("p", "Add a setting here, import a file, or write a schema that says what there may be."),
+          button("Add a setting", addSetting, { class: "primary" })]));
+    }
+    isDrawn = true;
+  }
+
+  function stamp({ setting, label, level, place, total }) {
+    const edit = tray.at(store.suite, setting.key);
+    return [setting.revision, setting.source, label, level, place, total, setting.key === key,
+      store.isFresh(setting.key),
+      edit ? `${edit.mistake || ""} ${edit.errors.length} ${Boolean(edit.other)} ${edit.remove ? "" : brief(edit.value, 60)}` : ""].join(" ");
+  }
+
+  let frame = 0;
+  const soon = () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(draw); };
+
+  function turn(item, by) {
+    const isIn = by > 0;
+    if (item.group && item.isOpen !== isIn) {
+      if (isIn) closed.delete(item.group);
+      else closed.add(item.group);
+      return draw();
+    }
+    if (isIn && item.group) return list.move(list.places.get(item.id) + 1);
+    if (!isIn) {
+      const place = list.places.get(item.id);
+      for (let index = place - 1; index >= 0; index -= 1)
+        if (list.items[index].level < item.level) return list.move(index);
+    }
+  }
+
+  function open(item, event) {
+    if (item.group) return turn(item, item.isOpen ? -1 : 1);
+    const isKey = event.type === "keydown";
+    wantsFocus = isKey || isNarrow();
+    app.go(store.suite, item.setting.key);
+  }
+
+  let wantsFocus = false;
+  const isNarrow = () => matchMedia("(max-width: 55rem)").matches;
+  // On a narrow screen the setting that is open takes the place of the list.
+  const isListSeen = () => list.element.getClientRects().length > 0;
+
+  function show(place) {
+    const isOther = place.key !== key || !panel;
+    key = place.key;
+    if (isOther) {
+      panel?.leave();
+      panel = key === null ? null : settingPanel(app, store, key, { back: isStaying => {
+        if (!isStaying || !isListSeen()) app.go(store.suite);
+        list.element.focus();
+      } });
+      side.hidden = !panel;
+      side.replaceChildren(...(panel ? [panel.element] : []));
+      element.classList.toggle("has-panel", Boolean(panel));
+      if (key !== null) {
+        for (const group of [...closed]) if (key.startsWith(group)) closed.delete(group);
+      }
+      draw();
+      if (key !== null) list.activate(`k:${key}`);
+    }
+    if (panel && wantsFocus) panel.focus();
+    else if (!panel) list.element.focus({ preventScroll: true });
+    wantsFocus = false;
+  }
+
+  function addSetting() {
+    ask("Add a setting", "Name", "Dots make groups: player.volume stands in the group player.",
+      { dir: "auto", name: "key" }, (name, close) => {
+      if (!name || name === "." || name === ".." || new TextEncoder().encode(name).length > 256)
+        return "A name has 1 to 256 bytes, and is not . or ..";
+      close();
+      wantsFocus = true;
+      app.go(store.suite, name);
+    });
+  }
+
+  const ofTray = () => { if (isDrawn) soon(); panel?.update(); };
+  tray.listeners.add(ofTray);
+  element.addEventListener("keydown", event => {
+    if (event.key === "Escape" && side.contains(event.target) && !event.defaultPrevented)
+      { event.preventDefault(); if (isListSeen()) list.element.focus(); else app.go(store.suite); }
+  });
+  const unmark = debounced(2600, () => soon());
+  show(first);
+  return {
+    element,
+    focus: () => { if (first.key === null || !panel) list.element.focus({ preventScroll: true }); },
+    follow: show,
+    change: keys => {
+      soon();
+      unmark();
+      panel?.update(keys);
+    },
+    leave: () => { tray.listeners.delete(ofTray); panel?.leave(); unmark.cancel(); cancelAnimationFrame(frame); },
+  };
+}

@@ -1,0 +1,116 @@
+// The suites: search, counts, and what changed last.
+import { Watch, get } from "./api.js";
+import { alarm, ask, bdi, button, debounced, el } from "./dom.js";
+import { List, searchField } from "./list.js";
+import { suitePath } from "./store.js";
+import { count, time } from "./words.js";
+
+export function suitesView(app) {
+  let suites = [], watch = null, isGone = false;
+  // The last commit of a suite, by name and revision.
+  const lastCommits = new Map();
+  const search = searchField("Search suites", () => list, draw);
+  const total = el("p.count", { "aria-live": "polite" });
+  const list = new List({
+    label: "Suites", role: "listbox", itemRole: "option", row,
+      describe: item => ({ "aria-posinset": item.place, "aria-setsize": item.total }),
+    onOpen: item => app.go(item.id),
+  });
+  const empty = el("div.empty", { hidden: true });
+  const failure = alarm();
+  const element = el("div.view", el("div.head", el("h1", { tabindex: -1 }, "Suites"), total,
+    el("div.tools", search, button("New suite", newSuite))), failure, empty, list.element);
+
+  function row({ suite }) {
+    const { suite: name, keyCount, hasSchema } = suite;
+    const last = el("span.last");
+    const commit = lastCommits.get(`${name} ${suite.revision}`);
+    if (commit) last.append(...words(commit));
+    else lookUp(suite, last);
+    return [el("span.name", bdi(name)), el("span.tag", hasSchema ? "schema" : ""),
+      el("span.keys-count", count(keyCount, "setting")), last];
+  }
+
+  const words = commit => [time(commit.time), commit.by ? el("span.faint", " by ", bdi(commit.by)) : ""];
+
+  // Only rows that stay in view for a moment ask for their last commit.
+  function lookUp(suite, place) {
+    setTimeout(async () => {
+      if (isGone || !place.isConnected) return;
+      try {
+        const { body } = await get(suitePath(suite.suite, "history"), { limit: 1 });
+        const [commit] = body.commits;
+        if (!commit) return;
+        lastCommits.set(`${suite.suite} ${suite.revision}`, commit);
+        place.replaceChildren(...words(commit));
+      } catch {
+        place.textContent = "";
+      }
+    }, 80);
+  }
+
+  function draw() {
+    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = suites.filter(({ suite }) => wanted.every(word => suite.toLowerCase().includes(word)));
+    list.set(found.map((suite, index) =>
+      ({ id: suite.suite, suite, stamp: `${suite.revision} ${suite.keyCount}`, place: index + 1,
+      total: found.length })));
+    total.textContent = wanted.length ? `${found.length} of ${count(suites.length, "suite")}`
+      : count(suites.length, "suite");
+    list.element.hidden = !found.length;
+    empty.hidden = found.length > 0;
+    if (!found.length) {
+      empty.replaceChildren(...(wanted.length ? [el("p", "No suite has that in its name.")]
+        : [el("h2", "No suites yet"), el("p", "A suite holds the settings of one program."),
+          button("New suite", newSuite, { class: "primary" })]));
+    }
+  }
+
+  async function load() {
+    const all = [];
+    let after, cursor;
+    do {
+      const answer = await get("v1/suites", { limit: 10_000, after });
+      cursor ||= answer.cursor;
+      all.push(...answer.body.suites);
+      after = answer.body.next;
+    } while (after !== undefined);
+    suites = all;
+    draw();
+    return cursor;
+  }
+
+  const reload = debounced(300, async () => {
+    try {
+      if (!isGone) await load();
+    } catch (error) {
+      failure.tell(error.message);
+    }
+  });
+
+  async function open() {
+    try {
+      const cursor = await load();
+      if (isGone) return;
+      watch = new Watch("v1/observe", { suitePrefix: "" }, cursor, event => { if (event !== "state") reload(); });
+      if (!document.activeElement?.matches("input, button, a")) list.element.focus({ preventScroll: true });
+    } catch (error) {
+      failure.tell(error.message);
+    }
+  }
+
+  function newSuite() {
+    ask("New suite", "Name", "Letters, digits, dots, hyphens and underscores, as com.example.player.",
+      { name: "suite" }, (text, close) => {
+      const name = text.trim();
+      if (!/^[\w-][\w.-]{0,127}$/.test(name))
+        return "A name has up to 128 letters, digits, dots, hyphens and underscores, and begins with no dot.";
+      close();
+      app.go(name);
+    });
+  }
+
+  open();
+  return { element, focus: () => element.querySelector("h1").focus(),
+    leave: () => { isGone = true; reload.cancel(); watch?.close(); } };
+}

@@ -1,0 +1,217 @@
+// The tray: edits that gather until they are committed together, each on the revision that was seen.
+import { Problem, newKey, send } from "./api.js";
+import { isSame, print } from "./exact.js";
+import { debounced } from "./dom.js";
+import { resolve } from "./schema.js";
+import { suitePath } from "./store.js";
+
+const id = (suite, key) => `${suite}/${key}`;
+
+// What a setting holds for an edit: its value, or what is stored in vain.
+export const present = setting =>
+  setting.source === "invalid" ? setting.stored : setting.source === "unset" || setting.secret
+    && setting.value === undefined ? undefined : setting.value;
+
+export class Tray {
+  constructor() {
+    this.edits = new Map();
+    this.listeners = new Set();
+    // What concerns no single edit.
+    this.problem = "";
+    this.note = "";
+    this.isSending = false;
+    this.check = debounced(250, () => this.#check());
+    addEventListener("beforeunload", event => { if (this.edits.size) event.preventDefault(); });
+  }
+
+  get size() { return this.edits.size; }
+  get all() { return [...this.edits.values()]; }
+  at(suite, key) { return this.edits.get(id(suite, key)); }
+  tell() { for (const listener of this.listeners) listener(); }
+
+  // Takes an edit of a setting in: `{ value }`, `{ remove: true }`, or `{ mistake: "…" }` for what is no value yet. An edit
+  // that leaves a setting as it is takes itself out.
+  propose(setting, edit) {
+    const place = id(setting.suite, setting.key);
+    const old = this.edits.get(place);
+    const seen = old?.seen || setting;
+    const isSetBack = !edit.mistake && !edit.remove && seen.source !== "invalid" && !seen.secret
+      && present(seen) !== undefined && isSame(present(seen), edit.value);
+    const isNothing = edit.remove && (seen.source === "default" || seen.source === "unset");
+    if (isSetBack || isNothing) this.edits.delete(place);
+    else {
+      const isSecret = setting.secret || resolve(setting.schema).writeOnly === true;
+      this.edits.set(place, { suite: setting.suite, key: setting.key, seen, errors: [], isSecret,
+        overrides: old?.overrides, other: old?.other, ...edit });
+    }
+    this.problem = "";
+    if (!this.isSending) this.lost = null;
+    this.tell();
+    this.check();
+  }
+
+  remove(edit) {
+    this.edits.delete(id(edit.suite, edit.key));
+    this.problem = "";
+    this.tell();
+    if (this.size) this.check();
+  }
+
+  clear() {
+    this.check.cancel();
+    this.edits.clear();
+    this.problem = "";
+    this.tell();
+  }
+
+  // Compares the edits of a store's suite with what is there now; other values make conflicts.
+  compare(store) {
+    // What is being committed comes back as a change, too; it is compared once the answer is there.
+    this.store = store;
+    if (this.isSending) return;
+    let isChanged = false;
+    for (const edit of this.edits.values()) {
+      if (edit.suite !== store.suite) continue;
+      const now = store.at(edit.key);
+      if (now.revision === edit.seen.revision || now.revision === edit.other?.revision) continue;
+      this.#meet(edit, now);
+      isChanged = true;
+    }
+    if (isChanged) this.tell();
+  }
+
+  // An edit that is so by now is done; of another value the person chooses.
+  #meet(edit, now) {
+    const isDone = edit.remove ? ["default", "unset"].includes(now.source)
+      : "value" in edit && !now.secret && now.source === "stored" && isSame(now.value, edit.value);
+    if (isDone) this.edits.delete(id(edit.suite, edit.key));
+    else edit.other = now;
+  }
+
+  get conflicts() { return this.all.filter(edit => edit.other); }
+  get mistakes() { return this.all.filter(edit => edit.mistake || edit.errors.length); }
+  get canCommit() { return this.size > 0 && !this.isSending && !this.conflicts.length && !this.mistakes.length; }
+
+  keepMine(edit) {
+    const mine = edit.remove ? { remove: true } : { value: edit.value };
+    this.edits.set(id(edit.suite, edit.key), { ...edit, ...mine, seen: edit.other, other: undefined, errors: [] });
+    this.propose(edit.other, edit.mistake ? { mistake: edit.mistake } : mine);
+  }
+
+  override(edit, isOn) {
+    edit.overrides = isOn;
+    this.tell();
+    this.check();
+  }
+
+  #operations(edits) {
+    return edits.map(({ suite, key, remove, value }) => remove ? { op: "delete", suite, key }
+      : { op: "set", suite, key, value });
+  }
+
+  #query(edits, more) {
+    return { ...more, override: edits.some(edit => edit.overrides) ? "locked" : undefined };
+  }
+
+  // Has the daemon try the edits together, so that rules across keys count, and shows its errors at the edits.
+  async #check() {
+    const edits = this.all.filter(edit => !edit.mistake);
+    if (!edits.length || this.isSending) return;
+    let problem = null;
+    try {
+      await send("POST", "v1/transaction",
+        { body: { do: this.#operations(edits) }, query: this.#query(edits, { dryRun: true }) });
+    } catch (error) {
+      problem = error;
+    }
+    // Edits that were changed meanwhile are tried again.
+    if (this.isSending || this.lost || edits.some(edit => this.at(edit.suite, edit.key) !== edit)) return;
+    this.#show(problem, edits);
+    this.tell();
+  }
+
+  #show(problem, edits) {
+    for (const edit of edits) edit.errors = [];
+    this.problem = "";
+    if (!problem) return;
+    const errors = problem.body?.errors || [];
+    let isPlaced = false;
+    for (const error of errors) {
+      const index = /^\/do\/(\d+)(?:\/value)?(.*)$/.exec(error.pointer || "");
+      const edit = index ? edits[Number(index[1])]
+        : edits.find(each => each.suite === error.suite && each.key === error.key);
+      if (!edit) continue;
+      edit.errors.push({ pointer: index && index[2] !== "/key" ? index[2] : "", detail: error.detail });
+      isPlaced = true;
+    }
+    const named = /^\/do\/(\d+)/.exec(problem.body?.pointer || "");
+    if (!isPlaced && named && edits[Number(named[1])]) {
+      edits[Number(named[1])].errors.push({ pointer: "", detail: problem.message });
+      isPlaced = true;
+    }
+    if (!isPlaced) this.problem = problem.message;
+  }
+
+  // Commits all edits at once. Returns the answer, or null if it was not done; then the edits say why.
+  async commit(note) {
+    const edits = this.all;
+    if (!this.canCommit) return null;
+    this.isSending = true;
+    this.problem = "";
+    this.tell();
+    const body = {
+      // What was never there has no revision to rest on.
+      if: edits.map(({ suite, key, seen }) => seen.source === "unset" ? { suite, key, stored: false }
+        : { suite, key, revision: seen.revision }),
+      do: this.#operations(edits),
+    };
+    const query = this.#query(edits, {});
+    // A commit whose answer was lost is sent again under its key, so that it is not done twice.
+    const form = print([body, query, note]);
+    if (this.lost?.form !== form) this.lost = { form, key: newKey() };
+    try {
+      const { body: answer } = await send("POST", "v1/transaction", { body, query, note, key: this.lost.key });
+      this.lost = null;
+      this.note = "";
+      this.onCommit?.(answer.changes || []);
+      for (const edit of edits) {
+        const newer = this.at(edit.suite, edit.key);
+        if (newer === edit) this.edits.delete(id(edit.suite, edit.key));
+        // What was typed meanwhile rests on what is committed now.
+        else if (newer && this.store?.suite === edit.suite) newer.seen = this.store.at(edit.key);
+      }
+      return answer;
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      if (problem.isLost) {
+        this.problem = "The answer was lost, so this may be done or not. Commit again: it is not done twice.";
+      } else {
+        this.lost = null;
+        if (problem.code === "precondition_failed") await this.#findConflicts(edits);
+        else this.#show(problem, edits);
+      }
+      return null;
+    } finally {
+      this.isSending = false;
+      if (this.store) this.compare(this.store);
+      this.tell();
+      if (this.size) this.check();
+    }
+  }
+
+  async #findConflicts(edits) {
+    for (const edit of edits) {
+      try {
+        const { body } = await send("GET", suitePath(edit.suite, "keys"), { query: { prefix: edit.key, limit: 1 } });
+        const now = body.keys.find(each => each.key === edit.key);
+        if (!now && edit.seen.source !== "unset")
+          edit.other = { ...edit.seen, value: null, stored: undefined, source: "unset", revision: 0 };
+        else if (now && now.revision !== edit.seen.revision) this.#meet(edit, now);
+      } catch (error) {
+        this.problem = error.message;
+      }
+    }
+    if (this.size && !this.conflicts.length && !this.problem)
+      this.problem = "Something changed meanwhile; commit again.";
+  }
+}

@@ -1,0 +1,140 @@
+internal import CPage
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+internal import SettingsModel
+
+/// A page for people that the program contains: the files under `/ui/`, to which `/` leads a browser.
+///
+/// The files hold no secrets, so they need no credential. What the page shows it asks for with the caller's token.
+enum Page {
+    /// A file with the fields that it is sent with.
+    private struct File {
+        let type: ContentType
+        let tag: String
+        let fields: FieldBlock
+        let body: [UInt8]
+
+        init(_ type: ContentType, _ body: [UInt8]) {
+            self.type = type
+            self.body = body
+            tag = "\"\(SHA256(body.span).hex.prefix(16))\""
+            var fields = FieldBlock()
+            fields.append("ETag", text: tag)
+            fields.append("Content-Security-Policy", Page.policy)
+            fields.append("Referrer-Policy", "no-referrer")
+            fields.append("Cross-Origin-Opener-Policy", "same-origin")
+            fields.append("Cross-Origin-Resource-Policy", "same-origin")
+            self.fields = fields
+        }
+    }
+
+    private static let root = "/ui/"
+    private static let allowed = ["GET", "HEAD", "OPTIONS"]
+
+    /// A policy that lets the page load its own files, call its own daemon, and nothing else.
+    private static let policy: StaticString = """
+        default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
+        form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'
+        """
+
+    /// The files by their paths. They are read at the first request for one.
+    private static let files: [String: File] = {
+        var count = 0
+        let table = page_files(&count)
+        var files: [String: File] = [:]
+        for entry in UnsafeBufferPointer(start: table, count: count) {
+            let name = String(cString: entry.name)
+            let bytes = UnsafeBufferPointer(start: entry.bytes, count: entry.count)
+            let file = File(type(of: name), lean(String(decoding: bytes, as: UTF8.self)))
+            files[root + name] = file
+            if name == "index.html" { files[root] = file }
+        }
+        return files
+    }()
+
+    /// Leaves out what only those who read the source need: indentation, and lines of comment in the scripts. A seventh of
+    /// the page is that. No text of a script goes over several lines.
+    private static func lean(_ source: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for line in source.utf8.split(separator: UInt8(ascii: "\n")) {
+            let text = line.drop { $0 == UInt8(ascii: " ") }
+            guard !text.starts(with: "//".utf8) else { continue }
+            bytes += text
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        return bytes
+    }
+
+    private static func type(of name: String) -> ContentType {
+        switch name.split(separator: ".").last {
+        case "html": .html
+        case "css": .css
+        case "svg": .svg
+        default: .javaScript
+        }
+    }
+
+    /// Answers a request for the page; nil for one that is for something else.
+    static func answer(
+        _ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor
+    ) -> Response? {
+        guard head.path.count == 1 || mayBeFile(head.path, bytes) else { return nil }
+        let path = bytes.text(in: head.path)
+        if path == "/" {
+            guard head.method == .get || head.method == .head, prefersPage(head, bytes) else { return nil }
+            return redirect(to: "ui/", at: cursor())
+        }
+        guard path == "/ui" || path.hasBytePrefix(root) else { return nil }
+        if head.method == .options { return Response(allowing: allowed, cursor()) }
+        guard head.method == .get || head.method == .head else {
+            var problem = Problem(
+                .methodNotAllowed,
+                "\(bytes.text(in: head.methodName)) does nothing here; there is \(allowed.joined(separator: ", "))")
+            problem.allow = allowed
+            return Response(problem, cursor: cursor())
+        }
+        if path == "/ui" { return redirect(to: "ui/", at: cursor()) }
+        guard let file = files[path] else {
+            return Response(
+                Problem(.unknownPath, "the page has no such file; \(root) is the page"), cursor: cursor())
+        }
+        return response(file, isKnown: knows(head, bytes, file.tag), at: cursor())
+    }
+
+    /// True if a path may be one of the page, found without a text made of it.
+    private static func mayBeFile(_ path: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+        path.count >= 3 && bytes.holds("/ui", in: path.lowerBound..<path.lowerBound + 3)
+    }
+
+    /// True if `Accept` prefers a page to JSON, as browsers do when an address is typed.
+    private static func prefersPage(_ head: RequestHead, _ bytes: Span<UInt8>) -> Bool {
+        guard let accept = head.field(.accept) else { return false }
+        let ranges = MediaRanges(bytes.text(in: accept))
+        return ranges.quality(of: "text/html") > ranges.quality(of: "application/json")
+    }
+
+    /// True if the client has the version with a tag.
+    private static func knows(_ head: RequestHead, _ bytes: Span<UInt8>, _ tag: String) -> Bool {
+        head.values(of: .ifNoneMatch, in: bytes).contains { values in
+            let text = bytes.text(in: values)
+            return text == "*" || text.contains(tag)
+        }
+    }
+
+    /// A relative address, so that the page also works behind a proxy that puts a folder before it.
+    private static func redirect(to address: StaticString, at cursor: Cursor) -> Response {
+        var fields = FieldBlock(cursor: cursor, tag: nil)
+        fields.append("Location", address)
+        fields.append("Vary", "Accept")
+        return Response(status: 302, fields: fields)
+    }
+
+    private static func response(_ file: File, isKnown: Bool, at cursor: Cursor) -> Response {
+        var fields = FieldBlock(cursor: cursor, tag: nil)
+        fields.append(file.fields)
+        return isKnown
+            ? Response(status: 304, fields: fields)
+            : Response(status: 200, contentType: file.type, fields: fields, body: file.body)
+    }
+}

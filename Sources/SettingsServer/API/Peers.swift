@@ -1,0 +1,42 @@
+internal import HTTPWire
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+
+/// The other daemons with the same history, as far as the interface asks about them. A daemon that is alone has none.
+struct Peers: Sendable {
+    /// Asks for the end of the history, as it is after the call. Calls `completion` once, on any queue, with nil if the end
+    /// cannot be found out. Those who ask have deadlines of their own.
+    var findEnd: @Sendable (_ completion: @escaping @Sendable (Cursor?) -> Void) -> Void
+    /// Describes the daemons: the members of `GET /v1/cluster`. Calls `completion` once, on any queue.
+    var describe: @Sendable (_ completion: @escaping @Sendable (Result<JSONObject, Problem>) -> Void) -> Void
+}
+
+extension APIHandler {
+    /// Answers `/v1/cluster`.
+    func describePeers(_ ticket: Ticket) -> Handling {
+        guard let peers = service.peers else {
+            return .answer(Response(json: JSONValue.object(["daemons": 1]).bytes(), cursor: service.store.state.cursor))
+        }
+        let mailbox = mailbox
+        peers.describe { result in
+            mailbox.run { handler in
+                let cursor = handler.service.store.state.cursor
+                switch result {
+                case .success(let members):
+                    handler.answer(ticket, Response(json: JSONValue.object(members).bytes(), cursor: cursor))
+                case .failure(let problem): handler.answer(ticket, Response(problem, cursor: cursor))
+                }
+            }
+        }
+        return .later
+    }
+}
+
+extension PolicyBoard {
+    /// Has every answer say since how many seconds the daemon has not heard of the end of the history; nil once it has. From
+    /// any thread, about once a second.
+    func setStale(_ seconds: Int?) {
+        for loop in loops { loop.run { $0.setStale(seconds) } }
+    }
+}

@@ -1,0 +1,232 @@
+internal import Dispatch
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import Synchronization
+
+/// A follower of the log in etcd, on a queue of its own: it watches for batches, and asks for the end every 2 seconds.
+///
+/// What the watch loses, delays or repeats is noticed with the next look at the end. Retains itself while running. Call
+/// `stop()` to end it.
+final class LogFollower: Sendable {
+    private typealias Instant = ContinuousClock.Instant
+
+    private static let interval = Duration.seconds(2)
+    private static let callTime = Duration.seconds(5)
+    private static let announcementInterval = Duration.seconds(5)
+    /// The longest pause after a failure.
+    private static let longestPause = 1000
+
+    private let inbox: LogInbox
+    private let keys: LogKeys
+    private let daemon: String
+    private let directory: DataDirectory
+    private let limits: History.Limits
+    private let log: Log
+    /// Has the writer apply what came.
+    private let wakeWriter: @Sendable () -> Void
+    /// What the daemon says of itself; nil if it says nothing.
+    private let member: ClusterMember?
+    private let waker: Waker
+    private let isStopped = Atomic(false)
+    private let ended = DispatchSemaphore(value: 0)
+    private let queue = DispatchQueue(label: "settingsd.follower", qos: .userInitiated)
+
+    init(
+        _ inbox: LogInbox, _ keys: LogKeys, daemon: String, in directory: DataDirectory, limits: History.Limits,
+        log: Log, as member: ClusterMember?, wakeWriter: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
+        (self.inbox, self.keys, self.daemon, self.directory) = (inbox, keys, daemon, directory)
+        (self.limits, self.log, self.member, self.wakeWriter) = (limits, log, member, wakeWriter)
+        waker = try Waker()
+    }
+
+    func start(_ client: EtcdClient) {
+        queue.async {
+            var client = client
+            self.run(&client)
+            if let member = self.member {
+                // If that fails, the key ends with its lease.
+                try? client.withdraw(member, self.keys, by: .now + .seconds(1))
+            }
+            self.ended.signal()
+        }
+    }
+
+    /// Ends the following. Waits a second for the other daemons to hear of it.
+    func stop() {
+        isStopped.store(true, ordering: .releasing)
+        waker.wake()
+        _ = ended.wait(timeout: .now() + .seconds(1))
+    }
+
+    private var isStopping: Bool { isStopped.load(ordering: .acquiring) }
+
+    private func run(_ client: inout EtcdClient) {
+        var watch: EtcdWatch?
+        var announced: Instant?
+        while !isStopping {
+            let start = Instant.now
+            do throws(EtcdError) {
+                let (revision, foundNew) = try catchUp(&client)
+                // A watch that is alive would have brought them.
+                if foundNew { watch = nil }
+                let hadTrouble = inbox.trouble != nil
+                inbox.noteHeard(at: start)
+                if hadTrouble { log.info("etcd answers again") }
+                if announced.map({ start >= $0 + Self.announcementInterval }) ?? true {
+                    announce(&client, by: start + Self.callTime)
+                    announced = start
+                }
+                try listen(&watch, &client, from: revision + 1, until: start + Self.interval)
+            } catch {
+                watch = nil
+                guard !isStopping else { return }
+                // A member that fails, or an election, is no trouble yet.
+                if inbox.silence >= EtcdLog.staleTime, inbox.noteTrouble(error.description) {
+                    log.warning("cannot follow the log in etcd: \(error); it is tried again and again")
+                }
+                pause(milliseconds: .random(in: Self.longestPause / 4...Self.longestPause))
+            }
+        }
+    }
+
+    /// Writes down that this daemon is there. That it fails, as where etcd has no space, ends no following.
+    private func announce(_ client: inout EtcdClient, by deadline: Instant) {
+        guard let member else { return }
+        do throws(EtcdError) {
+            try client.announce(member, at: inbox.applied, keys, by: deadline)
+        } catch {
+            log.debug("cannot announce this daemon to the others: \(error)")
+        }
+    }
+
+    /// Reads what is missing up to the end of the log. Returns the revision of etcd at which that was the end, and whether
+    /// there was something new.
+    private func catchUp(_ client: inout EtcdClient) throws(EtcdError) -> (revision: Int64, foundNew: Bool) {
+        var foundNew = false
+        while true {
+            if inbox.mustLoad { try load(&client) }
+            let (base, end) = (inbox.base, inbox.end)
+            let found = try client.readLog(behind: end.batch, keys, by: .now + Self.callTime)
+            guard let head = found.head else {
+                throw EtcdError(
+                    outcome: .refused,
+                    description: "there is no log in etcd any more: the key \(keys.head) is missing; restore etcd")
+            }
+            if head.batch < base.batch || head.batch == base.batch && head.id != base.id {
+                try leave(head, &client)
+                continue
+            }
+            if head.batch <= end.batch { return (found.revision, foundNew) }
+            let (isNew, isDiverged) = add(found.entries)
+            if isNew { foundNew = true }
+            if isDiverged {
+                try leave(head, &client)
+            } else if !isNew, !inbox.mustLoad {
+                if found.entries.first.map({ $0.head.batch > end.batch + 1 }) ?? true {
+                    // Another daemon has deleted what a snapshot has.
+                    log.info("batch \(end.batch + 1) is only in the snapshot of etcd; beginning from that")
+                    inbox.demandLoad()
+                } else {
+                    // The writer is behind.
+                    pause(milliseconds: 20)
+                }
+            }
+            if isStopping { return (found.revision, foundNew) }
+        }
+    }
+
+    /// Adds batches for the writer. Tells if one was new, and if one does not follow from what this daemon has.
+    private func add(_ entries: [LogEntry]) -> (isNew: Bool, isDiverged: Bool) {
+        var (isNew, isDiverged) = (false, false)
+        for entry in entries {
+            switch inbox.add(entry) {
+            case .added: isNew = true
+            case .diverged: isDiverged = true
+            case .known, .gap: break
+            }
+        }
+        if isNew { wakeWriter() }
+        return (isNew, isDiverged)
+    }
+
+    /// Leaves the history of this daemon, since the log does not go on from it: etcd was restored. This daemon begins a new
+    /// epoch, unless the log has another than its own: then another daemon has, or the log was never its own.
+    private func leave(_ head: LogHead, _ client: inout EtcdClient) throws(EtcdError) {
+        let applied = inbox.applied
+        if head.epoch == applied.epoch {
+            log.warning(
+                "the log in etcd ends at \(head.epoch).\(head.revision) and does not go on from "
+                    + "\(applied.epoch).\(applied.revision), which this daemon has: etcd was restored; a new epoch begins"
+            )
+            try client.beginEpoch(
+                Daemon.newEpoch(), beyond: applied.revision, behind: head, by: daemon, keys, by: .now + Self.callTime)
+        }
+        inbox.demandLoad()
+    }
+
+    /// Reads the whole state anew, and has the writer go on from it.
+    private func load(_ client: inout EtcdClient) throws(EtcdError) {
+        guard
+            let replacement = try client.readState(
+                keys, limits: limits, in: directory, by: .now + .seconds(300))
+        else { return }
+        log.info("read the state anew from etcd: \(replacement.head.epoch).\(replacement.head.revision)")
+        inbox.replace(with: replacement)
+        wakeWriter()
+    }
+
+    /// Takes what the watch brings until a moment, or until something is missing. Opens the watch if it is not.
+    private func listen(
+        _ watch: inout EtcdWatch?, _ client: inout EtcdClient, from revision: Int64, until end: Instant
+    ) throws(EtcdError) {
+        if watch == nil {
+            watch = try client.watch(
+                EtcdWatchRequest(key: keys.log, end: keys.logEnd, revision: revision), by: end)
+        }
+        while !isStopping, .now < end, var open = watch.take() {
+            let messages = try open.next(by: end, waker: waker.descriptor)
+            watch = open
+            for message in messages {
+                switch message {
+                case .created: break
+                case .cancelled(let reason):
+                    log.debug("etcd ended the watch: \(reason)")
+                    watch = nil
+                    pause(milliseconds: Self.longestPause / 4)
+                case .puts(let pairs):
+                    guard try take(pairs, &client) else { return }
+                }
+            }
+        }
+        if let open = watch, !open.isCreated {
+            watch = nil
+            throw EtcdError(outcome: .unknown, description: "etcd does not begin the watch")
+        }
+    }
+
+    /// Takes batches from the watch. Returns false if some are missing.
+    private func take(_ pairs: [EtcdPair], _ client: inout EtcdClient) throws(EtcdError) -> Bool {
+        var entries: [LogEntry] = []
+        do {
+            entries = try pairs.map { try LogEntry($0.value) }
+        } catch {
+            throw EtcdError(outcome: .refused, description: "cannot read the log \(keys.log): \(error)")
+        }
+        var (isNew, isWhole) = (false, true)
+        for entry in try client.complete(entries, keys, by: .now + Self.callTime) {
+            switch inbox.add(entry) {
+            case .added: isNew = true
+            case .known: break
+            case .gap, .diverged: isWhole = false
+            }
+        }
+        if isNew { wakeWriter() }
+        return isWhole
+    }
+
+    private func pause(milliseconds: Int) {
+        _ = PollSet.wait(for: .readable, on: waker.descriptor, until: .now + .milliseconds(milliseconds))
+    }
+}

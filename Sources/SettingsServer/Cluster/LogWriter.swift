@@ -1,0 +1,234 @@
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+
+/// A writer that puts batches behind the end of the log in etcd, and finds out the outcome of each.
+///
+/// The calling thread waits. One thread at a time uses it.
+struct LogWriter: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    enum Outcome: Sendable {
+        /// The batch is the one behind the end that was named.
+        case done(LogHead)
+        /// These batches came first.
+        case overtaken([LogEntry])
+        case failed(CommitLogError)
+    }
+
+    /// What is at the end of the log.
+    private enum Look {
+        case done
+        case overtaken([LogEntry])
+        /// The end is the one that was named.
+        case unmoved
+        /// The log does not go on from the end that was named.
+        case diverged
+    }
+
+    /// A batch whose outcome is unknown, with the end behind which it was sent.
+    private struct Unsettled: Sendable {
+        let entry: LogEntry
+        let end: LogHead
+    }
+
+    /// The batches that are read at once.
+    static let page = 16
+    /// After so many losses in a row a daemon claims the next turn.
+    private static let mostLosses = 5
+    private static let claimSeconds = 2
+
+    private var client: EtcdClient
+    private let keys: LogKeys
+    private let daemon: String
+    private var unsettled: Unsettled?
+    private var losses = 0
+    private var hasClaim = false
+
+    init(_ client: EtcdClient, _ keys: LogKeys, daemon: String) {
+        (self.client, self.keys, self.daemon) = (client, keys, daemon)
+    }
+
+    /// True if the outcome of a batch is unknown: nothing else may be written before it is found out.
+    var isUnsettled: Bool { unsettled != nil }
+
+    /// Waits for a short random time if other daemons were first lately. What they write meanwhile costs no transaction.
+    func pauseAfterLosses(by deadline: Instant) {
+        if losses > 0 { Self.pause(milliseconds: losses, until: deadline) }
+    }
+
+    /// Writes a batch behind the end of the log.
+    mutating func write(_ batch: JournalBatch, behind end: LogHead, by deadline: Instant) -> Outcome {
+        guard let last = batch.last else { return confirm(end, by: deadline) }
+        let parts = batch.bytes.count > LogKeys.partSize ? (batch.bytes.count - 1) / LogKeys.partSize + 1 : 0
+        let head = end.next(to: last, bytes: batch.bytes.count, parts: parts, by: daemon)
+        return write(LogEntry(head, lines: batch.bytes), behind: end, by: deadline)
+    }
+
+    /// Writes an entry behind the end of the log.
+    mutating func write(_ entry: LogEntry, behind end: LogHead, by deadline: Instant) -> Outcome {
+        if losses >= Self.mostLosses, !hasClaim { claim(by: deadline) }
+        if let error = putParts(of: entry, by: deadline) { return .failed(error) }
+        return settle(entry, behind: end, isUncertain: false, by: deadline)
+    }
+
+    /// Finds out the outcome of the batch that is unsettled. Returns nil if there is none.
+    mutating func settle(by deadline: Instant) -> (entry: LogEntry, outcome: Outcome)? {
+        guard let pending = unsettled else { return nil }
+        unsettled = nil
+        return (pending.entry, settle(pending.entry, behind: pending.end, isUncertain: true, by: deadline))
+    }
+
+    /// Sends the transaction until its outcome is known. At most one of several copies is carried out, as each
+    /// moves the end that it compares.
+    private mutating func settle(
+        _ entry: LogEntry, behind end: LogHead, isUncertain: Bool, by deadline: Instant
+    ) -> Outcome {
+        var isUncertain = isUncertain
+        // The refusal for want of space after which only the end of the log is looked at.
+        var refusal: EtcdError?
+        while true {
+            do throws(EtcdError) {
+                let sent =
+                    refusal == nil ? transaction(entry, behind: end) : EtcdTransaction(success: reads(behind: end))
+                let answer = try client.call(sent, by: deadline)
+                if refusal == nil, answer.hasSucceeded { return done(entry) }
+                switch look(at: answer, for: entry, behind: end) {
+                case .done: return done(entry)
+                case .overtaken(let entries): return lost(to: try client.complete(entries, keys, by: deadline))
+                case .diverged: return .failed(Self.divergence(isUncertain))
+                case .unmoved:
+                    if let refusal, !isUncertain { return .failed(CommitLogError(.notDone, refusal)) }
+                    refusal = nil
+                    // Another daemon has claimed the turn, or the own claim is over.
+                    if answer.ranges.last?.isEmpty ?? true { hasClaim = false }
+                    Self.pause(milliseconds: 20, until: deadline)
+                }
+                if .now >= deadline, !isUncertain { return .failed(Self.contention) }
+            } catch {
+                // etcd also refuses the transaction that takes the last of the space, after it was carried out.
+                if error.cause == .full, .now < deadline {
+                    refusal = error
+                    continue
+                }
+                if error.outcome == .unknown || error.cause == .full || refusal != nil { isUncertain = true }
+                if !isUncertain { return .failed(CommitLogError(.notDone, error)) }
+                guard .now < deadline else {
+                    unsettled = Unsettled(entry: entry, end: end)
+                    return .failed(CommitLogError(.unknown, error))
+                }
+                Self.pause(milliseconds: 50, until: deadline)
+            }
+        }
+    }
+
+    private mutating func done(_ entry: LogEntry) -> Outcome {
+        (losses, hasClaim) = (0, false)
+        return .done(entry.head)
+    }
+
+    private mutating func lost(to entries: [LogEntry]) -> Outcome {
+        losses += 1
+        return .overtaken(entries)
+    }
+
+    /// Finds out if the log still ends there.
+    private mutating func confirm(_ end: LogHead, by deadline: Instant) -> Outcome {
+        do throws(EtcdError) {
+            let answer = try client.call(EtcdTransaction(success: reads(behind: end)), isRepeatable: true, by: deadline)
+            switch look(at: answer, for: nil, behind: end) {
+            case .unmoved, .done: return .done(end)
+            case .overtaken(let entries): return .overtaken(try client.complete(entries, keys, by: deadline))
+            case .diverged: return .failed(Self.divergence(false))
+            }
+        } catch {
+            return .failed(CommitLogError(.notDone, error))
+        }
+    }
+
+    private func transaction(_ entry: LogEntry, behind end: LogHead) -> EtcdTransaction {
+        var transaction = EtcdTransaction()
+        transaction.conditions = [
+            EtcdTransaction.Condition(key: keys.head, value: end.line),
+            EtcdTransaction.Condition(key: keys.claim, value: hasClaim ? Array(daemon.utf8) : nil),
+        ]
+        transaction.success = [.put(keys.batch(entry.head.batch), entry.value), .put(keys.head, entry.head.line)]
+        if hasClaim { transaction.success.append(.delete(keys.claim)) }
+        transaction.failure = reads(behind: end)
+        return transaction
+    }
+
+    /// Reads the end, the batches behind the one that was the last, and the claim.
+    private func reads(behind end: LogHead) -> [EtcdTransaction.Operation] {
+        [
+            .range(EtcdRange(key: keys.head)),
+            .range(EtcdRange(key: keys.batch(end.batch + 1), end: keys.logEnd, limit: Self.page)),
+            .range(EtcdRange(key: keys.claim)),
+        ]
+    }
+
+    private mutating func look(at answer: EtcdTransaction.Answer, for entry: LogEntry?, behind end: LogHead) -> Look {
+        guard answer.ranges.count == 3, let line = answer.ranges[0].first?.value else { return .diverged }
+        if line == end.line { return .unmoved }
+        var entries: [LogEntry] = []
+        for pair in answer.ranges[1] {
+            // What cannot be read is the follower's to complain of.
+            guard let entry = try? LogEntry(pair.value) else { break }
+            entries.append(entry)
+        }
+        guard let first = entries.first, first.head.previous == end.id else { return .diverged }
+        return first.head.id == entry?.head.id ? .done : .overtaken(entries)
+    }
+
+    /// Puts the parts of a large batch, which count once a head names them.
+    private mutating func putParts(of entry: LogEntry, by deadline: Instant) -> CommitLogError? {
+        for (number, part) in entry.parts.enumerated() {
+            let put = EtcdTransaction(success: [.put(keys.part(number, of: entry.head), part)])
+            do throws(EtcdError) {
+                // The same put twice does no harm.
+                _ = try client.call(put, isRepeatable: true, by: deadline)
+            } catch {
+                return CommitLogError(.notDone, error)
+            }
+        }
+        return nil
+    }
+
+    /// Claims the next turn, for a daemon that others are always faster than. That it fails does no harm.
+    private mutating func claim(by deadline: Instant) {
+        guard let lease = try? client.call(EtcdLeaseGrant(seconds: Self.claimSeconds), by: deadline) else { return }
+        let transaction = EtcdTransaction(
+            conditions: [EtcdTransaction.Condition(key: keys.claim)],
+            success: [.put(keys.claim, Array(daemon.utf8), lease: lease)])
+        hasClaim = (try? client.call(transaction, by: deadline).hasSucceeded) ?? false
+    }
+
+    /// Waits for a random time up to this.
+    private static func pause(milliseconds: Int, until deadline: Instant) {
+        let time = Duration.milliseconds(milliseconds) * Double.random(in: 0...1)
+        _ = PollSet.wait(for: .readable, on: -1, until: min(deadline, .now + time))
+    }
+
+    private static var contention: CommitLogError {
+        CommitLogError(.notDone, .contended, "other daemons were always first; try again")
+    }
+
+    private static func divergence(_ isUncertain: Bool) -> CommitLogError {
+        CommitLogError(
+            isUncertain ? .unknown : .notDone, .failed,
+            "the log in etcd does not go on from what this daemon has; it is read anew by itself")
+    }
+}
+
+extension CommitLogError {
+    /// The error of writes that etcd did not take.
+    init(_ outcome: Outcome, _ error: EtcdError) {
+        let remedy =
+            error.cause == .full
+            ? "; see docs/cluster.md for how to give it space"
+            : "; once it answers, writes are taken again by themselves"
+        self.init(
+            outcome, error.cause == .full ? .full : .failed, "etcd does not take writes: \(error)\(remedy)",
+            reason: "etcd does not take writes\(remedy)")
+    }
+}

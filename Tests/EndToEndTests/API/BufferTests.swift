@@ -1,0 +1,270 @@
+import Dispatch
+import SettingsModel
+import SettingsServer
+import Synchronization
+import TestSupport
+import Testing
+
+/// The memory of what is on its way.
+@Suite(.ownThread)
+struct BufferTests {
+    private static func small(_ configuration: inout Configuration) {
+        configuration.bufferBytes = 2 << 20
+        configuration.loops = 1
+    }
+
+    private static func buffered(_ daemon: TestDaemon) throws -> Int {
+        let metrics = try daemon.send("GET /metrics").text
+        let line = metrics.split(separator: "\n").first { $0.hasPrefix("settingsd_buffer_bytes ") }
+        return try #require(line.flatMap { Int($0.split(separator: " ")[1]) })
+    }
+
+    private static func await(_ daemon: TestDaemon, _ isReached: (Int) -> Bool) throws {
+        let deadline = ContinuousClock.now + .seconds(Deadline.patience)
+        while try !isReached(buffered(daemon)) { try #require(ContinuousClock.now < deadline) }
+    }
+
+    @Test("Observers with many filters beyond half the memory for buffers are refused, and no other is")
+    func filters() throws {
+        let daemon = try TestDaemon(Self.small)
+        try daemon.done("PUT app/keys/a 1")
+        func observe(_ keys: [String]) throws -> RawClient {
+            let peer = try daemon.connect()
+            let query = keys.map { "&key=\($0)" }.joined()
+            try peer.send("GET /v1/suites/app/observe?since=1&wait=300\(query) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            return peer
+        }
+        let many = try (0..<30).map { number in try observe((0..<200).map { "k\(number).\($0)" }) }
+        let refused = try #require(RawClient.withNews(among: many).first)
+        let answer = try many[refused].readResponse()
+        #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
+        #expect(answer.field("Retry-After") != nil)
+        let other = try observe(["a"])
+        try daemon.done("PUT app/keys/a 2")
+        #expect(try other.readResponse().status == 200)
+        many.forEach { $0.close() }
+        try Self.await(daemon) { $0 < 40_000 }
+    }
+
+    @Test("Bodies beyond the memory for buffers cost the largest and slowest of them, and no small request")
+    func bodies() throws {
+        let daemon = try TestDaemon(Self.small)
+        let slow = try (0..<4).map { _ in try daemon.connect() }
+        for peer in slow {
+            try peer.send("PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n\"")
+            try peer.send([UInt8](repeating: UInt8(ascii: "a"), count: 800_000))
+            try daemon.done("PUT app/keys/small 1")
+        }
+        let refused = try #require(RawClient.withNews(among: slow).first)
+        let answer = try slow[refused].readResponse()
+        #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
+        #expect(answer.field("Retry-After") != nil)
+        #expect(answer.field("Connection") == "close")
+        try Self.await(daemon) { $0 <= 2 << 20 }
+        try daemon.done("PUT app/keys/small 2")
+    }
+
+    private static func medium(_ configuration: inout Configuration) {
+        configuration.bufferBytes = 16 << 20
+        configuration.loops = 2
+    }
+
+    private static func begin(_ bytes: Int) -> String {
+        "PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(bytes)\r\n\r\n"
+    }
+
+    @Test("Long bodies that come at once wait for memory in the kernel, and all are taken")
+    func manyLongBodies() throws {
+        let daemon = try TestDaemon(Self.medium)
+        let body = Request("PUT app/keys/a \"\(String(repeating: "a", count: 2_000_000))\"")
+        let refused = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 8) { [port = daemon.port] _ in
+            do {
+                let peer = try RawClient(port: port)
+                for _ in 0..<3 {
+                    let answer = try peer.ask(body)
+                    if answer.status >= 300 { refused.withLock { $0.append(answer.text) } }
+                }
+            } catch {
+                refused.withLock { $0.append("\(error)") }
+            }
+        }
+        #expect(refused.withLock(\.self) == [])
+        try Self.await(daemon) { $0 < 40_000 }
+    }
+
+    @Test("A long body gets the memory of one that does not come", arguments: ["length", "chunked"])
+    func slowLongBodies(framing: String) throws {
+        let daemon = try TestDaemon(Self.medium)
+        let slow = try (0..<3).map { _ in try daemon.connect() }
+        for peer in slow { try peer.send(Self.begin(3_000_000)) }
+        try Self.await(daemon) { $0 > 1_000_000 }
+        let text = "\"" + String(repeating: "a", count: 2_000_000) + "\""
+        let peer = try daemon.connect()
+        if framing == "chunked" {
+            try peer.send("PUT /v1/suites/app/keys/b HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+            try peer.send(String(text.utf8.count, radix: 16) + "\r\n\(text)\r\n0\r\n\r\n")
+            let answer = try peer.readResponse()
+            #expect(answer.status == 201, "\(answer.text)")
+        } else {
+            #expect(try peer.ask(Request("PUT app/keys/b \(text)")).status == 201)
+        }
+        let refused = try #require(RawClient.withNews(among: slow).first)
+        let answer = try slow[refused].readResponse()
+        #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
+    }
+
+    @Test("Long bodies get their memory in the order in which they came, whichever loops they came to")
+    func order() throws {
+        let daemon = try TestDaemon {
+            $0.bufferBytes = 16 << 20
+            $0.loops = 4
+        }
+        func begin() throws -> RawClient {
+            let peer = try daemon.connect()
+            let body = Self.begin(3_000_000).replacing("Host:", with: "Expect: 100-continue\r\nHost:")
+            try peer.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" + body)
+            // By then the loop has seen the other one, too.
+            #expect(try peer.readResponse().status == 200)
+            return peer
+        }
+        // Each takes all the memory that there is for long bodies.
+        let first = try begin()
+        #expect(try first.readHead().status == 100)
+        let others = try (0..<8).map { _ in try begin() }
+        first.close()
+        for (number, peer) in others.enumerated() {
+            #expect(RawClient.withNews(among: others[number...].map(\.self)) == [0], "peer \(number)")
+            #expect(try peer.readHead().status == 100)
+            peer.close()
+        }
+    }
+
+    @Test("Where bodies hold all memory, the slow one is closed for the next, and one at full speed goes on")
+    func slowBesideFast() throws {
+        let daemon = try TestDaemon {
+            // Room for two bodies of a megabyte.
+            $0.bufferBytes = 32 << 20
+            $0.loops = 1
+        }
+        func begin(_ key: String, _ count: Int) throws -> RawClient {
+            let peer = try daemon.connect()
+            try peer.send(Self.begin(count).replacing("keys/a", with: "keys/\(key)"))
+            return peer
+        }
+        func letters(_ count: Int) -> [UInt8] { [UInt8](repeating: UInt8(ascii: "a"), count: count) }
+        // It came first and holds more.
+        let fast = try begin("fast", 1_400_000)
+        try fast.send("\"")
+        try fast.send(letters(900_000))
+        let slow = try begin("slow", 1_200_000)
+        try slow.send("\"")
+        try Self.await(daemon) { $0 > 2_600_000 }
+        let next = try begin("next", 1_200_000)
+        var left = 1_400_000 - 2 - 900_000
+        while left > 10_000, !slow.hasNews(within: 100) {
+            try fast.send(letters(10_000))
+            left -= 10_000
+        }
+        let refused = try slow.readResponse()
+        #expect(refused.status == 503 && refused.json?["code"] == "overloaded", "\(refused.text)")
+        try next.send([UInt8(ascii: "\"")] + letters(1_200_000 - 2) + [UInt8(ascii: "\"")])
+        #expect(try next.readResponse().status == 201)
+        try fast.send(letters(left) + [UInt8(ascii: "\"")])
+        #expect(try fast.readResponse().status == 201)
+    }
+
+    @Test("A long body that its head is enough to refuse is refused before it comes")
+    func refusedLongBodies() throws {
+        let daemon = try TestDaemon(Self.medium)
+        let peer = try daemon.connect()
+        try peer.send(Self.begin(3_000_000).replacing("Host: localhost", with: "Host: example.com"))
+        let answer = try peer.readResponse()
+        #expect(answer.status == 421, "\(answer.text)")
+        #expect(answer.field("Connection") == "close")
+        try Self.await(daemon) { $0 < 40_000 }
+    }
+
+    @Test("A peer that asks for leave to send a long body gets it once there is memory, and no sooner")
+    func continuedLongBodies() throws {
+        let daemon = try TestDaemon(Self.medium)
+        let first = try daemon.connect()
+        try first.send(Self.begin(3_000_000))
+        try Self.await(daemon) { $0 > 1_000_000 }
+        let second = try daemon.connect()
+        try second.send(Self.begin(3_000_000).replacing("Host:", with: "Expect: 100-continue\r\nHost:"))
+        #expect(!second.hasNews(within: 100))
+        first.close()
+        #expect(try second.readHead().status == 100)
+    }
+
+    @Test("A long answer that many clients are slow to take is in memory once")
+    func sharedAnswers() throws {
+        let daemon = try TestDaemon { $0.loops = 1 }
+        // More than the kernel takes of each connection.
+        let text = String(repeating: "a", count: 15_000_000)
+        try daemon.done(Request("PUT app/keys/long \"\(text)\""))
+        let readers = try (0..<8).map { _ in try daemon.connect() }
+        for reader in readers { try reader.send("GET /v1/suites/app/keys/long HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+        for reader in readers { #expect(reader.hasNews(within: 1000 * Deadline.patience)) }
+        let bytes = try Self.buffered(daemon)
+        #expect(bytes > 15_000_000 && bytes < 31_000_000)
+        for reader in readers { #expect(try reader.readResponse().json?["value"]?.string == text) }
+        try Self.await(daemon) { $0 < 100_000 }
+    }
+
+    @Test("An observer that was away gets its changes in several answers, each as far as the next begins")
+    func resuming() throws {
+        let daemon = try TestDaemon()
+        var place = try #require(try daemon.done("PUT app/keys/n 0").json?["revision"]?.integer)
+        let last = 40
+        for number in 1...last {
+            let text = String(number) + String(repeating: "b", count: 250_000)
+            try daemon.done(Request("PUT app/keys/n \"\(text)\""))
+        }
+        var (answers, seen, hasMore) = (0, 0, true)
+        while hasMore {
+            let answer = try daemon.send(Request("GET app/observe?since=\(place)&wait=0"))
+            let changes = try #require(answer.json?["changes"]?.array)
+            #expect(!changes.isEmpty)
+            seen += changes.count
+            answers += 1
+            hasMore = answer.json?["more"] == true
+            place = try #require(changes.last?["revision"]?.integer)
+        }
+        #expect(seen == last)
+        #expect(answers > 1)
+    }
+
+    @Test("What a stream does not take is counted, also in small pieces")
+    func streams() throws {
+        let daemon = try TestDaemon { $0.loops = 1 }
+        try daemon.done("PUT app/keys/n 0")
+        let reader = try RawClient(port: daemon.port, receiveBuffer: 2304)
+        try reader.send("GET /v1/suites/app/observe HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
+        let text = String(repeating: "a", count: 15_000)
+        var most = 0
+        for number in 0..<400 where most < 100_000 {
+            try daemon.done(Request("PUT app/keys/n \"\(number)\(text)\""))
+            most = max(most, try Self.buffered(daemon))
+        }
+        #expect(most >= 100_000)
+    }
+
+    @Test("A write that waits for memory gets it from a connection of another loop")
+    func otherLoops() throws {
+        let daemon = try TestDaemon {
+            $0.bufferBytes = 4 << 20
+            $0.loops = 2
+        }
+        try daemon.done(Request("PUT app/keys/long \"\(String(repeating: "a", count: 2_400_000))\""))
+        let reader = try RawClient(port: daemon.port, receiveBuffer: 2304)
+        try reader.send("GET /v1/suites/app/keys/long HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try Self.await(daemon) { $0 > 2_000_000 }
+        // Connections go to the loop that has fewer.
+        let writer = try daemon.connect()
+        let text = String(repeating: "b", count: 200_000)
+        let answer = try writer.ask(Request("PUT app/keys/other \"\(text)\""))
+        #expect(answer.status == 201, "\(answer.text)")
+    }
+}

@@ -1,0 +1,111 @@
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// The files of the page for people. What the page does in a browser, `scripts/check-page` tries.
+@Suite
+struct PageTests {
+    private static let browser = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+    @Test("A browser is led from / to the page; any other caller gets 404 with a hint to /v1")
+    func root() throws {
+        let daemon = try TestDaemon()
+        for path in ["/", "/ui"] {
+            let answer = try daemon.send(Request("GET \(path)", Self.browser))
+            #expect(answer.status == 302)
+            #expect(answer.field("Location") == "ui/")
+            #expect(answer.field("Vary") == "Accept")
+        }
+        for accept in ["Accept: */*", "Accept: application/json", "Accept: text/html;q=0.5, application/json", ""] {
+            let answer = try daemon.send(Request("GET /", accept))
+            #expect(answer.status == 404)
+            #expect(answer.text.contains("/v1"))
+        }
+    }
+
+    @Test(
+        "A file has its type, a tag, and a policy that lets in no foreign code; a known tag answers 304",
+        arguments: [
+            ("/ui/", "text/html; charset=utf-8"), ("/ui/index.html", "text/html; charset=utf-8"),
+            ("/ui/style.css", "text/css; charset=utf-8"), ("/ui/main.js", "text/javascript; charset=utf-8"),
+            ("/ui/icon.svg", "image/svg+xml"),
+        ])
+    func file(path: String, type: String) throws {
+        let daemon = try TestDaemon()
+        let answer = try daemon.send(Request("GET \(path)"))
+        #expect(answer.status == 200)
+        #expect(answer.field("Content-Type") == type)
+        let policy = try #require(answer.field("Content-Security-Policy"))
+        #expect(policy.hasPrefix("default-src 'none'; script-src 'self'; style-src 'self';"))
+        #expect(policy.contains("frame-ancestors 'none'"))
+        #expect(!policy.contains("unsafe"))
+        #expect(answer.field("Referrer-Policy") == "no-referrer")
+        let tag = try #require(answer.field("ETag"))
+        for known in [tag, "\"other\", W/\(tag)", "*"] {
+            let second = try daemon.send(Request("GET \(path)", "If-None-Match: \(known)"))
+            #expect(second.status == 304)
+            #expect(second.body.isEmpty)
+        }
+        #expect(try daemon.send(Request("GET \(path)", "If-None-Match: \"other\"")).status == 200)
+        #expect(try daemon.send(Request("HEAD \(path)")).field("ETag") == tag)
+    }
+
+    @Test(
+        "index.html names files that are there and has no inline script or style; what is sent is at most 120 kB in all"
+    )
+    func whole() throws {
+        let daemon = try TestDaemon()
+        let index = try daemon.send("GET /ui/").text
+        var names = ["index.html", "icon.svg"]
+        for part in index.split(separator: "\"") where part.hasSuffix(".js") || part.hasSuffix(".css") {
+            names.append(String(part))
+        }
+        #expect(!index.contains("<style") && !index.contains("style=") && !index.contains("<script>"))
+        var bytes = 0
+        var seen: Set<String> = []
+        while let name = names.popLast() {
+            guard seen.insert(name).inserted else { continue }
+            let file = try daemon.send(Request("GET /ui/\(name)"))
+            #expect(file.status == 200, "\(name)")
+            bytes += file.body.count
+            for line in file.text.split(separator: "\n") where line.hasPrefix("import ") {
+                let parts = line.split(separator: "\"")
+                if parts.count > 1 { names.append(String(parts[1].dropFirst(2))) }
+            }
+        }
+        #expect(seen.count > 15)
+        #expect(bytes <= 120_000)
+    }
+
+    @Test(
+        "What is not a file of the page is refused",
+        arguments: [
+            ("GET /ui/none", 404), ("GET /ui/../LOCK", 404), ("GET /uix", 404), ("PUT /ui/ 1", 405),
+            ("OPTIONS /ui/", 204),
+        ]
+            as [(Request, Int)])
+    func refused(request: Request, status: Int) throws {
+        let daemon = try TestDaemon()
+        let answer = try daemon.send(request)
+        #expect(answer.status == status)
+        if status == 405 { #expect(answer.field("Allow") == "GET, HEAD, OPTIONS") }
+    }
+
+    @Test("The page needs no token, the settings do; page: false takes it away")
+    func access() throws {
+        let guarded = try GuardedDaemon(["reader": ["*:read"]])
+        #expect(try guarded.send(Request("GET /ui/"), as: nil).status == 200)
+        #expect(try guarded.send(Request("GET /", Self.browser), as: nil).status == 302)
+        #expect(try guarded.send(Request("GET /v1/suites"), as: nil).status == 401)
+        let plain = try TestDaemon { $0.servesPage = false }
+        #expect(try plain.send(Request("GET /ui/")).status == 404)
+        #expect(try plain.send(Request("GET /", Self.browser)).status == 404)
+    }
+
+    @Test("The page is refused to a name that is not the daemon's")
+    func host() throws {
+        let daemon = try TestDaemon()
+        #expect(try daemon.send(Request("GET /ui/", "Host: evil.example")).status == 421)
+    }
+}

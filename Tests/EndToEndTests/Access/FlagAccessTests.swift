@@ -1,0 +1,72 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Sections 10 and 14 of the contract: who may evaluate flags.
+@Suite(.ownThread)
+struct FlagAccessTests {
+    static let given: [Request] = [
+        #"PUT app/schema {"additionalProperties":{},"properties":{"s":{"writeOnly":true,"default":"dull"}}}"#,
+        #"PUT app {"a":1,"b":2,"s":"hunter2"}"#,
+    ]
+    static let grants = [
+        "reader": ["app:read"], "some": ["app/a:read"], "secrets": ["app:secrets"], "other": ["net:read"],
+    ]
+
+    static func evaluate(_ key: String) -> Request {
+        Request("POST app/ofrep/v1/evaluate/flags\(key.isEmpty ? "" : "/\(key)") {\"context\":{}}")
+    }
+
+    @Test("Without a right to read, an evaluation is refused in the protocol's form", arguments: ["a", "none", ""])
+    func refusals(key: String) throws {
+        let guarded = try GuardedDaemon(Self.grants, given: Self.given)
+        for (name, status) in [(nil, 401), ("wrong", 401), ("other", 403)] {
+            let answer = try guarded.send(Self.evaluate(key), as: name)
+            #expect(answer.status == status && answer.type == "application/json", "\(answer.text)")
+            #expect(answer.json?["errorCode"] == "GENERAL" && answer.json?["errorDetails"]?.string?.isEmpty == false)
+            #expect(answer.json?["key"]?.string == (key.isEmpty ? nil : key))
+            #expect(answer.field("WWW-Authenticate") == (status == 401 ? "Bearer" : nil))
+        }
+        let events = try guarded.send("GET app/ofrep/v1/events", as: "other")
+        #expect(events.status == 403 && events.json?["errorCode"] == "GENERAL")
+        #expect(try guarded.send(Self.evaluate("b"), as: "some").status == 403)
+    }
+
+    @Test("A secret is as if not there, save for a caller that may read it; so are keys that a caller may not read")
+    func hidden() throws {
+        let guarded = try GuardedDaemon(Self.grants, given: Self.given)
+        let seen = ["reader": ["a", "b"], "some": ["a"], "secrets": ["a", "b", "s"], "all": ["a", "b", "s"]]
+        // Twice, since the second answer may come from the cache.
+        for _ in 1...2 {
+            for (name, keys) in seen {
+                let answer = try guarded.send(Self.evaluate(""), as: name)
+                #expect(answer.json?["flags"]?.array?.compactMap { $0["key"]?.string } == keys, "\(name)")
+                #expect(keys.contains("s") || !answer.text.contains("hunter2"))
+            }
+        }
+        let secret = try guarded.send(Self.evaluate("s"), as: "reader")
+        #expect(secret.status == 404 && secret.json?["errorCode"] == "FLAG_NOT_FOUND")
+        #expect(!secret.text.contains("hunter2"))
+        #expect(try guarded.send(Self.evaluate("s"), as: "secrets").json?["value"] == "hunter2")
+    }
+
+    @Test("X-API-Key is taken like a bearer token, everywhere; Authorization beats it")
+    func key() throws {
+        let guarded = try GuardedDaemon(Self.grants, given: Self.given)
+        func send(_ request: Request, _ fields: String...) throws -> RawResponse {
+            var request = request
+            request.fields += fields
+            return try guarded.daemon.send(request)
+        }
+        let key = "X-API-Key: \(guarded.tokens["reader"] ?? "")"
+        #expect(try send(Self.evaluate("a"), key).json?["value"] == 1)
+        #expect(try send("GET /v1/caller", key).json?["name"] == "token:reader")
+        #expect(try send("PUT app/keys/a 2", key).status == 403)
+        #expect(try send(Self.evaluate("a"), "X-API-Key: wrong").status == 401)
+        #expect(try send(Self.evaluate("a"), "X-API-Key:").status == 401)
+        #expect(try send(Self.evaluate("a"), "X-API-Key: Bearer \(guarded.tokens["reader"] ?? "")").status == 401)
+        #expect(try send(Self.evaluate("a"), key, "Authorization: Bearer wrong").status == 401)
+        let both = "Authorization: Bearer \(guarded.tokens["some"] ?? "")"
+        #expect(try send("GET /v1/caller", key, both).json?["name"] == "token:some")
+    }
+}

@@ -1,0 +1,109 @@
+import SettingsAPI
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Section 14 of the contract: the stream that tells OpenFeature's SDKs when to evaluate again.
+@Suite(.ownThread)
+struct FlagEventTests {
+    static let path: Request = "GET app/ofrep/v1/events"
+
+    /// Reads an event that must tell of a place.
+    private func expectRefetch(
+        _ stream: EventStreamReader, _ cursor: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let tag = try #require(cursor.split(separator: ".").last)
+        let data = try stream.expect(
+            "message", cursor, #"{"type":"refetchEvaluation","etag":"\"\#(tag)\"","lastModified":"*"}"#,
+            sourceLocation: sourceLocation)
+        let seconds = try #require(data["lastModified"]?.integer)
+        #expect(abs(seconds - Daemon.now().milliseconds / 1000) < 600, sourceLocation: sourceLocation)
+    }
+
+    @Test("Each commit of the suite is an event with the suite's new tag, and commits of others are none")
+    func commits() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/k 1")
+        let stream = try daemon.stream(Self.path)
+        #expect(stream.head.status == 200 && stream.head.field("Content-Type") == "text/event-stream")
+        try daemon.awaitWatchers(1)
+        try expectRefetch(stream, try daemon.done("PUT app/keys/k 2").cursorText)
+        try daemon.done("PUT other/keys/k 2")
+        try daemon.done("PUT app/keys/k 2")
+        try expectRefetch(stream, try daemon.done(Samples.schema.allowing("k")).cursorText)
+        let dropped = try daemon.done("DELETE app?drop").cursorText
+        try expectRefetch(stream, dropped)
+        try expectRefetch(stream, try daemon.done("PUT app/keys/k 3").cursorText)
+        #expect(try daemon.send("GET app").field("ETag") != "\"\(dropped)\"")
+    }
+
+    @Test("The stream is one for any Accept, and HEAD has its head")
+    func accept() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/k 1")
+        let client = try daemon.connect()
+        try client.send(Request("GET app/ofrep/v1/events", "Accept: application/json").bytes)
+        #expect(try client.readHead().field("Content-Type") == "text/event-stream")
+        let head = try daemon.send("HEAD app/ofrep/v1/events")
+        #expect(head.status == 200 && head.field("Content-Type") == "text/event-stream" && head.body.isEmpty)
+    }
+
+    @Test("A stream goes on from the last event that its client knows, or from the place that it began at")
+    func resumes() throws {
+        let daemon = try TestDaemon()
+        let first = try daemon.done("PUT app/keys/k 1").cursorText
+        let idle = try daemon.stream(Self.path)
+        let cursors = try (2...4).map { try daemon.done(Request("PUT app/keys/k \($0)")).cursorText }
+        for cursor in cursors { try expectRefetch(idle, cursor) }
+        for start in 0..<3 {
+            let known = start == 0 ? first : cursors[start - 1]
+            let stream = try daemon.stream(Self.path, since: known)
+            for cursor in cursors[start...] { try expectRefetch(stream, cursor) }
+        }
+    }
+
+    @Test(
+        "A place of another history is answered with one event, since anything may have changed",
+        arguments: [true, false])
+    func resets(isThere: Bool) throws {
+        let daemon = try TestDaemon()
+        if isThere { try daemon.done("PUT app/keys/k 1") }
+        let stream = try daemon.stream(Self.path, since: "zzzz.7")
+        let event = try #require(try stream.event())
+        #expect(event.type == "message")
+        #expect(try event.lastEventID == daemon.cursor())
+        try expectRefetch(stream, try daemon.done("PUT app/keys/k 2").cursorText)
+    }
+
+    @Test("The stream of a suite that does not exist yet tells of its first commit")
+    func absent() throws {
+        let daemon = try TestDaemon()
+        let stream = try daemon.stream(Self.path)
+        try daemon.awaitWatchers(1)
+        try expectRefetch(stream, try daemon.done("PUT app/keys/k 1").cursorText)
+        try expectRefetch(stream, try daemon.done("PUT app/keys/k 2").cursorText)
+    }
+
+    @Test("An error has the protocol's form")
+    func errors() throws {
+        let daemon = try TestDaemon { $0.watchers.total = 0 }
+        for request in [
+            Request("GET app/ofrep/v1/events", "Last-Event-ID: nonsense"), "GET app/ofrep/v1/events?since=1",
+            "POST app/ofrep/v1/events", Self.path,
+        ] {
+            let answer = try daemon.send(request)
+            #expect([400, 405, 429].contains(answer.status) && answer.type == "application/json", "\(request)")
+            #expect(answer.json?["errorCode"] == (answer.status == 400 ? "PARSE_ERROR" : "GENERAL"), "\(answer.text)")
+            #expect((answer.field("Retry-After") != nil) == (answer.status == 429))
+        }
+    }
+}
+
+extension Request {
+    /// A schema that admits one more key.
+    fileprivate func allowing(_ key: String) -> Request {
+        let text = String(decoding: body, as: UTF8.self)
+        return with(body: Array(text.replacing("\"^x-\"", with: "\"^\(key)\":true,\"^x-\"").utf8))
+    }
+}

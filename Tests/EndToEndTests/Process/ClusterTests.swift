@@ -1,0 +1,115 @@
+import Glibc
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Daemons that share a log in etcd, as their clients see them.
+@Suite(.ownThread)
+struct ClusterTests {
+    private let etcd: EtcdCluster
+
+    init() throws {
+        etcd = try EtcdCluster()
+    }
+
+    private func daemon(
+        in directory: TemporaryDirectory? = nil, _ adapt: (inout Configuration) -> Void = { _ in }
+    ) throws -> TestDaemon {
+        try TestDaemon(in: directory ?? TemporaryDirectory()) { configuration in
+            configuration.etcd.endpoints = etcd.endpoints.compactMap { EtcdEndpoint($0) }
+            adapt(&configuration)
+        }
+    }
+
+    @Test("What one daemon was told is read, watched and guarded at the other, under the same cursors")
+    func shared() throws {
+        let (one, other) = (try daemon(), try daemon())
+        let written = try one.done("PUT app/keys/a 1")
+        let cursor = try #require(written.field("Settings-Cursor"))
+        let read = try other.done(Request("GET app/keys/a", "Settings-At-Least: \(cursor)"))
+        #expect(read.json?["value"] == 1)
+        #expect(read.field("ETag") == written.field("ETag"))
+        try one.done("PUT app/keys/a 2")
+        let fresh = try other.done(Request("GET app/keys/a", "Settings-Fresh: true"))
+        #expect(fresh.json?["value"] == 2)
+        #expect(fresh.field("Settings-Stale") == nil)
+
+        let watcher = try other.connect()
+        try watcher.send(Request("GET app/observe?since=\(cursor)&wait=60").bytes)
+        let news = try watcher.readResponse()
+        #expect(news.json?["changes"]?.array?.count == 1, "\(news.text)")
+        try watcher.send(Request("GET app/observe?since=\(try #require(fresh.field("Settings-Cursor")))&wait=60").bytes)
+        try one.done("PUT app/keys/b true")
+        #expect(try watcher.readResponse().json?["changes"]?.array?.first?["key"] == "b")
+
+        #expect(try other.send(Request("PUT app/keys/b false", "If-None-Match: *")).status == 412)
+        #expect(try one.send(Request("PUT app/keys/b false", "Idempotency-Key: k")).status == 200)
+        #expect(try other.send(Request("PUT app/keys/b false", "Idempotency-Key: k")).json?["replayed"] == true)
+        try eventually {
+            let members = try one.done("GET /v1/cluster").json
+            return members?["daemons"] == 2 && members?["members"]?.array?.allSatisfy { $0["behind"] == 0 } ?? false
+        }
+    }
+
+    @Test("Without etcd a daemon serves what it knows and says how old it is, and goes on when etcd is back")
+    func stale() throws {
+        let directory = try TemporaryDirectory()
+        let one = try daemon(in: directory)
+        try one.done("PUT app/keys/a 1")
+        try etcd.kill(0)
+        try eventually { try one.send("GET app/keys/a").field("Settings-Stale") != nil }
+        #expect(try one.send("GET app/keys/a").json?["value"] == 1)
+        let refused = try one.send("PUT app/keys/a 2")
+        #expect(refused.status == 503 && refused.json?["code"] == "storage_failed")
+        #expect(refused.json?["outcome"] == "not_done")
+        let ready = try one.send("GET /readyz")
+        #expect(ready.status == 503 && ready.text.contains("etcd does not answer"), "\(ready.text)")
+        #expect(try one.send(Request("GET app/keys/a?wait=1", "Settings-Fresh: true")).json?["code"] == "behind")
+        one.stop()
+        let again = try daemon(in: directory)
+        #expect(try again.send("GET app/keys/a").json?["value"] == 1)
+        try eventually { try again.send("GET app/keys/a").field("Settings-Stale") != nil }
+
+        try etcd.start(0)
+        try eventually { try again.send("PUT app/keys/a 3").status == 200 }
+        try eventually { try again.send("GET app/keys/a").field("Settings-Stale") == nil }
+        #expect(try again.send("GET /readyz").status == 200)
+    }
+
+    @Test("The data of a daemon without etcd moves there and back, with its epoch and revisions")
+    func moves() throws {
+        let directory = try TemporaryDirectory()
+        let alone = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/alone")
+        for value in 1...3 { try alone.done(Request("PUT app/keys/a \(value)")) }
+        let before = try alone.send("GET app/keys/a")
+        alone.stop()
+        let endpoint = etcd.endpoints[0]
+        func cluster(_ words: String...) throws -> ChildProcess.End {
+            try ChildProcess.run(["cluster"] + words + ["--etcd.endpoints", endpoint, "--etcd.prefix", "p"])
+        }
+        #expect(try cluster("status").code == 68)
+        let imported = try cluster("import", directory.path + "/alone")
+        #expect(imported.code == 0, "\(imported)")
+        #expect(try cluster("import", directory.path + "/alone").code == 64)
+        let options = ["--etcd.endpoints", endpoint, "--etcd.prefix", "p"]
+        let shared = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/shared", options: options)
+        let there = try shared.send("GET app/keys/a")
+        #expect(there.body == before.body)
+        #expect(there.field("Settings-Cursor") == before.field("Settings-Cursor"))
+        let last = try shared.done("PUT app/keys/a 4")
+        try eventually { try cluster("status").output.contains("daemons: 1") }
+        #expect(try cluster("export", directory.path + "/back").errors.contains("daemons still follow"))
+        let wrong = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path + "/alone"] + options)
+        #expect(wrong.code == 73 && wrong.errors.contains("without etcd"), "\(wrong.errors)")
+        shared.stop()
+        let lone = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path + "/shared"])
+        #expect(lone.code == 73 && lone.errors.contains("copy of what etcd keeps"), "\(lone.errors)")
+        try eventually { try cluster("export", directory.path + "/back").code == 0 }
+        let back = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/back")
+        #expect(try back.send("GET app/keys/a").json?["value"] == 4)
+        #expect(try back.send("GET app/keys/a").field("Settings-Cursor") == last.field("Settings-Cursor"))
+        let epoch = try cluster("new-epoch")
+        #expect(epoch.code == 0 && epoch.output.contains("begins at revision 100000000"), "\(epoch)")
+    }
+}

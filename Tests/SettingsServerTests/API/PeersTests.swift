@@ -1,0 +1,106 @@
+import Platform
+import SettingsAPI
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+/// A daemon among others, played by the test: it says where their history ends, and what they are.
+@Suite(.ownThread)
+struct PeersTests {
+    /// The others, which answer when the test has them answer.
+    private final class Others: Sendable {
+        private let asked = Mutex<[@Sendable (Cursor?) -> Void]>([])
+
+        func ask(_ completion: @escaping @Sendable (Cursor?) -> Void) { asked.withLock { $0.append(completion) } }
+
+        var count: Int { asked.withLock { $0.count } }
+
+        func tell(_ end: Cursor?) {
+            for completion in asked.withLock({ $0 }) { completion(end) }
+        }
+
+        var peers: Peers {
+            Peers(
+                findEnd: { self.ask($0) },
+                describe: { $0(.success(["daemons": 3, "place": .string("e0.7")])) })
+        }
+    }
+
+    private func request(_ line: String, _ fields: String..., body: String = "") -> [UInt8] {
+        let lines = ["\(line) HTTP/1.1", "Host: localhost", "Content-Length: \(body.utf8.count)"] + fields
+        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
+    }
+
+    private func json(_ answer: RawResponse) throws -> JSONValue { try JSONValue(parsing: answer.body) }
+
+    private func cursor(_ number: Int64) throws -> Cursor {
+        Cursor(epoch: try #require(Epoch("e0")), revision: try #require(Revision(number)))
+    }
+
+    @Test("A fresh read waits until the daemon has what the others had when it came")
+    func fresh() throws {
+        let others = Others()
+        let server = try APIServer(peers: others.peers)
+        let (reader, writer) = (try server.connect(), try server.connect())
+        try reader.send(request("GET /v1/suites/app/keys/a", "Settings-Fresh: true"))
+        try eventually { others.count == 1 }
+        others.tell(try cursor(2))
+        for value in 1...2 {
+            #expect(!reader.hasNews)
+            try writer.send(request("PUT /v1/suites/app/keys/a", body: "\(value)"))
+            #expect(try writer.readResponse().status < 300)
+        }
+        #expect(try json(reader.readResponse())["value"] == 2)
+        #expect(server.watcherCount == 0)
+    }
+
+    @Test("A fresh read of what is there already is answered once the others have said so")
+    func current() throws {
+        let others = Others()
+        let server = try APIServer(peers: others.peers)
+        let client = try server.connect()
+        try client.send(request("GET /v1/suites", "Settings-Fresh: true", "Settings-At-Least: e0.0"))
+        try eventually { others.count == 1 }
+        #expect(!client.hasNews)
+        others.tell(try cursor(0))
+        #expect(try client.readResponse().status == 200)
+    }
+
+    @Test("Where the end cannot be found out, a fresh read is 503 behind, with the place that there is")
+    func unknown() throws {
+        let others = Others()
+        let server = try APIServer(peers: others.peers)
+        let client = try server.connect()
+        try client.send(request("GET /v1/suites", "Settings-Fresh: true"))
+        try eventually { others.count == 1 }
+        others.tell(nil)
+        let answer = try client.readResponse()
+        #expect(answer.status == 503)
+        #expect(try json(answer)["code"] == "behind")
+        #expect(try json(answer)["cursor"] == "e0.0")
+        // It may still come, and finds no request.
+        others.tell(try cursor(0))
+        try client.send(request("GET /v1/cluster"))
+        #expect(try json(client.readResponse()) == ["daemons": 3, "place": "e0.7"])
+    }
+
+    @Test("While the others are silent every answer says for how long")
+    func stale() throws {
+        let server = try APIServer()
+        let client = try server.connect()
+        func staleness() throws -> String? {
+            try client.send(request("GET /v1/suites"))
+            return try client.readResponse().field("Settings-Stale")
+        }
+        #expect(try staleness() == nil)
+        server.policies.setStale(5)
+        try eventually { try staleness() == "5" }
+        server.policies.setStale(6)
+        try eventually { try staleness() == "6" }
+        server.policies.setStale(nil)
+        try eventually { try staleness() == nil }
+    }
+}

@@ -1,0 +1,113 @@
+import Glibc
+import Platform
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+/// The client against a member of etcd as Debian has it.
+@Suite(.ownThread)
+struct EtcdClientTests {
+    private static func client(_ endpoints: [String]) -> EtcdClient {
+        var options = EtcdOptions()
+        options.endpoints = endpoints.compactMap { EtcdEndpoint($0) }
+        return EtcdClient(options)
+    }
+
+    private func soon() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
+
+    private let bytes: [UInt8] = (0...255).map { $0 }
+
+    @Test("A transaction that compares a value does one branch or the other, and says what it found")
+    func transaction() throws {
+        let etcd = try EtcdCluster()
+        var client = Self.client(etcd.endpoints)
+        let first = EtcdTransaction(
+            conditions: [EtcdTransaction.Condition(key: "k")], success: [.put("k", bytes)],
+            failure: [.range(EtcdRange(key: "k")), .range(EtcdRange(key: "x", end: "z"))])
+        #expect(try client.call(first, by: soon()).hasSucceeded)
+        let second = try client.call(first, by: soon())
+        #expect(!second.hasSucceeded)
+        #expect(second.ranges == [[EtcdPair(key: "k", value: bytes)], []])
+
+        let third = EtcdTransaction(
+            conditions: [EtcdTransaction.Condition(key: "k", value: bytes)],
+            success: [.put("x1", [1]), .put("x2", []), .delete("k")])
+        #expect(try client.call(third, by: soon()).hasSucceeded)
+        #expect(try !client.call(third, by: soon()).hasSucceeded)
+        let rest = try client.call(first, by: soon())
+        #expect(rest.hasSucceeded, "the key is gone")
+        let range = EtcdRange(key: "a", end: "z", limit: 2, isDescending: true)
+        let all = try client.call(EtcdTransaction(success: [.range(range)]), by: soon())
+        #expect(all.ranges == [[EtcdPair(key: "x2", value: []), EtcdPair(key: "x1", value: [1])]])
+    }
+
+    @Test("A value of a megabyte comes back, and one that etcd refuses is refused")
+    func large() throws {
+        let etcd = try EtcdCluster()
+        var client = Self.client(etcd.endpoints)
+        let large = [UInt8](repeating: 7, count: LogKeys.partSize)
+        _ = try client.call(EtcdTransaction(success: [.put("k", large)]), by: soon())
+        let read = EtcdTransaction(success: [.range(EtcdRange(key: "k"))])
+        #expect(try client.call(read, by: soon()).ranges[0].first?.value == large)
+        let refusal = #expect(throws: EtcdError.self) {
+            _ = try client.call(EtcdTransaction(success: [.put("k", large + large)]), by: soon())
+        }
+        #expect(refusal?.outcome == .refused)
+        #expect(try client.call(read, by: soon()).ranges[0].first?.value == large, "the connection goes on")
+    }
+
+    @Test("A watch brings what is put from a revision on, in order, however large")
+    func watch() throws {
+        let etcd = try EtcdCluster()
+        var client = Self.client(etcd.endpoints)
+        let revision = try client.call(EtcdTransaction(success: [.put("a/0", [0])]), by: soon()).revision
+        var watch = try client.watch(EtcdWatchRequest(key: "a/", end: "a0", revision: revision + 1), by: soon())
+        let values: [[UInt8]] = [[1], .init(repeating: 2, count: LogKeys.partSize), [], [3, 10, 4]]
+        for (number, value) in values.enumerated() {
+            _ = try client.call(EtcdTransaction(success: [.put("a/\(number)", value), .put("b", [])]), by: soon())
+        }
+        var found: [[UInt8]] = []
+        while found.count < values.count {
+            for message in try watch.next(by: soon(), waker: -1) {
+                guard case .puts(let pairs) = message else { continue }
+                found += pairs.map(\.value)
+            }
+        }
+        #expect(watch.isCreated)
+        #expect(found == values)
+    }
+
+    @Test("A member that is away is left for another, and a call that no member takes was not done")
+    func members() throws {
+        let etcd = try EtcdCluster()
+        // No program listens on the port of a member that was killed.
+        let away = try EtcdCluster()
+        try away.kill(0)
+        let put = EtcdTransaction(success: [.put("k", [1])])
+        for _ in 0..<8 {
+            var client = Self.client(away.endpoints + etcd.endpoints)
+            #expect(try client.call(put, by: soon()).hasSucceeded)
+        }
+        var client = Self.client(away.endpoints)
+        let error = #expect(throws: EtcdError.self) {
+            _ = try client.call(put, by: .now + .milliseconds(200))
+        }
+        #expect(error?.outcome == .refused)
+        #expect(error?.cause == .unreachable)
+    }
+
+    @Test("A call to a member that is paused ends at its deadline with an unknown outcome")
+    func paused() throws {
+        let etcd = try EtcdCluster()
+        var client = Self.client(etcd.endpoints)
+        let put = EtcdTransaction(success: [.put("k", [1])])
+        _ = try client.call(put, by: soon())
+        etcd.signal(0, SIGSTOP)
+        defer { etcd.signal(0, SIGCONT) }
+        let error = #expect(throws: EtcdError.self) {
+            _ = try client.call(put, by: .now + .milliseconds(300))
+        }
+        #expect(error?.outcome == .unknown)
+    }
+}

@@ -1,0 +1,128 @@
+import Dispatch
+import Glibc
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import SettingsServer
+import Synchronization
+import TestSupport
+import Testing
+
+/// Stores that share a log in three members of etcd, while these fail.
+@Suite(.ownThread)
+struct EtcdFaultTests {
+    /// Writers, one for each daemon, that write one key after the other and keep the outcome of each.
+    private final class Writers: Sendable {
+        enum Fate: Equatable {
+            case acknowledged, refused, unknown
+        }
+
+        private let nodes: [ClusterNode]
+        private let fates = Mutex<[String: Fate]>([:])
+        private let isOver = Atomic(false)
+        private let group = DispatchGroup()
+
+        init(_ nodes: [ClusterNode]) {
+            self.nodes = nodes
+            for number in nodes.indices {
+                DispatchQueue(label: "writer").async(group: group) { self.write(on: number) }
+            }
+        }
+
+        private func write(on number: Int) {
+            var round = 0
+            while !isOver.load(ordering: .relaxed) {
+                round += 1
+                let key = "\(number)-\(round)"
+                do {
+                    let problem = try nodes[number].write(.set(.integer(Int64(round))), to: key).problem
+                    let fate: Fate = problem == nil ? .acknowledged : problem?.outcome == .unknown ? .unknown : .refused
+                    fates.withLock { $0[key] = fate }
+                } catch {
+                    Issue.record("\(error)")
+                    return
+                }
+            }
+        }
+
+        private func acknowledged(by number: Int) -> Int {
+            fates.withLock { $0.count { $0.key.hasPrefix("\(number)-") && $0.value == .acknowledged } }
+        }
+
+        /// Waits until every daemon has acknowledged some more writes.
+        func progress() throws {
+            let before = nodes.indices.map { acknowledged(by: $0) }
+            for number in nodes.indices { try eventually { acknowledged(by: number) >= before[number] + 3 } }
+        }
+
+        /// Waits until a daemon does not acknowledge a write.
+        func failure() throws {
+            let before = fates.withLock { $0.values.count { $0 != .acknowledged } }
+            try eventually { fates.withLock { $0.values.count { $0 != .acknowledged } } > before }
+        }
+
+        /// Ends the writers, and holds all daemons to what was answered.
+        func check() throws {
+            isOver.store(true, ordering: .relaxed)
+            group.wait()
+            // What was unknown is known once a write behind it is acknowledged.
+            for node in nodes { try eventually { try node.write(.set(true), to: "end").problem == nil } }
+            let end = try #require(nodes.map(\.store.state.revision).max())
+            for node in nodes { try eventually { node.store.state.revision == end } }
+            for node in nodes { #expect(node.description == nodes[0].description) }
+            let app = try #require(nodes[0].store.state.suite(try SuiteName("app")))
+            for (key, fate) in fates.withLock({ $0 }) where fate != .unknown {
+                let isThere = app.record(try KeyName(key)).stored != nil
+                #expect(isThere == (fate == .acknowledged), "\(key) was \(fate)")
+            }
+            let revisions = nodes[0].store.state.history.all.map(\.revision)
+            #expect(revisions == revisions.sorted() && Set(revisions).count == revisions.count)
+        }
+    }
+
+    @Test("Members that are killed, paused and come back lose no acknowledged write, and bring none that was refused")
+    func members() throws {
+        let etcd = try EtcdCluster(members: 3)
+        let nodes = try (0..<3).map { _ in
+            try ClusterNode(etcd.endpoints, in: TemporaryDirectory()) { $0.writeTime = .seconds(2) }
+        }
+        let writers = Writers(nodes)
+        try writers.progress()
+        for member in 0..<3 {
+            try etcd.kill(member)
+            try writers.progress()
+            try etcd.start(member)
+            try writers.progress()
+        }
+        etcd.signal(0, SIGSTOP)
+        try writers.progress()
+        etcd.signal(0, SIGCONT)
+        try etcd.kill(1)
+        try etcd.kill(2)
+        try writers.failure()
+        try etcd.start(1)
+        try etcd.start(2)
+        try writers.progress()
+        try writers.check()
+    }
+
+    @Test("A way to etcd that loses answers or is cut makes no write happen twice")
+    func ways() throws {
+        let etcd = try EtcdCluster()
+        let proxy = try TCPProxy(to: etcd.ports[0])
+        defer { proxy.stop() }
+        let behind = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory()) {
+            $0.writeTime = .milliseconds(500)
+        }
+        let direct = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
+        let writers = Writers([behind, direct])
+        for mode in [TCPProxy.Mode.losingAnswers, .cut, .losingAnswers] {
+            try writers.progress()
+            proxy.set(mode)
+            try writers.failure()
+            proxy.set(.passing)
+        }
+        try writers.progress()
+        try writers.check()
+    }
+}

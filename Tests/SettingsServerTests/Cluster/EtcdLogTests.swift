@@ -1,0 +1,205 @@
+import Dispatch
+import Glibc
+import Platform
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+/// Stores that share a log in etcd.
+@Suite(.ownThread)
+struct EtcdLogTests {
+    private let etcd: EtcdCluster
+    private let directories: [TemporaryDirectory]
+    private let keys = LogKeys("settingsd/test")
+
+    init() throws {
+        etcd = try EtcdCluster()
+        directories = try (0..<3).map { _ in try TemporaryDirectory() }
+    }
+
+    private func node(
+        _ number: Int, _ adapt: (inout EtcdLog.Options) -> Void = { _ in }
+    ) throws -> ClusterNode {
+        try ClusterNode(etcd.endpoints, in: directories[number], adapt)
+    }
+
+    private func makeClient() -> EtcdClient {
+        var options = EtcdOptions()
+        options.endpoints = etcd.endpoints.compactMap { EtcdEndpoint($0) }
+        return EtcdClient(options)
+    }
+
+    private func soon() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
+
+    @Test("Daemons that write at once end with one state that has every acknowledged write once")
+    func atOnce() throws {
+        let nodes = try [node(0), node(1), node(2)]
+        _ = try nodes[0].write(.set(0), to: "n")
+        let failures = EventLog()
+        DispatchQueue.concurrentPerform(iterations: 3) { number in
+            for round in 0..<40 {
+                do {
+                    let outcome = try nodes[number].write(.change(.add(.integer(1))), to: "n", as: "\(number)-\(round)")
+                    if let problem = outcome.problem { failures.add("\(problem)") }
+                    if try nodes[number].value("n") == nil { failures.add("a daemon lacks its own write") }
+                } catch {
+                    failures.add("\(error)")
+                }
+            }
+        }
+        #expect(failures.all == [])
+        for node in nodes { try eventually { try node.value("n") == 120 } }
+        #expect(nodes[0].description == nodes[1].description)
+        #expect(nodes[0].description == nodes[2].description)
+    }
+
+    @Test("A write is decided on what another daemon has just written")
+    func decidedAnew() throws {
+        let (one, other) = (try node(0), try node(1))
+        #expect(try one.write(.set(1), to: "a").problem == nil)
+        #expect(try other.write(.set(2), to: "a", guards: [.isAbsent]).problem?.code == .preconditionFailed)
+        #expect(try other.write(.set(1), to: "a").setting?.changed == false)
+        #expect(try one.write(.set(2), to: "a", as: "k1").setting?.changed == true)
+        #expect(try other.write(.set(1), to: "a", as: "k2").setting?.changed == true, "it is 2 by now")
+        #expect(try one.write(.set(1), to: "a", guards: [.exists]).setting?.changed == false)
+        let again = try other.write(.set(2), to: "a", as: "k1")
+        #expect(again.setting?.revision == Revision(2), "the first answer again: \(again)")
+        try eventually { one.store.state.cursor == other.store.state.cursor }
+        #expect(one.description == other.description)
+    }
+
+    @Test("A commit of some megabytes reaches the other daemon")
+    func large() throws {
+        let (one, other) = (try node(0), try node(1))
+        let text = JSONValue.string(String(repeating: "0123456789", count: 300_000))
+        #expect(try one.write(.set(text), to: "a").problem == nil)
+        try eventually { try other.value("a") == text }
+        #expect(try other.write(.set(text), to: "b").problem == nil)
+        #expect(try one.write(.set(text), to: "b").setting?.changed == false)
+        #expect(one.description == other.description)
+    }
+
+    @Test("A daemon goes on where it was after a start, with etcd and without")
+    func starts() throws {
+        var first: ClusterNode? = try node(0)
+        #expect(try first?.write(.set(1), to: "a").problem == nil)
+        let before = first?.description
+        first = nil
+        let second = try node(1)
+        #expect(second.description == before)
+        #expect(try second.write(.set(2), to: "a").problem == nil)
+        first = try node(0)
+        #expect(first?.description == second.description)
+        first = nil
+        try etcd.kill(0)
+        let stale = try node(0)
+        #expect(stale.description == second.description)
+        try eventually { stale.log.silence != nil }
+        #expect(try stale.write(.set(3), to: "a").problem?.outcome == .notDone)
+        try etcd.start(0)
+        try eventually { try stale.write(.set(4), to: "a").problem == nil }
+        try eventually { stale.log.silence == nil && stale.log.health == nil }
+        try eventually { try second.value("a") == 4 }
+    }
+
+    @Test("The outcome of a write that etcd did not answer is found out")
+    func unknown() throws {
+        let one = try node(0) { $0.writeTime = .milliseconds(300) }
+        let other = try node(1)
+        #expect(try one.write(.set(1), to: "a").problem == nil)
+        etcd.signal(0, SIGSTOP)
+        let outcome = try one.write(.set(2), to: "a")
+        #expect(outcome.problem?.outcome == .unknown)
+        #expect(try one.value("a") == 1)
+        #expect(try one.write(.set(3), to: "a").problem?.outcome == .notDone)
+        etcd.signal(0, SIGCONT)
+        // It is sent until its outcome is known, as nothing came behind it.
+        try eventually {
+            one.store.tend()
+            return try one.value("a") == 2
+        }
+        try eventually { try other.value("a") == 2 }
+        try eventually { try one.write(.set(4), to: "a").problem == nil }
+        try eventually { try other.value("a") == 4 }
+        #expect(one.description == other.description)
+    }
+
+    @Test("A log that was restored to an earlier end goes on in a new epoch")
+    func restored() throws {
+        let (one, other) = (try node(0), try node(1))
+        #expect(try one.write(.set(1), to: "a").problem == nil)
+        var client = makeClient()
+        let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.head))])
+        let head = try #require(try client.call(read, by: soon()).ranges[0].first?.value)
+        for value in 2...5 { #expect(try one.write(.set(.integer(Int64(value))), to: "a").problem == nil) }
+        try eventually { try other.value("a") == 5 }
+        let (epoch, revision) = (one.store.state.epoch, one.store.state.revision)
+        let restore = EtcdTransaction(success: [
+            .put(keys.head, head), .delete(keys.batch(try LogHead(head).batch + 1), to: keys.logEnd),
+        ])
+        _ = try client.call(restore, by: soon())
+        try eventually { one.store.state.epoch != epoch && other.store.state.epoch == one.store.state.epoch }
+        #expect(one.store.state.revision.number >= revision.number + 1_000_000_000)
+        #expect(try one.value("a") == 1)
+        try eventually { try other.write(.set(7), to: "a").problem == nil }
+        try eventually { try one.value("a") == 7 }
+        #expect(one.description == other.description)
+    }
+
+    @Test("A log that has grown gets a snapshot and loses its beginning, and a daemon that starts begins with that")
+    func snapshots() throws {
+        let one = try node(0) { $0.snapshotLogBytes = 2000 }
+        var client = makeClient()
+        let read = EtcdTransaction(success: [
+            .range(EtcdRange(key: keys.batch(LogHead.first), end: keys.logEnd, limit: 1, hasKeysOnly: true))
+        ])
+        var value: Int64 = 0
+        #expect(try one.write(.set(0), to: "a").problem == nil)
+        var behind: ClusterNode? = try node(2)
+        #expect(try behind?.value("a") == 0)
+        behind = nil
+        try eventually {
+            value += 1
+            #expect(try one.write(.set(.integer(value)), to: "a").problem == nil)
+            one.store.tend()
+            return try client.call(read, by: soon()).ranges[0].first?.key != keys.batch(LogHead.first)
+        }
+        let other = try node(1)
+        #expect(try other.value("a") == .integer(value))
+        #expect(one.description == other.description)
+        #expect(try other.write(.set(-1), to: "a").problem == nil)
+        try eventually { try one.value("a") == -1 }
+        // Its copy is of a place that the log does not have any more.
+        let late = try node(2)
+        #expect(try late.value("a") == -1)
+        #expect(try late.write(.set(-2), to: "a").problem == nil)
+    }
+
+    @Test("A data directory of another daemon without etcd is refused, a copy of another log is set aside")
+    func foreignDirectories() throws {
+        var first: ClusterNode? = try node(0)
+        #expect(try first?.write(.set(1), to: "a").problem == nil)
+        first = nil
+        let elsewhere = try node(0) { $0.etcd.prefix = "elsewhere" }
+        #expect(elsewhere.store.state.revision == .zero)
+
+        let (lone, log) = try LocalLog.open(
+            DataDirectory(directories[2].path), options: LocalLog.Options(durability: .always),
+            limits: History.Limits(), log: LogHarness.quiet, newEpoch: Daemon.newEpoch, clock: MonotonicClock.system.now
+        )
+        let epoch = lone.state.epoch
+        try log.close()
+        let error = #expect(throws: RecoveryError.self) { _ = try node(2) }
+        #expect(error?.description.contains("without etcd") ?? false)
+        let (found, again) = try LocalLog.open(
+            DataDirectory(directories[2].path), options: LocalLog.Options(durability: .always),
+            limits: History.Limits(), log: LogHarness.quiet, newEpoch: Daemon.newEpoch, clock: MonotonicClock.system.now
+        )
+        #expect(found.state.epoch == epoch)
+        try again.close()
+    }
+}
