@@ -68,7 +68,7 @@ extension DefaultsReference {
         return try await offload { () throws(DefaultsError) in try setIfAbsent(to: value) }
     }
 
-    private nonisolated(nonsending) func offload<Result: Sendable>(
+    nonisolated(nonsending) func offload<Result: Sendable>(
         _ body: @escaping @Sendable () throws(DefaultsError) -> Result
     ) async throws(DefaultsError) -> Result {
         try await core.work.run(about: slot.name.map { [$0] } ?? [], body)

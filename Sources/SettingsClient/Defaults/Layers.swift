@@ -70,6 +70,13 @@ struct LaunchArguments: Sendable {
 extension DefaultsReference {
     /// Reads a key from its layers: the command line, the stored value, the registered one, the schema's default.
     func resolve(_ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
+        var reading = resolveWithoutArgument(visible, over: registered)
+        reading.value = slot.argument ?? reading.value
+        return reading
+    }
+
+    /// Reads a key from its layers but the command line.
+    func resolveWithoutArgument(_ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
         guard case .success(let codec) = slot.codec else { return Reading() }
         var reading = Reading<Value>(base: visible.value)
         if visible.source == .invalid {
@@ -89,7 +96,6 @@ extension DefaultsReference {
                 if isOfServer { reading.isStoredUnreadable = true }
             }
         }
-        reading.value = slot.argument ?? reading.value
         return reading
     }
 }

@@ -95,6 +95,10 @@ final class InMemoryBackend: SuiteBackend {
         return try write(.setSchema(suite, schema, onConflict: policy), "schema", as: requestKey)
     }
 
+    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
+        try staged { staged throws(Problem) in try call.answer(&staged) }
+    }
+
     func follow(
         from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
@@ -120,16 +124,20 @@ extension InMemoryBackend {
         var request = WriteRequest(command)
         request.requestKey = requestKey
         request.digest = digest
-        let result = shared.withLock { [request] shared in
-            Result { () throws(Problem) in try shared.staged.write(request, at: .now).answer }
+        return try staged { [request] staged throws(Problem) in try staged.summary(of: request) }
+    }
+
+    /// Runs a body that may write, and has the followers called.
+    private func staged<Output: Sendable>(
+        _ body: (inout StagedState) throws(Problem) -> Output
+    ) throws(BackendError) -> Output {
+        let result = shared.withLock { shared in
+            defer { shared.staged.confirm() }
+            return Result { () throws(Problem) in try body(&shared.staged) }
         }
+        queue.async { [weak self] in self?.notify() }
         switch result {
-        case .success(let answer):
-            queue.async { [weak self] in self?.notify() }
-            guard case .summary(let summary) = answer.body else {
-                throw .refused(Problem(.storageFailed, "internal error: no summary; this is a bug, please report it"))
-            }
-            return summary
+        case .success(let output): return output
         case .failure(let problem): throw .refused(problem)
         }
     }
@@ -146,6 +154,16 @@ extension InMemoryBackend {
             return news
         }
         for (handler, observation) in news { handler(observation) }
+    }
+}
+
+extension StagedState {
+    /// Writes at this time. Returns the summary of what is answered to a write of several keys.
+    mutating func summary(of request: WriteRequest) throws(Problem) -> WriteSummary {
+        guard case .summary(let summary) = try write(request, at: .now).answer.body else {
+            throw Problem(.storageFailed, "internal error: no summary; this is a bug, please report it")
+        }
+        return summary
     }
 }
 

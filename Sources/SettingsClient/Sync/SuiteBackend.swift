@@ -29,6 +29,9 @@ protocol SuiteBackend: AnyObject, Sendable {
     /// Returns the changes after a place in history, or the first of them; where history does not reach back, the state.
     func news(since place: Cursor) throws(BackendError) -> SettingsObservation
 
+    /// Sends a call about the past.
+    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output
+
     /// Calls the handler with everything that happens after a place in history, in order, until it is stopped. Calls
     /// `onTrouble` with the reason if that fails and is not likely to work soon, once until it works again. Both are called
     /// on a thread of the backend's, never from within another call.
@@ -76,6 +79,7 @@ final class NoBackend: SuiteBackend {
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary { throw error }
     func news(since place: Cursor) throws(BackendError) -> SettingsObservation { throw error }
+    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output { throw error }
 
     func follow(
         from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,

@@ -82,6 +82,10 @@ struct TransactionTests {
             note("setting")
             return try inner.setting(key)
         }
+        func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
+            note("past")
+            return try inner.send(call)
+        }
         func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
             note("commit")
             return try inner.write(change)

@@ -41,7 +41,10 @@ struct SendOutcomeTests {
             let problem = Problem(code, "no")
             #expect(SendOutcome(.failure(.refused(problem)), of: write) == .refused(problem), "\(code)")
         }
-        for code in [ErrorCode.overloaded, .shuttingDown, .storageFailed, .insufficientStorage, .tooManyRequests] {
+        let passing: [ErrorCode] = [
+            .overloaded, .behind, .shuttingDown, .storageFailed, .insufficientStorage, .tooManyRequests,
+        ]
+        for code in passing {
             var problem = Problem(code, "later")
             problem.retryAfterMs = 1500
             let outcome = SendOutcome(.failure(.refused(problem)), of: write)

@@ -222,7 +222,7 @@ struct FollowingTests {
     }
 
     @Test("A daemon that has too much to do is not asked before it is time") func daemonHasTooMuch() {
-        for code in [ErrorCode.tooManyWatchers, .tooManyConnections, .tooManyRequests, .overloaded] {
+        for code in [ErrorCode.tooManyWatchers, .tooManyConnections, .tooManyRequests, .overloaded, .behind] {
             #expect(SettingsError.problem(Problem(code, "x"), revision: nil).isLoad)
         }
         let others: [SettingsError] = [

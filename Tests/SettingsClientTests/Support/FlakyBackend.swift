@@ -84,6 +84,10 @@ final class FlakyBackend: SuiteBackend {
         try ask { () throws(BackendError) in try inner.setting(key) }
     }
 
+    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
+        try ask { () throws(BackendError) in try inner.send(call) }
+    }
+
     func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
         try write(change.requestKey) { () throws(BackendError) in try inner.write(change) }
     }

@@ -73,6 +73,11 @@ final class InterruptedBackend: SuiteBackend {
         return try backend.setting(key)
     }
 
+    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
+        if isAway { throw .unreachable("nobody answers") }
+        return try backend.send(call)
+    }
+
     func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
         try pass(\.commits)
         let body = beforeCommit.withLock { body in

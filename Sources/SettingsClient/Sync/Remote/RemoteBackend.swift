@@ -77,6 +77,10 @@ final class RemoteBackend: SuiteBackend {
         return try ask { server.write(call, by: $0) }.body
     }
 
+    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
+        try ask { call.endpoint.isWrite ? server.write(call.endpoint, by: $0) : server.read(call.endpoint, by: $0) }
+    }
+
     func follow(
         from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void

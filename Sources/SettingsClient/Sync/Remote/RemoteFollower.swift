@@ -255,10 +255,11 @@ final class RemoteFollower: Sendable {
 }
 
 extension SettingsError {
-    /// True if a daemon says that it has too much to do: that it answers others says nothing of that.
+    /// True if a daemon says that it has too much to do, or is behind others: that it answers other requests says nothing of
+    /// that.
     var isLoad: Bool {
         switch code {
-        case .tooManyConnections, .tooManyWatchers, .tooManyRequests, .overloaded: true
+        case .tooManyConnections, .tooManyWatchers, .tooManyRequests, .overloaded, .behind: true
         default: false
         }
     }

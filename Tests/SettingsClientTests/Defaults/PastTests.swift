@@ -1,0 +1,160 @@
+import Foundation
+import SettingsClient
+import TestSupport
+import Testing
+
+/// Values as they were, and putting them back.
+@Suite(.ownThread)
+struct PastTests {
+    @Test("A key is read as it was, at a commit and at an instant", arguments: Place.allCases)
+    func values(_ place: Place) async throws {
+        let defaults = try place.world().adapter()
+        #expect(try await defaults.value(\.theme, at: .revision(0)) == .light)
+        #expect(try await defaults.history(of: \.theme).isEmpty)
+        #expect(try await defaults.diff(from: .revision(0)).isEmpty)
+        try await defaults.set(\.theme, .dark)
+        try await defaults.set(\.username, "me")
+        let then = try #require(try await defaults.history().first)
+        try await defaults.set(\.theme, .light)
+        defaults.remove(\.username)
+        #expect(try await defaults.value(\.theme, at: .revision(0)) == .light)
+        #expect(try await defaults.value(\.theme, at: .revision(then.revision)) == .dark)
+        #expect(try await defaults.value(\.username, at: .revision(then.revision)) == "me")
+        #expect(try await defaults.value(key: ClientKeys().username, at: .instant(.distantFuture)) == nil)
+        #expect(try await defaults.value(\.theme, at: .instant(.distantPast)) == .light)
+        #expect(try await defaults.value(\.theme, at: .ago(.seconds(3600))) == .light)
+        #expect(try await defaults.player.value(\.volume, at: .revision(1)) == 0.5)
+        let future = await #expect(throws: DefaultsError.self) {
+            try await defaults.value(\.theme, at: .revision(1000))
+        }
+        #expect(future?.code == .badRequest)
+        let negative = await #expect(throws: DefaultsError.self) { try await defaults.undo(-1) }
+        #expect(negative?.description.hasSuffix("-1 is no revision: revisions begin at 0") == true)
+    }
+
+    @Test("Neither the command line nor what is stored now shows in the past", arguments: Place.allCases)
+    func layers(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter(arguments: ["-launchCount", "9"])
+        defaults.register(defaults: ["launchCount": 4])
+        try await defaults.set(\.launchCount, 1)
+        let revision = try #require(try await defaults.history(of: \.launchCount).first?.revision)
+        defaults["launchCount"] = "many"
+        #expect(try await defaults.value(\.launchCount) == 9)
+        #expect(try await defaults.value(\.launchCount, at: .revision(revision)) == 1)
+        #expect(try await defaults.value(\.launchCount, at: .revision(0)) == 4)
+        let invalid = await #expect(throws: DefaultsError.self) {
+            try await defaults.value(\.launchCount, at: .instant(.distantFuture))
+        }
+        #expect(invalid?.description == "launchCount must be an integer, but is \"many\"")
+    }
+
+    @Test("The history of a key has typed values, the newest first", arguments: Place.allCases)
+    func history(_ place: Place) async throws {
+        let defaults = try place.world().adapter()
+        for count in 1...3 { try await defaults.set(\.launchCount, count) }
+        try await defaults.set(\.theme, .dark)
+        defaults["launchCount"] = "many"
+        defaults.remove(\.launchCount)
+        let changes = try await defaults.history(of: \.launchCount)
+        #expect(changes.map(\.newValue) == [0, nil, 3, 2, 1])
+        #expect(changes.map(\.oldValue) == [nil, 3, 2, 1, 0])
+        #expect(changes.allSatisfy { $0.key == "launchCount" && abs($0.time.timeIntervalSinceNow) < 600 })
+        #expect(zip(changes, changes.dropFirst()).allSatisfy { $0.revision > $1.revision })
+        #expect(try await defaults.history(of: \.launchCount, limit: 2) == Array(changes.prefix(2)))
+        #expect(try await defaults.history(key: ClientKeys().launchCount, limit: 0).isEmpty)
+        #expect(try await defaults.history(limit: 3).map(\.key) == ["launchCount", "launchCount", "theme"])
+        #expect(try await defaults.history(of: \.username).isEmpty)
+    }
+
+    @Test("What changed is undone by its commit, and redone; with a reason", arguments: Place.allCases)
+    func undo(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        try await defaults.set(\.theme, .dark)
+        try await defaults.set(\.launchCount, 1)
+        let commit = try #require(try await defaults.history(of: \.theme).first).revision
+        let undone = try await defaults.undo(commit, note: "too dark")
+        #expect(undone.map(\.key) == ["theme"] && undone[0].oldValue == "dark" && undone[0].newValue == nil)
+        #expect(defaults.theme == .light && defaults.launchCount == 1)
+        let last = try #require(try await defaults.history(of: \.theme).first)
+        #expect(last.note == "too dark" && last.oldValue == .dark && last.newValue == .light)
+        try await defaults.undo(last.revision)
+        #expect(defaults.theme == .dark)
+        try await defaults.set(\.theme, .light)
+        let refused = await #expect(throws: DefaultsError.self) { try await defaults.undo(commit) }
+        #expect(refused?.code == .changedSince)
+        try await defaults.undo(commit, isForced: true)
+        #expect(defaults.theme == .light && world.takeIssues().isEmpty)
+    }
+
+    @Test("What changed since a moment is listed, and put back for one key or for all", arguments: Place.allCases)
+    func restore(_ place: Place) async throws {
+        let world = try place.world()
+        let (defaults, other) = (world.adapter(), world.adapter())
+        try await defaults.set(\.theme, .dark)
+        try await defaults.set(\.libraries, ["a"])
+        let then = DefaultsMoment.revision(try #require(try await defaults.history().first).revision)
+        try await other.set(\.theme, .light)
+        try await other.set(\.libraries, ["a", "b"])
+        try await other.set(\.username, "me")
+        let changes = try await defaults.diff(from: then)
+        #expect(changes.map(\.key) == ["libraries", "theme", "username"])
+        #expect(changes.map(\.newValue) == [["a", "b"], "light", "me"])
+        #expect(try await defaults.diff(from: then, to: then).isEmpty)
+        try await defaults.restore(\.theme, to: then, note: "as it was")
+        #expect(defaults.theme == .dark && defaults.libraries == ["a", "b"])
+        #expect(try await defaults.history(of: \.theme).first?.note == "as it was")
+        #expect(try await defaults.restore(to: then).map(\.key) == ["libraries", "username"])
+        #expect(defaults.libraries == ["a"] && defaults.username == nil)
+        #expect(try await defaults.restore(to: then).isEmpty)
+        #expect(try await defaults.diff(from: then).isEmpty)
+    }
+
+    @Test("What the schema of now does not allow is not put back, and said", arguments: Place.allCases)
+    func conflict(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        try await defaults.set(\.launchCount, 70)
+        let then = DefaultsMoment.revision(try #require(try await defaults.history().first).revision)
+        try await defaults.set(\.launchCount, 1)
+        try world.put(schema: World.schema(of: ["launchCount": ["type": "integer", "maximum": 50]]))
+        let refused = await #expect(throws: DefaultsError.self) { try await defaults.restore(to: then) }
+        #expect(refused?.code == .schemaConflict && refused?.description.contains("at most 50") == true)
+        #expect(defaults.launchCount == 1)
+    }
+
+    private struct NewKeys: DefaultsKeyStore {
+        var look: DefaultsKey<Theme> { .init("look", defaultValue: .light, renamedFrom: ["theme"]) }
+    }
+
+    @Test("A renamed key has the past of its former name", arguments: Place.allCases)
+    func renamed(_ place: Place) async throws {
+        let world = try place.world()
+        let old = world.adapter()
+        try await old.set(\.theme, .dark)
+        let then = DefaultsMoment.revision(try #require(try await old.history().first).revision)
+        let new = world.adapter(NewKeys())
+        #expect(new.look == .dark)
+        try await new.set(\.look, .light)
+        #expect(try await new.value(\.look, at: then) == .dark)
+        #expect(try await new.history(of: \.look).map(\.key) == ["look", "look", "theme", "theme"])
+        try await new.restore(\.look, to: then)
+        #expect(new.look == .dark)
+        #expect(try world.storedKeys() == ["look"])
+    }
+
+    @Test("While the daemon is away nothing is put back, and it is said")
+    func away() async throws {
+        let (defaults, backend) = try Place.memory.world().interruptedAdapter(ClientKeys())
+        try await defaults.set(\.theme, .dark)
+        backend.isAway = true
+        let error = await #expect(throws: DefaultsError.self) { try await defaults.restore(to: .revision(0)) }
+        guard case .unreachable = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        await #expect(throws: DefaultsError.self) { try await defaults.value(\.theme, at: .revision(0)) }
+        #expect(defaults.theme == .dark)
+    }
+}
