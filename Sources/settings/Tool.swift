@@ -11,9 +11,7 @@ enum Tool {
     static func run(_ words: [String]) async -> Never {
         do {
             let code = try await code(of: words)
-            guard fflush(nil) == 0 else {
-                throw ToolError(.failed, "the output cannot be written: \(String(cString: strerror(errno)))")
-            }
+            guard fflush(nil) == 0 else { throw ToolError.output }
             exit(code.rawValue)
         } catch {
             fail(ToolError(describing: error))
@@ -21,19 +19,22 @@ enum Tool {
     }
 
     private static func code(of words: [String]) async throws -> ExitCode {
-        guard let first = words.first else {
+        let (options, rest) = Arguments.common(of: words)
+        guard let first = rest.first else {
+            guard options.isEmpty else { throw ToolError.usage("the command is missing; 'settings help' lists them") }
             print(Help.overview)
             return .usage
         }
-        if ["help", "--help", "-h"].contains(first) { return try help(words.dropFirst().first) }
+        if ["help", "--help", "-h"].contains(first) { return try help(rest.dropFirst().first) }
         if first == "--version" {
             print("settings \(Help.version)")
             return .done
         }
-        if first == "complete" { return Completion.answer(Array(words.dropFirst())) }
+        if first == "complete" { return Completion.answer(Array(rest.dropFirst()), among: commands) }
+        let words = [first] + options + rest.dropFirst()
         guard let command = commands.first(where: { $0.name == first }) else {
             // What follows a suite are options only: in `settings lst app`, a command is misspelt.
-            let isSuite = words.count == 1 || words[1].hasPrefix("-")
+            let isSuite = rest.count == 1 || rest[1].hasPrefix("-")
             guard isSuite, !first.hasPrefix("-"), (try? SuiteName(first)) != nil else { throw unknown(first) }
             return try await list(words)
         }

@@ -129,7 +129,7 @@ struct PastTests {
             $ settings schema check none.json
             ! settings: none.json cannot be read: No such file or directory
             => 1
-            $ settings schema show app | sed 's/"maximum": 1$/"maximum": 2/' >louder.json; settings schema diff app louder.json
+            $ settings schema export app | sed 's/"maximum": 1$/"maximum": 2/' >louder.json; settings schema diff app louder.json
             the schema would change
             => 2
             $ settings schema diff app app.json
@@ -150,11 +150,11 @@ struct PastTests {
             => 64
             $ settings schema remove app --dry-run
             (a dry run: nothing was changed)
-            $ settings schema remove app; settings schema show app
+            $ settings schema remove app; settings schema export app
             ! settings: suite app has no schema: it holds any key with any value
             => 4
             $ settings schema
-            ! settings: say show, check, diff, apply or remove
+            ! settings: say export, check, diff, apply, remove or generate
             => 64
             """#)
     }

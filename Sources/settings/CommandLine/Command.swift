@@ -83,6 +83,18 @@ struct Arguments: Sendable {
         }
     }
 
+    /// Takes the options before a command apart from the rest: those that every command has, with a value.
+    static func common(of words: some Sequence<String>) -> (options: [String], rest: [String]) {
+        var (options, rest) = ([String](), Array(words)[...])
+        while let word = rest.first, word.hasPrefix("--") {
+            let name = word.dropFirst(2).prefix { $0 != "=" }
+            guard Command.common.contains(where: { $0.name == name && $0.value != nil }) else { break }
+            options.append(rest.removeFirst())
+            if !word.contains("="), let value = rest.popFirst() { options.append(value) }
+        }
+        return (options, Array(rest))
+    }
+
     /// True if an option is given.
     func has(_ name: String) -> Bool { options[name] != nil }
 

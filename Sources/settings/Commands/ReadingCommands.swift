@@ -50,25 +50,25 @@ enum ReadingCommands {
             Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h"), Command.json,
         ],
         examples: ["settings list", "settings list app player. --changed"]
-    ) { arguments in
+    ) { try listSettings($0) }
+
+    @inline(never)
+    private static func listSettings(_ arguments: Arguments) throws -> ExitCode {
         try arguments.expect(0...2, "the suite")
         let client = try arguments.client()
         guard !arguments.operands.isEmpty else { return try listSuites(client, arguments) }
         let suite = try arguments.suite()
         let prefix = arguments.operands.count > 1 ? arguments.operands[1] : nil
         let moment = try arguments.moment("at")
-        var (table, after) = (Table(columns: 4), KeyName?.none)
-        repeat {
-            let page = try client.blocking.send(
-                .keys(of: suite, prefix: prefix, after: after, limit: 1000, at: moment))
-            let entries = page.keys.filter { !arguments.has("changed") || $0.differs }
+        var table = Table(columns: 4)
+        try client.eachPage(of: suite, prefix: prefix, at: moment) { page in
+            let entries = page.filter { !arguments.has("changed") || $0.differs }
             if arguments.has("json") {
                 for entry in entries { print(entry.setting.summary.text()) }
             } else {
                 table.print(entries.map(\.row))
             }
-            after = page.next
-        } while after != nil
+        }
         return .done
     }
 
@@ -76,14 +76,13 @@ enum ReadingCommands {
         guard !arguments.has("changed"), !arguments.has("at") else {
             throw ToolError.usage("--changed and --at need a suite")
         }
-        var (table, after) = (Table(columns: 4), SuiteName?.none)
-        repeat {
-            let page = try client.blocking.send(.suites(after: after, limit: 1000))
+        var table = Table(columns: 4)
+        try client.eachPageOfSuites { suites in
             if arguments.has("json") {
-                for suite in page.suites { print(suite.summary.text()) }
+                for suite in suites { print(suite.summary.text()) }
             } else {
                 table.print(
-                    page.suites.map { suite in
+                    suites.map { suite in
                         [
                             Table.Cell(suite.suite.text, .strong),
                             Table.Cell("\(suite.keyCount) \(suite.keyCount == 1 ? "key" : "keys")"),
@@ -92,8 +91,7 @@ enum ReadingCommands {
                         ]
                     })
             }
-            after = page.next
-        } while after != nil
+        }
         return .done
     }
 
@@ -135,26 +133,57 @@ enum ReadingCommands {
         details: "Upper and lower case are the same. It ends with 4 if there is none.",
         options: [Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true)],
         examples: ["settings find volume", "settings find dark --suite app"]
-    ) { arguments in
+    ) { try findSettings($0) }
+
+    @inline(never)
+    private static func findSettings(_ arguments: Arguments) throws -> ExitCode {
         try arguments.expect(1...1, "the text")
         let (client, wanted) = (try arguments.client(), arguments.operands[0].lowercased())
         var suites: [SuiteName] = []
         for name in arguments.all("suite") { suites.append(try .named(name)) }
-        if suites.isEmpty { suites = try client.blocking.send(.allSuites()).map(\.suite) }
+        if suites.isEmpty { try client.eachPageOfSuites { suites += $0.map(\.suite) } }
         var (table, isFound) = (Table(columns: 5), false)
         for suite in suites {
-            let found = try client.blocking.send(.allKeys(of: suite)).filter { entry in
-                [entry.setting.key.text, entry.setting.shown, entry.schema?["description"]?.string ?? ""]
-                    .contains { $0.lowercased().contains(wanted) }
+            try client.eachPage(of: suite) { page in
+                let found = page.filter { entry in
+                    [entry.setting.key.text, entry.setting.shown, entry.schema?["description"]?.string ?? ""]
+                        .contains { $0.lowercased().contains(wanted) }
+                }
+                table.print(found.map { [Table.Cell(suite.text, .faint)] + $0.row })
+                isFound = isFound || !found.isEmpty
             }
-            table.print(found.map { [Table.Cell(suite.text, .faint)] + $0.row })
-            isFound = isFound || !found.isEmpty
         }
         return isFound ? .done : .unknown
     }
 }
 
 extension SettingsClient {
+    /// Reads the keys of a suite page by page.
+    ///
+    /// - Parameter isOneMoment: true to read all pages as of the first; else each is as new as can be.
+    func eachPage(
+        of suite: SuiteName, prefix: String? = nil, at moment: Moment? = nil, isOneMoment: Bool = false,
+        _ body: ([KeyListing.Entry]) throws -> Void
+    ) throws {
+        var (moment, after) = (moment, KeyName?.none)
+        repeat {
+            let page = try blocking.send(.keys(of: suite, prefix: prefix, after: after, limit: 1000, at: moment))
+            try body(page.keys)
+            after = page.next
+            if isOneMoment { moment = moment ?? .revision(page.cursor.revision) }
+        } while after != nil
+    }
+
+    /// Reads the list of suites page by page.
+    fileprivate func eachPageOfSuites(_ body: ([SuiteListing.Entry]) -> Void) throws(SettingsError) {
+        var after: SuiteName?
+        repeat {
+            let page = try blocking.send(.suites(after: after, limit: 1000))
+            body(page.suites)
+            after = page.next
+        } while after != nil
+    }
+
     /// A setting with its schema; nil if the suite has no such key.
     func entry(of key: KeyName, in suite: SuiteName) throws(SettingsError) -> KeyListing.Entry? {
         let page = try blocking.send(.keys(of: suite, prefix: key.text, limit: 1))

@@ -5,29 +5,34 @@ enum SchemaCommands {
     static let all = [schema]
 
     private static let schema = Command(
-        name: "schema", operands: "show SUITE | check FILE | diff SUITE FILE | apply SUITE FILE | remove SUITE",
-        summary: "Show, check, compare and put in force the schema of a suite.",
+        name: "schema",
+        operands:
+            "export SUITE | check FILE | diff SUITE FILE | apply SUITE FILE | remove SUITE | generate swift|markdown [SUITE]",
+        summary: "Print, check, compare and put in force the schema of a suite, or make code or a table of it.",
         details: """
             'check' finds what is wrong with a schema without a daemon. 'diff' shows what applying it would do to the values
             that are stored, and ends with 2 if it would change something, with 5 if it would be refused. FILE may be - for
-            standard input.
+            standard input. 'generate' prints the keys in Swift, for programs that use SettingsClient, or as a table in
+            Markdown.
             """,
         options: [
-            Command.Option("at", "WHEN", "with 'show', the schema of then"),
+            Command.Option("at", "WHEN", "with 'export' and 'generate', the schema of then"),
+            Command.Option("file", "FILE", "with 'generate', a schema from a file in place of a suite's"),
             Command.Option(
                 "on-conflict", "refuse|keep|reset", "what to do with stored values that do not fit (refuse)"),
         ] + Command.writing,
-        examples: ["settings schema show app", "settings schema diff app app.json"]
+        examples: ["settings schema diff app app.json", "settings schema generate markdown app"]
     ) { arguments in
         guard let verb = arguments.operands.first else {
-            throw ToolError.usage("say show, check, diff, apply or remove")
+            throw ToolError.usage("say \(verbs)")
         }
         switch verb {
-        case "show":
+        case "export":
             try arguments.expect(2...2, "the suite")
-            let schema = try arguments.client().blocking.send(
-                .schema(of: try arguments.suite(1), at: try arguments.moment("at")))
-            print(schema.document.text(style: .pretty))
+            print(try document(of: try arguments.suite(1), arguments).text(style: .pretty))
+            return .done
+        case "generate":
+            print(try generated(arguments), terminator: "")
             return .done
         case "check":
             try arguments.expect(2...2, "the file")
@@ -41,8 +46,35 @@ enum SchemaCommands {
             try arguments.client().blocking.send(.removeSchema(of: try arguments.suite(1), options))
             if options.isDryRun { print("(a dry run: nothing was changed)") }
             return .done
-        default: throw ToolError.usage("there is no 'settings schema \(verb)'; say show, check, diff, apply or remove")
+        default: throw ToolError.usage("there is no 'settings schema \(verb)'; say \(verbs)")
         }
+    }
+
+    private static let verbs = "export, check, diff, apply, remove or generate"
+
+    private static func document(of suite: SuiteName, _ arguments: Arguments) throws -> JSONValue {
+        try arguments.client().blocking.send(.schema(of: suite, at: try arguments.moment("at"))).document
+    }
+
+    /// What `generate` makes of a schema.
+    private static func generated(_ arguments: Arguments) throws -> String {
+        let file = arguments["file"]
+        guard arguments.operands.count > 1, ["swift", "markdown"].contains(arguments.operands[1]) else {
+            throw ToolError.usage("say what to generate: swift or markdown")
+        }
+        try arguments.expect(file == nil ? 3...3 : 2...2, "the suite, or --file,")
+        let name = try file.map(InputFile.name) ?? arguments.suite(2).text
+        let document =
+            try file.map { file throws(ToolError) in try InputFile.json(file) }
+            ?? document(of: arguments.suite(2), arguments)
+        let schema: Schema
+        do {
+            schema = try Schema(document)
+        } catch {
+            throw ToolError(.failed, "\(name) is no schema: \(error)")
+        }
+        if arguments.operands[1] == "swift" { return SwiftKeys.text(of: schema, from: name) }
+        return SchemaTable.text(of: schema, titled: schema.document["title"]?.string ?? "Settings of \(name)")
     }
 
     private static func check(_ document: JSONValue) -> ExitCode {

@@ -1,3 +1,4 @@
+import Glibc
 import SettingsHTTP
 import SettingsModel
 
@@ -8,11 +9,12 @@ enum TransferCommands {
     private static let export = Command(
         name: "export", operands: "SUITE", summary: "Print what is stored in a suite, as a file that import reads.",
         details: """
-            Keys are in the order of their names, so that a text changes no more than the settings do. The form env has a
-            KEY=value a line, quoted for the shell; a setting that a form cannot hold is an error.
+            Keys are in the order of their names, so that a file changes no more than the settings do. The form env has a
+            KEY=value a line, quoted for the shell; plist is a property list in XML, bplist a binary one. A setting that a form
+            cannot hold is an error.
             """,
         options: [
-            Command.Option("format", "json|env", "the form of the text (json)"),
+            Command.Option("format", SuiteFile.names, "the form of the file (json)"),
             Command.Option("changed", nil, "only what differs from defaults"),
             Command.Option("defaults", nil, "the defaults of what is not stored, too"),
             Command.Option("without-secrets", nil, "leave out secrets"),
@@ -32,15 +34,17 @@ enum TransferCommands {
         let (suite, format) = (try arguments.suite(), try SuiteFile(arguments["format"]))
         let (client, moment) = (try arguments.client(timeout: .seconds(60)), try arguments.moment("at"))
         var (settings, concealed) = ([StoredSetting](), [String]())
-        try client.eachKey(of: suite, prefix: arguments["prefix"], at: moment) { entry in
-            let setting = entry.setting
-            guard arguments.has("defaults") || setting.source.isStored else { return }
-            guard !arguments.has("changed") || entry.differs else { return }
-            guard !setting.isSecret || !arguments.has("without-secrets") else { return }
-            if let value = setting.value ?? setting.stored {
-                settings.append(StoredSetting(key: setting.key, value: value))
-            } else if setting.source.isStored {
-                concealed.append(setting.key.text)
+        try client.eachPage(of: suite, prefix: arguments["prefix"], at: moment, isOneMoment: true) { page in
+            for entry in page {
+                let setting = entry.setting
+                guard arguments.has("defaults") || setting.source.isStored else { continue }
+                guard !arguments.has("changed") || entry.differs else { continue }
+                guard !setting.isSecret || !arguments.has("without-secrets") else { continue }
+                if let value = setting.value ?? setting.stored {
+                    settings.append(StoredSetting(key: setting.key, value: value))
+                } else if setting.source.isStored {
+                    concealed.append(setting.key.text)
+                }
             }
         }
         guard concealed.isEmpty else {
@@ -49,7 +53,8 @@ enum TransferCommands {
                 "export failed: this caller may not read secrets (\(concealed.joined(separator: ", "))); "
                     + "--without-secrets leaves them out")
         }
-        print(try format.text(of: settings) { try client.schema(of: suite, at: moment) }, terminator: "")
+        let bytes = try format.bytes(of: settings) { try client.schema(of: suite, at: moment) }
+        guard Terminal.put(bytes, on: STDOUT_FILENO) else { throw ToolError.output }
         return .done
     }
 
@@ -57,15 +62,20 @@ enum TransferCommands {
         name: "import", operands: "SUITE FILE", summary: "Store the settings of a file, all of them or none.",
         details: """
             FILE has the form of 'settings export'; - is standard input. What the file does not name stays. With
-            --replace it is removed, save secrets that this caller may not read. A form without types, as env is, gets those of
-            the schema.
+            --replace it is removed, save secrets that this caller may not read. The form env has no types: the schema's hold.
+            A property list may be XML or binary; its dates and data become texts. More settings than a daemon takes in one
+            commit are all checked first, and become several commits.
             """,
         options: [
-            Command.Option("format", "json|env", "the form of the file (env if its name ends so, else json)"),
+            Command.Option(
+                "format", SuiteFile.names, "the form of the file (the one that its name ends in, else json)"),
             Command.Option("replace", nil, "remove what the file does not name"),
         ] + Command.writing,
         examples: ["settings import app values.json --dry-run", "settings import app app.env --replace"]
-    ) { arguments in
+    ) { try importFile($0) }
+
+    @inline(never)
+    private static func importFile(_ arguments: Arguments) throws -> ExitCode {
         try arguments.expect(2...2, "the file")
         let (suite, path, options) = (try arguments.suite(), arguments.operands[1], try arguments.writeOptions())
         let format = try SuiteFile(arguments["format"], path: path)
@@ -77,25 +87,23 @@ enum TransferCommands {
         let operations =
             stored?.operations(toStore: settings)
             ?? settings.map { Transaction.Operation(suite: suite, key: $0.key, .set($0.value)) }
-        let change = Transaction(if: stored.map { [$0.isUnchanged] } ?? [], do: operations)
-        return try client.blocking.send(.commit(change, options)).body.report(arguments)
+        let parts = PartedCommit(suite: suite, operations: operations, client: client)
+        if let summary = try parts.commitAtOnce(options, from: stored?.revision) { return summary.report(arguments) }
+        let isShown = !arguments.has("quiet") || options.isDryRun
+        var isChanged = false
+        try parts.commit(options, from: stored?.revision) { summary in
+            isChanged = isChanged || summary.changed
+            guard isShown else { return }
+            Progress.clear()
+            for change in summary.changes { print(change.line) }
+        }
+        if isShown, !isChanged { print("nothing to change") }
+        if options.isDryRun { print("(a dry run: nothing was changed)") }
+        return .done
     }
 }
 
 extension SettingsClient {
-    /// Reads all keys of a suite page by page, as they are at one moment.
-    func eachKey(
-        of suite: SuiteName, prefix: String? = nil, at moment: Moment? = nil, _ body: (KeyListing.Entry) -> Void
-    ) throws(SettingsError) {
-        var (moment, after) = (moment, KeyName?.none)
-        repeat {
-            let page = try blocking.send(.keys(of: suite, prefix: prefix, after: after, limit: 1000, at: moment))
-            page.keys.forEach(body)
-            after = page.next
-            moment = moment ?? .revision(page.cursor.revision)
-        } while after != nil
-    }
-
     /// The schema of a suite; nil if there is none, or no suite yet.
     func schema(of suite: SuiteName, at moment: Moment? = nil) throws -> Schema? {
         do {

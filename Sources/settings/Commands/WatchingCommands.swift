@@ -61,7 +61,7 @@ enum WatchingCommands {
         examples: ["settings wait app ready=true --timeout 60", "settings wait app leader"]
     ) { arguments in
         let suite = try arguments.suite()
-        let conditions = try arguments.operands.dropFirst().map { try Condition($0) }
+        let conditions = try arguments.operands.dropFirst().map { try AwaitedValue($0) }
         guard !conditions.isEmpty else { throw ToolError.usage("KEY=VALUE is missing") }
         let client = try arguments.client()
         let seconds = try arguments.number("timeout")
@@ -78,7 +78,7 @@ enum WatchingCommands {
         }
     }
 
-    private struct Condition: Sendable {
+    private struct AwaitedValue: Sendable {
         let key: KeyName
         /// Nil for any value.
         let word: String?
@@ -99,7 +99,7 @@ enum WatchingCommands {
     }
 
     private static func isReached(
-        _ conditions: [Condition], of suite: SuiteName, _ client: SettingsClient
+        _ conditions: [AwaitedValue], of suite: SuiteName, _ client: SettingsClient
     ) async throws -> ExitCode {
         var values: [KeyName: JSONValue] = [:]
         for try await observation in client.changes(of: suite, keys: conditions.map(\.key)) {

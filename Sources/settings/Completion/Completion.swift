@@ -25,9 +25,9 @@ struct Completion {
 
     /// Prints what may stand at the place of the last word. Mistakes, and a daemon that does not answer, are silent: no
     /// message belongs into a line that a person types.
-    static func answer(_ words: [String]) -> ExitCode {
+    static func answer(_ words: [String], among commands: [Command]) -> ExitCode {
         let begun = words.last ?? ""
-        for candidate in (try? candidates(words)) ?? []
+        for candidate in (try? candidates(words, commands)) ?? []
         where candidate.word.hasPrefix(begun) || candidate.meaning == files.meaning {
             guard !candidate.word.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
                 continue
@@ -38,21 +38,27 @@ struct Completion {
         return .done
     }
 
-    private static func candidates(_ words: [String]) throws -> [Candidate] {
-        guard words.count > 1, let name = words.first else {
-            let suites = (try? Completion(words, ReadingCommands.list).suites()) ?? []
-            return Tool.commands.map { Candidate(word: $0.name, meaning: $0.summary) }
-                + [Candidate(word: "help", meaning: "Explain a command.")] + suites
+    private static func candidates(_ words: [String], _ commands: [Command]) throws -> [Candidate] {
+        let (options, rest) = Arguments.common(of: words.dropLast())
+        let begun = words.last ?? ""
+        guard let name = rest.first else {
+            // The value of an option is no command.
+            if let option = options.last, option.hasPrefix("--"), !option.contains("=") { return [] }
+            if begun.hasPrefix("-") { return Command.common.map { Candidate(word: "--\($0.name)", meaning: $0.help) } }
+            let list = try Completion(options, begun, ReadingCommands.list)
+            return commands.map { Candidate(word: $0.name, meaning: $0.summary) }
+                + [Candidate(word: "help", meaning: "Explain a command.")] + ((try? list.suites()) ?? [])
         }
-        if name == "help" { return Tool.commands.map { Candidate(word: $0.name, meaning: $0.summary) } }
-        guard let command = Tool.commands.first(where: { $0.name == name }) else {
-            return words.last?.hasPrefix("-") == true ? try Completion(words, ReadingCommands.list).options() : []
+        if name == "help" { return commands.map { Candidate(word: $0.name, meaning: $0.summary) } }
+        let words = options + rest.dropFirst()
+        guard let command = commands.first(where: { $0.name == name }) else {
+            return begun.hasPrefix("-") ? try Completion(words, begun, ReadingCommands.list).options() : []
         }
-        return try Completion(words, command).candidates()
+        return try Completion(words, begun, command).candidates()
     }
 
-    private init(_ words: [String], _ command: Command) throws {
-        (self.words, begun, self.command) = (Array(words.dropFirst().dropLast()), words.last ?? "", command)
+    private init(_ words: [String], _ begun: String, _ command: Command) throws {
+        (self.words, self.begun, self.command) = (words, begun, command)
         // The word before the cursor may want a value that is still to come.
         arguments =
             try (try? Arguments(self.words, for: command))

@@ -24,12 +24,7 @@ enum EnvironmentFile {
                 problems.append("  \(key): a line cannot hold this value")
             }
         }
-        guard problems.isEmpty else {
-            throw ToolError(
-                .failed,
-                (["export failed: .env cannot hold all settings; export them with --format json"] + problems)
-                    .joined(separator: "\n"))
-        }
+        try SuiteFile.check(problems, form: ".env")
         return text
     }
 

@@ -11,29 +11,48 @@ struct StoredSetting {
 enum SuiteFile: String, CaseIterable {
     case json
     case env
+    /// A property list in XML.
+    case plist
+    /// A binary property list.
+    case bplist
+    /// A keyfile with GVariant text.
+    case dconf
+
+    /// The values that `--format` takes.
+    static let names = allCases.map(\.rawValue).joined(separator: "|")
 
     /// The form that `--format` names, else the one that the ending of a file says.
     init(_ name: String?, path: String = "") throws(ToolError) {
         guard let name else {
-            self = path.hasSuffix(".env") ? .env : .json
+            self = Self.allCases.first { path.hasSuffix(".\($0.rawValue)") } ?? .json
             return
         }
         guard let format = SuiteFile(rawValue: name) else {
             throw .usage(
-                "--format takes \(Self.allCases.map(\.rawValue).joined(separator: " or ")), not '\(Terminal.plain(name))'"
+                "--format takes \(Self.names), not '\(Terminal.plain(name))'"
             )
         }
         self = format
     }
 
-    /// Returns the text of settings that are ordered by key. Throws if the form cannot hold one of them.
+    /// Returns a file of settings that are ordered by key. Throws if the form cannot hold one of them.
     ///
-    /// - Parameter schema: reads the schema, for a form without types.
-    func text(of settings: [StoredSetting], schema: () throws -> Schema?) throws -> String {
+    /// - Parameter schema: reads the schema, for a form with other types than JSON.
+    func bytes(of settings: [StoredSetting], schema: () throws -> Schema?) throws -> [UInt8] {
         switch self {
-        case .json: JSONValue.object(JSONObject(settings)).text(style: .pretty) + "\n"
-        case .env: try EnvironmentFile.text(of: settings, schema: try schema())
+        case .json: Array((JSONValue.object(JSONObject(settings)).text(style: .pretty) + "\n").utf8)
+        case .env: Array(try EnvironmentFile.text(of: settings, schema: try schema()).utf8)
+        case .plist: try PropertyList.bytes(of: settings, isBinary: false, schema: try schema())
+        case .bplist: try PropertyList.bytes(of: settings, isBinary: true, schema: try schema())
+        case .dconf: Array(try Keyfile.text(of: settings, schema: try schema()).utf8)
         }
+    }
+
+    /// Throws if there are problems, which each name a key that the form cannot hold.
+    static func check(_ problems: [String], form: String) throws(ToolError) {
+        guard !problems.isEmpty else { return }
+        let first = "export failed: \(form) cannot hold all settings; export them with --format json"
+        throw ToolError(.failed, ([first] + problems).joined(separator: "\n"))
     }
 
     /// Reads the settings of a file. Throws if a key comes twice.
@@ -43,6 +62,8 @@ enum SuiteFile: String, CaseIterable {
         do {
             switch self {
             case .json: return try Self.settings(of: try InputFile.json(parsing: bytes))
+            case .plist, .bplist: return try PropertyList.settings(of: bytes)
+            case .dconf: return try Keyfile.settings(of: bytes)
             case .env:
                 let settings = try EnvironmentFile.settings(of: bytes, schema: try schema())
                 var keys: Set<KeyName> = []

@@ -20,13 +20,19 @@ enum Terminal {
 
     /// Prints a message for the person, behind what was printed before.
     static func warn(_ message: String) {
-        fflush(nil)
-        var bytes = Array("settings: \(message)\n".utf8)[...]
+        _ = put(Array("settings: \(message)\n".utf8), on: STDERR_FILENO)
+    }
+
+    /// Writes bytes as they are, behind what was printed before. Returns false, with an `errno`, if that fails.
+    static func put(_ bytes: [UInt8], on descriptor: Int32) -> Bool {
+        guard fflush(nil) == 0 else { return false }
+        var bytes = bytes[...]
         while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
-            guard count > 0 || errno == EINTR else { return }
+            let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            guard count > 0 || errno == EINTR else { return false }
             bytes = bytes.dropFirst(max(0, count))
         }
+        return true
     }
 
     enum Style: String {

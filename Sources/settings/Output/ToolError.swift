@@ -1,3 +1,4 @@
+import Glibc
 import SettingsHTTP
 
 /// A code that the program ends with. Scripts tell outcomes apart by it.
@@ -40,6 +41,11 @@ struct ToolError: Error {
         self.message = message
     }
 
+    /// The error of output that cannot be written, from `errno`.
+    static var output: ToolError {
+        ToolError(.failed, "the output cannot be written: \(String(cString: strerror(errno)))")
+    }
+
     /// An error of the command line.
     static func usage(_ message: String) -> ToolError {
         ToolError(.usage, message)
@@ -76,7 +82,7 @@ extension ExitCode {
         case .notSet: self = .notSet
         case .unknownSuite, .unknownKey, .noSchema, .historyGone: self = .unknown
         case .unauthorized, .forbidden: self = .unauthorized
-        case .shuttingDown, .overloaded, .tooManyRequests, .tooManyConnections: self = .unreachable
+        case .shuttingDown, .overloaded, .behind, .tooManyRequests, .tooManyConnections: self = .unreachable
         default: self = (400..<500).contains(problem.status) || problem.status == 507 ? .refused : .failed
         }
     }

@@ -9,9 +9,10 @@ final class Shell {
     private var daemon: ChildProcess
 
     /// Starts a daemon with a schema for the suite `app` unless told otherwise, and runs command lines that prepare what is stored.
-    init(_ prepared: [String] = [], hasSchema: Bool = true) throws {
-        directory = try TemporaryDirectory()
-        options = []
+    init(_ prepared: [String] = [], hasSchema: Bool = true, configuration: String? = nil) throws {
+        let directory = try TemporaryDirectory()
+        self.directory = directory
+        options = try configuration.map { ["--config", try directory.file("settingsd.json", $0)] } ?? []
         daemon = try Self.daemon(in: directory, options)
         _ = try directory.file("app.json", Self.schema)
         for line in (hasSchema ? ["settings schema apply app app.json --quiet"] : []) + prepared {

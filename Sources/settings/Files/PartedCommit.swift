@@ -1,0 +1,112 @@
+import SettingsHTTP
+
+/// A write of more settings than the daemon takes in one commit, as several commits.
+///
+/// All parts are checked first, against what is stored then. Each is made on the condition that nothing but the part before
+/// changed the suite. So a value that is refused, or another caller's change, is found before anything is stored; only one
+/// that comes in between leaves the first parts stored, and says so.
+struct PartedCommit {
+    /// The settings of a part at first, and about the bytes of its document.
+    private static let (mostKeys, mostBytes) = (50_000, 8 << 20)
+    /// The most settings that are tried as one commit: as many as a daemon takes that is not told otherwise.
+    private static let mostAtOnce = 100_000
+
+    let suite: SuiteName
+    let operations: [Transaction.Operation]
+    let client: SettingsClient
+
+    /// Makes one commit. Returns nil, and does nothing, if that is more than the daemon takes.
+    ///
+    /// - Parameter start: the revision that the suite must be at; nil for any.
+    func commitAtOnce(_ options: WriteOptions, from start: Revision?) throws(SettingsError) -> WriteSummary? {
+        guard operations.count <= Self.mostAtOnce else { return nil }
+        return try send(operations[...], at: start, options)
+    }
+
+    /// Makes the commits and calls `report` with each; for a dry run only checks them.
+    ///
+    /// - Parameter start: the revision that the suite must be at; nil for the one that it is at.
+    func commit(_ options: WriteOptions, from start: Revision?, report: (WriteSummary) -> Void) throws {
+        var revision = try start ?? presentRevision()
+        let check = WriteOptions(isDryRun: true, overridesLocks: options.overridesLocks, note: options.note)
+        let parts = try checked(at: revision, check) { if options.isDryRun { report($0) } }
+        guard !options.isDryRun else { return }
+        var done = 0
+        for part in parts {
+            let summary: WriteSummary?
+            do {
+                summary = try send(operations[part], at: revision, options.repeatable())
+            } catch {
+                Progress.clear()
+                let cause = ToolError(describing: error)
+                guard done > 0 else { throw cause }
+                throw ToolError(
+                    cause.code,
+                    """
+                    import stopped after \(done) of \(operations.count) settings, which are stored: \(cause.message)
+                    run it again for the rest
+                    """)
+            }
+            // Its dry run was not too large.
+            guard let summary else {
+                throw ToolError(.refused, "the daemon takes fewer settings than before; run it again")
+            }
+            if summary.changed { revision = summary.revision }
+            report(summary)
+            done += part.count
+            Progress.show("stored", done, of: operations.count)
+        }
+        Progress.clear()
+    }
+
+    /// Checks all operations with dry runs. Returns the parts that the daemon takes.
+    private func checked(
+        at revision: Revision, _ options: WriteOptions, report: (WriteSummary) -> Void
+    ) throws -> [Range<Int>] {
+        var (parts, start, most) = ([Range<Int>](), 0, Self.mostKeys)
+        defer { Progress.clear() }
+        while start < operations.count {
+            let part = self.part(from: start, most: most)
+            guard let summary = try send(operations[part], at: revision, options) else {
+                guard part.count > 1 else {
+                    throw ToolError(.refused, "\(operations[start].key) is larger than what the daemon takes")
+                }
+                most = part.count / 2
+                continue
+            }
+            report(summary)
+            parts.append(part)
+            start = part.upperBound
+            Progress.show("checked", start, of: operations.count)
+        }
+        return parts
+    }
+
+    private func part(from start: Int, most: Int) -> Range<Int> {
+        var (end, size) = (start, 0)
+        while end < operations.count, end - start < most, size < Self.mostBytes {
+            if case .set(let value) = operations[end].action { size += 16 * value.weight(upTo: Self.mostBytes) }
+            size += 64 + operations[end].key.text.utf8.count
+            end += 1
+        }
+        return start..<end
+    }
+
+    /// Commits some of the operations. Returns nil, and does nothing, if those are more than the daemon takes.
+    private func send(
+        _ part: ArraySlice<Transaction.Operation>, at revision: Revision?, _ options: WriteOptions
+    ) throws(SettingsError) -> WriteSummary? {
+        let conditions = revision.map { [Transaction.Condition.suite(suite, $0)] } ?? []
+        do throws(SettingsError) {
+            return try client.blocking.send(.commit(Transaction(if: conditions, do: Array(part)), options)).body
+        } catch {
+            guard error.code == .tooLarge else { throw error }
+            return nil
+        }
+    }
+
+    private func presentRevision() throws -> Revision {
+        let page = try client.blocking.send(.suites(prefix: suite.text, limit: 1))
+        return page.suites.first { $0.suite == suite }?.revision ?? .zero
+    }
+}

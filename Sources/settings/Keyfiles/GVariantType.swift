@@ -1,0 +1,108 @@
+import SettingsHTTP
+
+/// A type of GVariant, such as `u`, `as` or `a{sv}`.
+indirect enum GVariantType: Equatable, Sendable {
+    /// A type of one letter: `b y n q i u x t h d s o g v`.
+    case basic(Character)
+    case array(GVariantType)
+    case maybe(GVariantType)
+    case tuple([GVariantType])
+    /// A key with its value, as dictionaries have them.
+    case entry(GVariantType, GVariantType)
+
+    static let variant = GVariantType.basic("v")
+    /// The type of objects.
+    static let dictionary = GVariantType.array(.entry(.basic("s"), variant))
+
+    /// Reads the text of a type; nil if it is none.
+    init?(_ text: String) {
+        var rest = Substring(text)
+        guard let type = GVariantType(taking: &rest), rest.isEmpty else { return nil }
+        self = type
+    }
+
+    /// Takes the text of a type off; nil if none begins there.
+    init?(taking text: inout Substring, depth: Int = 0) {
+        guard depth < 64, let letter = text.popFirst() else { return nil }
+        switch letter {
+        case "a", "m":
+            guard let element = GVariantType(taking: &text, depth: depth + 1) else { return nil }
+            self = letter == "a" ? .array(element) : .maybe(element)
+        case "(":
+            var elements: [GVariantType] = []
+            while text.first != ")" {
+                guard let element = GVariantType(taking: &text, depth: depth + 1) else { return nil }
+                elements.append(element)
+            }
+            text.removeFirst()
+            self = .tuple(elements)
+        case "{":
+            guard let key = GVariantType(taking: &text, depth: depth + 1),
+                let value = GVariantType(taking: &text, depth: depth + 1), text.popFirst() == "}"
+            else { return nil }
+            self = .entry(key, value)
+        default:
+            guard "bynqiuxthdsogv".contains(letter) else { return nil }
+            self = .basic(letter)
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .basic(let letter): String(letter)
+        case .array(let element): "a\(element.text)"
+        case .maybe(let element): "m\(element.text)"
+        case .tuple(let elements): "(\(elements.map(\.text).joined()))"
+        case .entry(let key, let value): "{\(key.text)\(value.text)}"
+        }
+    }
+
+    /// The integers of a letter; nil for one that stands for no integers.
+    static func range(of letter: Character) -> ClosedRange<Int64>? {
+        switch letter {
+        case "y": 0...255
+        case "n": Int64(Int16.min)...Int64(Int16.max)
+        case "q": 0...Int64(UInt16.max)
+        case "i", "h": Int64(Int32.min)...Int64(Int32.max)
+        case "u": 0...Int64(UInt32.max)
+        case "x": Int64.min...Int64.max
+        case "t": 0...Int64.max
+        default: nil
+        }
+    }
+
+    /// Returns a value that was read without its type as the type has it; nil if it is none of the type.
+    func typed(_ value: JSONValue) -> JSONValue? {
+        switch (self, value) {
+        case (.basic("v"), _): value
+        case (.basic("b"), .bool), (.basic("s"), .string), (.basic("o"), .string), (.basic("g"), .string): value
+        case (.basic("d"), .double): value
+        case (.basic("d"), .integer(let number)): .double(Double(number))
+        case (.basic(let letter), .integer(let number)):
+            Self.range(of: letter)?.contains(number) ?? false ? value : nil
+        case (.maybe, .null): value
+        case (.maybe(let element), _): element.typed(value)
+        case (.array(.entry(_, let type)), .object(let object)): Self.typed(object) { type.typed($0) }
+        case (.array(let element), .array(let elements)): Self.typed(elements) { element.typed($0) }
+        case (.tuple(let types), .array(let elements)) where types.count == elements.count:
+            Self.typed(Array(zip(types, elements))) { $0.typed($1) }
+        case (.entry(let key, let type), .array(let parts)) where parts.count == 2:
+            Self.typed([(key, parts[0]), (type, parts[1])]) { $0.typed($1) }
+        default: nil
+        }
+    }
+
+    private static func typed<Element>(_ elements: [Element], _ typed: (Element) -> JSONValue?) -> JSONValue? {
+        let values = elements.compactMap(typed)
+        return values.count == elements.count ? .array(values) : nil
+    }
+
+    private static func typed(_ object: JSONObject, _ typed: (JSONValue) -> JSONValue?) -> JSONValue? {
+        var result = object
+        for member in object {
+            guard let value = typed(member.value) else { return nil }
+            result[member.name] = value
+        }
+        return .object(result)
+    }
+}

@@ -1,0 +1,105 @@
+import SettingsHTTP
+
+/// A writer of values in the text form of GVariant.
+enum GVariantWriter {
+    /// Returns the text of a value as one of a type; nil if it is none, or if there is no such text.
+    static func text(of value: JSONValue, as type: GVariantType) -> String? {
+        plain(value, type).map { "@\(type.text) \($0)" }
+    }
+
+    /// Returns the text of a value as the type that is next to it: an array of one type has that, any other has variants, and
+    /// an object is a dictionary of variants. Null is `nothing`.
+    static func text(of value: JSONValue) -> String? {
+        let type = type(of: value)
+        guard let text = plain(value, type) else { return nil }
+        if type == .basic("x") { return "int64 \(text)" }
+        return isEvident(value) && !type.text.contains("x") ? text : "@\(type.text) \(text)"
+    }
+
+    private static func type(of value: JSONValue) -> GVariantType {
+        switch value {
+        case .null: return .maybe(.variant)
+        case .bool: return .basic("b")
+        case .integer(let number): return .basic(Int32(exactly: number) == nil ? "x" : "i")
+        case .double: return .basic("d")
+        case .string: return .basic("s")
+        case .object: return .dictionary
+        case .array(let elements):
+            var types: [GVariantType] = []
+            for element in elements {
+                let type = type(of: element)
+                if !types.contains(type) { types.append(type) }
+            }
+            if types.allSatisfy({ $0 == .basic("i") || $0 == .basic("x") }), types.count == 2 { types = [.basic("x")] }
+            return .array(types.count == 1 ? types[0] : .variant)
+        }
+    }
+
+    /// True if the text of a value says its type by itself, as that of an empty array does not.
+    private static func isEvident(_ value: JSONValue) -> Bool {
+        switch value {
+        case .array(let elements): !elements.isEmpty && elements.allSatisfy(isEvident)
+        case .object(let object): !object.isEmpty
+        case .null: false
+        default: true
+        }
+    }
+
+    /// The text of a value where its type is known.
+    private static func plain(_ value: JSONValue, _ type: GVariantType) -> String? {
+        switch (type, value) {
+        case (.basic("v"), _): return text(of: value).map { "<\($0)>" }
+        case (.basic("b"), .bool(let truth)): return truth ? "true" : "false"
+        // Other readers of GVariant refuse what is closer to zero.
+        case (.basic("d"), .double(let number)): return number.isSubnormal ? nil : "\(number)"
+        case (.basic("s"), .string(let text)), (.basic("o"), .string(let text)), (.basic("g"), .string(let text)):
+            return quoted(text)
+        case (.basic(let letter), .integer(let number)):
+            return GVariantType.range(of: letter)?.contains(number) ?? false ? "\(number)" : nil
+        case (.maybe, .null): return "nothing"
+        case (.maybe(let element), _): return plain(value, element).map { "just \($0)" }
+        case (.array(.entry(let key, let type)), .object(let object)):
+            let members = object.compactMap { member in
+                self.key(member.name, key).flatMap { key in plain(member.value, type).map { "\(key): \($0)" } }
+            }
+            return members.count == object.count ? "{\(members.joined(separator: ", "))}" : nil
+        case (.array(let type), .array(let elements)):
+            return list(elements.map { plain($0, type) }).map { "[\($0)]" }
+        case (.tuple(let types), .array(let elements)) where types.count == elements.count:
+            return list(zip(elements, types).map { plain($0, $1) }).map { types.count == 1 ? "(\($0),)" : "(\($0))" }
+        case (.entry(let key, let type), .array(let parts)) where parts.count == 2:
+            return list([plain(parts[0], key), plain(parts[1], type)]).map { "{\($0)}" }
+        default: return nil
+        }
+    }
+
+    /// The text of the key of a dictionary, which in JSON is a text whatever its type.
+    private static func key(_ name: String, _ type: GVariantType) -> String? {
+        if let text = plain(.string(name), type) { return text }
+        return (try? JSONValue(parsing: name)).flatMap { plain($0, type) }
+    }
+
+    private static func list(_ texts: [String?]) -> String? {
+        let present = texts.compactMap(\.self)
+        return present.count == texts.count ? present.joined(separator: ", ") : nil
+    }
+
+    private static func quoted(_ text: String) -> String? {
+        var quoted = "'"
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "'", "\\": quoted += "\\\(scalar)"
+            case "\n": quoted += "\\n"
+            case "\0": return nil
+            default:
+                if scalar.properties.generalCategory == .control {
+                    let digits = String(scalar.value, radix: 16)
+                    quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                } else {
+                    quoted.unicodeScalars.append(scalar)
+                }
+            }
+        }
+        return quoted + "'"
+    }
+}

@@ -1,0 +1,92 @@
+import SettingsHTTP
+import SettingsModel
+
+/// The form of `dconf dump` and `dconf load`: groups of `key=value`, with values in the text form of GVariant.
+///
+/// The group `[a/b]` with the key `c` is the setting `a/b/c`, a key of the group `[/]` one without a slash. A value is written as
+/// the type that is next to it, or as the one that `x-gvariant` in the schema of its key names, such as `u` or `(ss)`.
+enum Keyfile {
+    /// Reads the settings of a file. Throws if a key comes twice.
+    static func settings(of bytes: [UInt8]) throws(ToolError) -> [StoredSetting] {
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw ToolError(.failed, "it is not UTF-8") }
+        var (settings, keys, group): ([StoredSetting], Set<KeyName>, String?) = ([], [], nil)
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (number, bytes) in lines.enumerated() {
+            do throws(ToolError) {
+                let line = trimmed(Substring(bytes))
+                if line.isEmpty || line.hasPrefix("#") { continue }
+                if line.hasPrefix("["), line.hasSuffix("]") {
+                    group = try prefix(of: line.dropFirst().dropLast())
+                    continue
+                }
+                guard let equals = line.utf8.firstIndex(of: UInt8(ascii: "=")) else {
+                    throw ToolError(.failed, "expected [GROUP] or KEY=VALUE")
+                }
+                guard let group else { throw ToolError(.failed, "the first group is missing, such as [/]") }
+                let key = try KeyName.named(group + trimmed(line[..<equals]))
+                guard keys.insert(key).inserted else { throw ToolError(.failed, "\(key) comes twice") }
+                let value = try GVariantReader.read(String(line[line.utf8.index(after: equals)...]))
+                settings.append(StoredSetting(key: key, value: value))
+            } catch {
+                throw ToolError(error.code, "line \(number + 1): \(error.message)")
+            }
+        }
+        return settings
+    }
+
+    /// The beginning of the names of settings in a group.
+    private static func prefix(of group: Substring) throws(ToolError) -> String {
+        if group == "/" { return "" }
+        guard isPath(group) else {
+            throw ToolError(.failed, "'\(group)' is no group: a path without slashes at its ends")
+        }
+        return group + "/"
+    }
+
+    private static func isPath(_ text: Substring) -> Bool {
+        text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var text = text
+        while let first = text.utf8.first, " \t\r".utf8.contains(first) { text = Substring(text.utf8.dropFirst()) }
+        while let last = text.utf8.last, " \t\r".utf8.contains(last) { text = Substring(text.utf8.dropLast()) }
+        return text
+    }
+
+    /// Returns the file of settings. Throws if it cannot hold one of them, and names all such keys.
+    static func text(of settings: [StoredSetting], schema: Schema?) throws(ToolError) -> String {
+        var (groups, problems): ([UTF8Text: String], [String]) = ([:], [])
+        for setting in settings {
+            guard let (group, name) = parts(of: setting.key.text) else {
+                problems.append("  \(setting.key): a key of dconf has no '=', brackets or empty parts between slashes")
+                continue
+            }
+            guard let text = text(of: setting.value, schema?.key(setting.key.text)?.document) else {
+                problems.append("  \(setting.key): GVariant cannot hold this value")
+                continue
+            }
+            groups[UTF8Text(group), default: ""] += "\(name)=\(text)\n"
+        }
+        try SuiteFile.check(problems, form: "dconf")
+        return groups.sorted { $0.key < $1.key }.map { "[\($0.key.string)]\n\($0.value)" }.joined(separator: "\n")
+    }
+
+    /// The text of a value that reads back as the same; nil if there is none.
+    private static func text(of value: JSONValue, _ schema: JSONValue?) -> String? {
+        let type = schema?["x-gvariant"]?.string.flatMap { GVariantType($0) }
+        let texts = [type.flatMap { GVariantWriter.text(of: value, as: $0) }, GVariantWriter.text(of: value)]
+        return texts.lazy.compactMap(\.self).first { (try? GVariantReader.read($0)) == value }
+    }
+
+    /// The group and the name within it of a setting; nil if the form has none such.
+    private static func parts(of key: String) -> (group: String, name: String)? {
+        guard isPath(Substring(key)), !key.utf8.contains(where: { "=[]".utf8.contains($0) }) else { return nil }
+        var path = key.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+        let name = path.removeLast()
+        guard path.allSatisfy({ trimmed(Substring($0)).utf8.count == $0.utf8.count }), !name.hasPrefix("#"),
+            trimmed(Substring(name)).utf8.count == name.utf8.count
+        else { return nil }
+        return (path.isEmpty ? "/" : path.joined(separator: "/"), name)
+    }
+}

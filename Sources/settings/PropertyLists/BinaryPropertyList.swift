@@ -1,0 +1,258 @@
+import SettingsHTTP
+import SettingsModel
+
+/// A reader of binary property lists: `bplist00`, objects, the table of their offsets, and a trailer of 32 bytes.
+struct BinaryPropertyListReader {
+    static let magic = Array("bplist00".utf8)
+    /// The most values that are read: few objects can name each other so often that no memory would do.
+    private static let mostValues = 20_000_000
+
+    private let bytes: [UInt8]
+    /// The offset of each object.
+    private var offsets: [Int] = []
+    private var referenceSize = 1
+    private var left = Self.mostValues
+
+    static func read(_ bytes: [UInt8]) throws(ToolError) -> JSONValue {
+        var reader = BinaryPropertyListReader(bytes: bytes)
+        return try reader.root()
+    }
+
+    private init(bytes: [UInt8]) { self.bytes = bytes }
+
+    private mutating func root() throws(ToolError) -> JSONValue {
+        let trailer = bytes.count - 32
+        guard trailer >= 8 else { throw Self.cut }
+        let offsetSize = Int(bytes[trailer + 6])
+        referenceSize = Int(bytes[trailer + 7])
+        let (count, top) = (try number(at: trailer + 8, size: 8), try number(at: trailer + 16, size: 8))
+        let table = try number(at: trailer + 24, size: 8)
+        guard (1...8).contains(offsetSize), (1...8).contains(referenceSize), (8...trailer).contains(table),
+            count <= (trailer - table) / offsetSize
+        else { throw Self.damaged(at: trailer) }
+        for index in 0..<count { offsets.append(try number(at: table + index * offsetSize, size: offsetSize)) }
+        return try value(top, depth: 1)
+    }
+
+    private mutating func value(_ index: Int, depth: Int) throws(ToolError) -> JSONValue {
+        guard offsets.indices.contains(index) else { throw ToolError(.failed, "object \(index) is missing") }
+        // Objects that hold themselves end here.
+        guard depth <= PropertyList.maximumDepth else { throw ToolError(.failed, "it is nested too deeply") }
+        left -= 1
+        guard left > 0 else { throw ToolError(.failed, "it has more than \(Self.mostValues) values") }
+        let offset = offsets[index]
+        let marker = try byte(at: offset)
+        let low = Int(marker & 0x0F)
+        switch marker >> 4 {
+        case 0x0 where low == 8 || low == 9: return .bool(low == 9)
+        case 0x1 where low <= 4: return .integer(try integer(at: offset + 1, size: 1 << low))
+        case 0x2 where low == 2 || low == 3:
+            let bits = UInt64(truncatingIfNeeded: try bits(at: offset + 1, size: 1 << low))
+            let number =
+                low == 2 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
+            guard number.isFinite else { throw ToolError(.failed, "\(number) is no finite number") }
+            return .double(number)
+        case 0x3 where low == 3:
+            let seconds = Double(bitPattern: UInt64(truncatingIfNeeded: try bits(at: offset + 1, size: 8)))
+            guard let text = PropertyListDate.text(of: seconds) else {
+                throw ToolError(.failed, "a date \(seconds) s after 2001 has no text")
+            }
+            return .string(text)
+        case 0x4: return .string(Base64.text(of: Array(try content(at: offset, size: 1))))
+        case 0x5, 0x7:
+            let content = try content(at: offset, size: 1)
+            guard let text = String(validating: content, as: UTF8.self) else { throw Self.damaged(at: offset) }
+            return .string(text)
+        case 0x6:
+            let content = try content(at: offset, size: 2)
+            let units = stride(from: content.startIndex, to: content.endIndex, by: 2)
+                .map { UInt16(content[$0]) << 8 | UInt16(content[$0 + 1]) }
+            guard let text = String(validating: units, as: UTF16.self) else {
+                throw ToolError(.failed, "a text at byte \(offset) has half a character")
+            }
+            return .string(text)
+        case 0xA:
+            var elements: [JSONValue] = []
+            for reference in try references(at: offset, perElement: 1) {
+                elements.append(try value(reference, depth: depth + 1))
+            }
+            return .array(elements)
+        case 0xD:
+            let references = try references(at: offset, perElement: 2)
+            var object = JSONObject()
+            for (key, element) in zip(references.prefix(references.count / 2), references.suffix(references.count / 2))
+            {
+                guard case .string(let name) = try value(key, depth: depth + 1), try isText(key) else {
+                    throw ToolError(.failed, "a key is no text")
+                }
+                guard object.append(JSONObject.Member(name: name, value: try value(element, depth: depth + 1))) else {
+                    throw ToolError(.failed, "the key '\(Terminal.plain(name))' comes twice")
+                }
+            }
+            return .object(object)
+        case 0x8: throw ToolError(.failed, "it is a keyed archive: settings have no references between values")
+        default: throw Self.damaged(at: offset)
+        }
+    }
+
+    private func isText(_ index: Int) throws(ToolError) -> Bool {
+        (0x5...0x7).contains(try byte(at: offsets[index]) >> 4)
+    }
+
+    /// The place and the count of what an object consists of.
+    private func extent(at offset: Int) throws(ToolError) -> (start: Int, count: Int) {
+        let low = Int(try byte(at: offset) & 0x0F)
+        guard low == 0x0F else { return (offset + 1, low) }
+        let marker = try byte(at: offset + 1)
+        guard marker >> 4 == 1, marker & 0x0F <= 3 else { throw Self.damaged(at: offset) }
+        let size = 1 << Int(marker & 0x0F)
+        return (offset + 2 + size, try number(at: offset + 2, size: size))
+    }
+
+    private func content(at offset: Int, size: Int) throws(ToolError) -> ArraySlice<UInt8> {
+        let (start, count) = try extent(at: offset)
+        guard start <= bytes.count, count <= (bytes.count - start) / size else { throw Self.cut }
+        return bytes[start..<(start + count * size)]
+    }
+
+    private func references(at offset: Int, perElement: Int) throws(ToolError) -> [Int] {
+        let content = try content(at: offset, size: perElement * referenceSize)
+        var references: [Int] = []
+        for start in stride(from: content.startIndex, to: content.endIndex, by: referenceSize) {
+            references.append(try number(at: start, size: referenceSize))
+        }
+        return references
+    }
+
+    private func byte(at offset: Int) throws(ToolError) -> UInt8 {
+        guard bytes.indices.contains(offset) else { throw Self.cut }
+        return bytes[offset]
+    }
+
+    private func bits(at offset: Int, size: Int) throws(ToolError) -> UInt128 {
+        guard offset >= 0, offset <= bytes.count - size else { throw Self.cut }
+        return bytes[offset..<(offset + size)].reduce(0) { $0 << 8 | UInt128($1) }
+    }
+
+    /// Integers of up to four bytes have no sign.
+    private func integer(at offset: Int, size: Int) throws(ToolError) -> Int64 {
+        let bits = try bits(at: offset, size: size)
+        if size == 8 { return Int64(bitPattern: UInt64(bits)) }
+        guard let number = Int64(exactly: Int128(bitPattern: bits)) else {
+            throw ToolError(.failed, "\(bits) is no integer of 64 bits")
+        }
+        return number
+    }
+
+    /// An offset, a reference or a count.
+    private func number(at offset: Int, size: Int) throws(ToolError) -> Int {
+        guard let number = Int(exactly: try bits(at: offset, size: size)), number <= Int.max / 16 else {
+            throw Self.damaged(at: offset)
+        }
+        return number
+    }
+
+    private static let cut = ToolError(.failed, "the property list is cut short")
+
+    private static func damaged(at offset: Int) -> ToolError {
+        ToolError(.failed, "the property list is damaged at byte \(offset)")
+    }
+}
+
+/// A writer of binary property lists.
+struct BinaryPropertyListWriter {
+    /// An object, whose references are numbers of others.
+    private enum Object {
+        case content([UInt8])
+        case container(UInt8, [Int])
+    }
+
+    private var objects: [Object] = []
+    /// The objects of texts, each of which is written once.
+    private var texts: [UTF8Text: Int] = [:]
+
+    /// Returns the whole file.
+    mutating func document(_ root: JSONValue, _ hints: PropertyList.Hints) -> [UInt8] {
+        _ = add(root, hints, nil)
+        let referenceSize = Self.size(of: objects.count)
+        var (bytes, offsets) = (BinaryPropertyListReader.magic, [Int]())
+        for object in objects {
+            offsets.append(bytes.count)
+            switch object {
+            case .content(let content): bytes += content
+            case .container(let marker, let references):
+                let count = marker == 0xD0 ? references.count / 2 : references.count
+                bytes += Self.head(marker, count)
+                for reference in references { bytes += Self.bigEndian(reference, referenceSize) }
+            }
+        }
+        let (table, offsetSize) = (bytes.count, Self.size(of: bytes.count))
+        for offset in offsets { bytes += Self.bigEndian(offset, offsetSize) }
+        bytes += [0, 0, 0, 0, 0, 0, UInt8(offsetSize), UInt8(referenceSize)]
+        for number in [objects.count, 0, table] { bytes += Self.bigEndian(number, 8) }
+        return bytes
+    }
+
+    /// Adds a value by the schemas of what is in it. Returns the number of its object.
+    private mutating func add(_ value: JSONValue, _ hints: PropertyList.Hints, _ schema: JSONValue?) -> Int {
+        let number = objects.count
+        switch value {
+        case .null: objects.append(.content([0x00]))
+        case .bool(let truth): objects.append(.content([truth ? 0x09 : 0x08]))
+        case .integer(let integer): objects.append(.content(Self.integer(integer)))
+        case .double(let double): objects.append(.content([0x23] + Self.bigEndian(double.bitPattern)))
+        case .string(let text):
+            switch PropertyList.Special(text, schema) {
+            case .date(let seconds): objects.append(.content([0x33] + Self.bigEndian(seconds.bitPattern)))
+            case .data(let bytes): objects.append(.content(Self.head(0x40, bytes.count) + bytes))
+            case nil: return add(text)
+            }
+        case .array(let elements):
+            objects.append(.content([]))
+            let references = elements.map { add($0, PropertyList.Hints(in: hints.elements), hints.elements) }
+            objects[number] = .container(0xA0, references)
+        case .object(let object):
+            objects.append(.content([]))
+            var references = object.map { add($0.name) }
+            for member in object {
+                let schema = hints.schema(member.name)
+                references.append(add(member.value, PropertyList.Hints(in: schema), schema))
+            }
+            objects[number] = .container(0xD0, references)
+        }
+        return number
+    }
+
+    private mutating func add(_ text: String) -> Int {
+        if let number = texts[UTF8Text(text)] { return number }
+        texts[UTF8Text(text)] = objects.count
+        if text.utf8.allSatisfy({ $0 < 0x80 }) {
+            objects.append(.content(Self.head(0x50, text.utf8.count) + text.utf8))
+        } else {
+            let units = text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+            objects.append(.content(Self.head(0x60, units.count / 2) + units))
+        }
+        return objects.count - 1
+    }
+
+    private static func head(_ marker: UInt8, _ count: Int) -> [UInt8] {
+        count < 15 ? [marker | UInt8(count)] : [marker | 0x0F] + integer(Int64(count))
+    }
+
+    private static func integer(_ number: Int64) -> [UInt8] {
+        guard number >= 0, number <= UInt32.max else { return [0x13] + bigEndian(UInt64(bitPattern: number)) }
+        let size = size(of: Int(number))
+        return [0x10 | UInt8(size.trailingZeroBitCount)] + bigEndian(Int(number), size)
+    }
+
+    private static func bigEndian(_ bits: UInt64) -> [UInt8] { bigEndian(Int(truncatingIfNeeded: bits), 8) }
+
+    private static func bigEndian(_ number: Int, _ size: Int) -> [UInt8] {
+        (0..<size).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    }
+
+    /// The fewest bytes that hold a number, of the counts that all readers know.
+    private static func size(of number: Int) -> Int {
+        number <= 0xFF ? 1 : number <= 0xFFFF ? 2 : number <= 0xFFFF_FFFF ? 4 : 8
+    }
+}

@@ -1,0 +1,167 @@
+import SettingsHTTP
+import SettingsModel
+
+/// A property list whose root is a dictionary of settings, as `defaults export` writes one: XML or binary.
+///
+/// A date is a text of RFC 3339 among settings, and data is Base64. They become dates and data again where the schema of
+/// the key says `date-time` or `base64`, and where the text is the one that reading gives. Foundation is not used: it would
+/// make the program five times as large, and takes two spellings of é in keys for one.
+enum PropertyList {
+    /// The most levels of arrays and dictionaries.
+    static let maximumDepth = JSONValue.maximumDepthAroundValues
+
+    /// Reads the settings of a property list in either form.
+    static func settings(of bytes: [UInt8]) throws(ToolError) -> [StoredSetting] {
+        let isBinary = bytes.starts(with: BinaryPropertyListReader.magic)
+        let root = isBinary ? try BinaryPropertyListReader.read(bytes) : try XMLPropertyListReader.read(bytes)
+        guard root.object != nil else { throw ToolError(.failed, "it is no dictionary of keys") }
+        return try SuiteFile.settings(of: root)
+    }
+
+    /// Returns a property list of settings. Throws if it cannot hold one of them, and names all such keys.
+    static func bytes(of settings: [StoredSetting], isBinary: Bool, schema: Schema?) throws(ToolError) -> [UInt8] {
+        let problems = settings.compactMap { setting in
+            problem(of: .object([setting.key.text: setting.value]), isBinary: isBinary).map {
+                "  \(setting.key): \($0)"
+            }
+        }
+        try SuiteFile.check(problems, form: "a property list")
+        let root = JSONValue.object(JSONObject(settings))
+        let hints = Hints { name in schema?.key(name)?.document }
+        guard isBinary else {
+            var writer = XMLPropertyListWriter()
+            writer.write(root, hints)
+            return Array(writer.document.utf8)
+        }
+        var writer = BinaryPropertyListWriter()
+        return writer.document(root, hints)
+    }
+
+    /// The reason why a property list cannot hold a value; nil if it can.
+    private static func problem(of value: JSONValue, isBinary: Bool) -> String? {
+        switch value {
+        case .null: "there is no null"
+        case .bool, .integer, .double: nil
+        case .string(let text):
+            isBinary || text.unicodeScalars.allSatisfy(XMLPropertyListWriter.canHold)
+                ? nil : "XML has no such characters; the form bplist has"
+        case .array(let elements): elements.lazy.compactMap { problem(of: $0, isBinary: isBinary) }.first
+        case .object(let object):
+            object.lazy.compactMap { member in
+                problem(of: .string(member.name), isBinary: isBinary) ?? problem(of: member.value, isBinary: isBinary)
+            }.first
+        }
+    }
+
+    /// The schemas of the members of a value.
+    struct Hints {
+        let schema: (String) -> JSONValue?
+
+        init(_ schema: @escaping (String) -> JSONValue?) { self.schema = schema }
+
+        /// The schemas in the schema of a value.
+        init(in schema: JSONValue?) {
+            self.init { name in
+                schema?["properties"]?[name] ?? schema?["additionalProperties"]
+            }
+            elements = schema?["items"]
+        }
+
+        /// The schema of the elements of an array.
+        var elements: JSONValue?
+    }
+
+    /// A text that stands for something that JSON has no type for.
+    enum Special {
+        /// Seconds since 2001.
+        case date(Double)
+        case data([UInt8])
+
+        /// Makes one where the schema says so, if reading gives the same text; else nil.
+        init?(_ text: String, _ schema: JSONValue?) {
+            if schema?["format"] == "date-time", let seconds = PropertyListDate.seconds(of: text),
+                PropertyListDate.text(of: seconds)?.hasSameBytes(as: text) == true
+            {
+                self = .date(seconds)
+            } else if schema?["contentEncoding"] == "base64", let bytes = Base64.bytes(of: text) {
+                self = .data(bytes)
+            } else {
+                return nil
+            }
+        }
+    }
+}
+
+/// The dates of property lists as texts.
+enum PropertyListDate {
+    /// Returns the shortest text that reads back as the same number of seconds since 2001; nil outside the years 0 to 9999.
+    static func text(of seconds: Double) -> String? {
+        let whole = seconds.rounded(.down)
+        guard (-63_113_904_000..<252_423_993_600).contains(whole) else { return nil }
+        let (days, second) = (Int((whole / 86_400).rounded(.down)), Int(whole))
+        let date = CivilDate(daysSince2001: days)
+        let ofDay = second - days * 86_400
+        let parts = [(date.month, "-"), (date.day, "T"), (ofDay / 3600, ":"), (ofDay / 60 % 60, ":"), (ofDay % 60, "")]
+        let start = digits(date.year, 4) + "-" + parts.map { digits($0.0, 2) + $0.1 }.joined()
+        var scale = 1.0
+        for count in 0...17 {
+            let fraction = ((seconds - whole) * scale).rounded()
+            if fraction < scale || count == 0 && fraction == 0 {
+                let end = count == 0 ? "" : "." + digits(Int(fraction), count)
+                if Self.seconds(of: start + end + "Z") == seconds { return start + end + "Z" }
+            }
+            scale *= 10
+        }
+        return nil
+    }
+
+    /// The seconds since 2001 of a text of RFC 3339.
+    static func seconds(of text: String) -> Double? {
+        guard let read = DateTimeSyntax(text) else { return nil }
+        let fraction = Double("0." + String(decoding: read.time.fraction, as: UTF8.self) + "0") ?? 0
+        return Double(read.secondsSince2001) + fraction
+    }
+
+    private static func digits(_ number: Int, _ count: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, count - text.count)) + text
+    }
+}
+
+/// Base64 with padding, as the schema's `contentEncoding` has it.
+enum Base64 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+    static func text(of bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+            for place in 0..<4 {
+                text.append(place <= group.count ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The bytes of a text; nil if it is not Base64, or not the text that the bytes give.
+    static func bytes(of text: String) -> [UInt8]? {
+        guard Base64Text.isValid(text) else { return nil }
+        var (bytes, bits, count) = ([UInt8](), 0, 0)
+        for byte in text.utf8 {
+            guard let value = values[Int(byte)] else { break }
+            (bits, count) = (bits << 6 | value, count + 6)
+            guard count >= 8 else { continue }
+            count -= 8
+            bytes.append(UInt8(truncatingIfNeeded: bits >> count))
+            bits &= (1 << count) - 1
+        }
+        return bytes
+    }
+
+    private static let values: [Int?] = {
+        var values = [Int?](repeating: nil, count: 256)
+        for (value, byte) in alphabet.enumerated() { values[Int(byte)] = value }
+        return values
+    }()
+}

@@ -1,0 +1,282 @@
+import SettingsHTTP
+import SettingsModel
+
+/// A writer of property lists in XML, with the names and indents that other programs write.
+struct XMLPropertyListWriter {
+    private var text = ""
+    private var indent = ""
+
+    /// True if XML 1.0 can hold a character.
+    static func canHold(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x9, 0xA, 0xD: true
+        case 0..<0x20, 0xFFFE, 0xFFFF: false
+        default: true
+        }
+    }
+
+    var document: String {
+        """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+        <plist version="1.0">
+        \(text)</plist>
+
+        """
+    }
+
+    /// Writes a value by the schemas of what is in it.
+    ///
+    /// - Parameter schema: its own.
+    mutating func write(_ value: JSONValue, _ hints: PropertyList.Hints, _ schema: JSONValue? = nil) {
+        switch value {
+        case .null: break
+        case .bool(let truth): line(truth ? "<true/>" : "<false/>")
+        case .integer(let number): line("<integer>\(number)</integer>")
+        case .double(let number): line("<real>\(number)</real>")
+        case .string(let text): write(text, schema)
+        case .array(let elements):
+            block("array", isEmpty: elements.isEmpty) { writer in
+                for element in elements {
+                    writer.write(element, PropertyList.Hints(in: hints.elements), hints.elements)
+                }
+            }
+        case .object(let object):
+            block("dict", isEmpty: object.isEmpty) { writer in
+                for member in object {
+                    let schema = hints.schema(member.name)
+                    writer.line("<key>\(Self.escaped(member.name))</key>")
+                    writer.write(member.value, PropertyList.Hints(in: schema), schema)
+                }
+            }
+        }
+    }
+
+    private mutating func write(_ text: String, _ schema: JSONValue?) {
+        switch PropertyList.Special(text, schema) {
+        case .data: line("<data>\(text)</data>")
+        // Dates have no parts of seconds here.
+        case .date where text.utf8.count == 20: line("<date>\(text)</date>")
+        default: line("<string>\(Self.escaped(text))</string>")
+        }
+    }
+
+    private mutating func line(_ line: String) { text += indent + line + "\n" }
+
+    private mutating func block(_ name: String, isEmpty: Bool, _ body: (inout XMLPropertyListWriter) -> Void) {
+        if isEmpty { return line("<\(name)/>") }
+        line("<\(name)>")
+        indent += "\t"
+        body(&self)
+        indent.removeLast()
+        line("</\(name)>")
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            // A reader of XML takes it for a line end.
+            case "\r": escaped += "&#13;"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}
+
+/// A reader of property lists in XML: of the elements that they have, not of any other XML.
+struct XMLPropertyListReader {
+    private var rest: ArraySlice<UInt8>
+    private let start: [UInt8]
+
+    static func read(_ bytes: [UInt8]) throws(ToolError) -> JSONValue {
+        guard String(validating: bytes, as: UTF8.self) != nil else {
+            throw ToolError(.failed, "it is no property list: neither binary nor XML in UTF-8")
+        }
+        var reader = XMLPropertyListReader(bytes)
+        return try reader.document()
+    }
+
+    private init(_ bytes: [UInt8]) {
+        start = bytes
+        rest = bytes[...]
+        if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest.removeFirst(3) }
+    }
+
+    private mutating func document() throws(ToolError) -> JSONValue {
+        try skipBetween()
+        while take("<?") || take("<!DOCTYPE") {
+            guard let end = rest.firstIndex(of: UInt8(ascii: ">")), !rest[..<end].contains(UInt8(ascii: "[")) else {
+                throw error("a declaration that property lists do not have")
+            }
+            rest = rest[(end + 1)...]
+            try skipBetween()
+        }
+        var tag = try tag()
+        let isWrapped = tag.name == "plist" && !tag.isEmpty
+        if isWrapped { tag = try self.tag() }
+        let value = try value(tag, depth: 1)
+        if isWrapped { try close("plist") }
+        try skipBetween()
+        guard rest.isEmpty else { throw error("something follows the end") }
+        return value
+    }
+
+    /// Reads the value that a tag begins.
+    private mutating func value(_ tag: (name: String, isEmpty: Bool), depth: Int) throws(ToolError) -> JSONValue {
+        guard depth <= PropertyList.maximumDepth else { throw error("it is nested too deeply") }
+        switch tag.name {
+        case "dict":
+            var object = JSONObject()
+            while !tag.isEmpty {
+                try skipBetween()
+                if rest.starts(with: "</".utf8) { break }
+                guard try self.tag() == ("key", false) else { throw error("expected <key>") }
+                let name = try text(of: "key")
+                let next = try self.tag()
+                guard object.append(JSONObject.Member(name: name, value: try value(next, depth: depth + 1))) else {
+                    throw error("the key '\(Terminal.plain(name))' comes twice")
+                }
+            }
+            if !tag.isEmpty { try close("dict") }
+            return .object(object)
+        case "array":
+            var elements: [JSONValue] = []
+            while !tag.isEmpty {
+                try skipBetween()
+                if rest.starts(with: "</".utf8) { break }
+                elements.append(try value(try self.tag(), depth: depth + 1))
+            }
+            if !tag.isEmpty { try close("array") }
+            return .array(elements)
+        default:
+            return try scalar(tag.name, tag.isEmpty ? "" : try text(of: tag.name))
+        }
+    }
+
+    private func scalar(_ name: String, _ text: String) throws(ToolError) -> JSONValue {
+        let word = text.split(whereSeparator: \.isWhitespace).joined()
+        switch name {
+        case "string": return .string(text)
+        case "true", "false":
+            guard word.isEmpty else { throw error("<\(name)> has nothing in it") }
+            return .bool(name == "true")
+        case "integer":
+            let digits = word.hasPrefix("+") ? word.dropFirst() : word[...]
+            let isHexadecimal = digits.hasPrefix("0x") || digits.hasPrefix("0X")
+            guard let number = isHexadecimal ? Int64(digits.dropFirst(2), radix: 16) : Int64(digits) else {
+                throw error("'\(Terminal.plain(word))' is no integer of 64 bits")
+            }
+            return .integer(number)
+        case "real":
+            guard let number = Double(word), number.isFinite else {
+                throw error("'\(Terminal.plain(word))' is no finite number")
+            }
+            return .double(number)
+        case "date":
+            guard word.utf8.count == 20, word.hasSuffix("Z"), DateTimeSyntax(word) != nil else {
+                throw error("'\(Terminal.plain(word))' is no date such as 2026-11-20T10:00:00Z")
+            }
+            return .string(word)
+        case "data":
+            guard let bytes = Base64.bytes(of: word) else { throw error("data is not Base64") }
+            return .string(Base64.text(of: bytes))
+        default: throw error("<\(Terminal.plain(name))> is no element of a property list")
+        }
+    }
+
+    // MARK: XML
+
+    /// Reads an opening tag. Its attributes mean nothing here.
+    private mutating func tag() throws(ToolError) -> (name: String, isEmpty: Bool) {
+        try skipBetween()
+        guard take("<") else { throw error("expected an element") }
+        let name = rest.prefix { !" \t\r\n/>".utf8.contains($0) }
+        guard !name.isEmpty else { throw error("expected an element") }
+        rest = rest[name.endIndex...]
+        guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else { throw error("a tag does not end") }
+        let isEmpty = rest[..<end].last == UInt8(ascii: "/")
+        rest = rest[(end + 1)...]
+        return (String(decoding: name, as: UTF8.self), isEmpty)
+    }
+
+    private mutating func close(_ name: String) throws(ToolError) {
+        try skipBetween()
+        guard take("</\(name)") else { throw error("expected </\(Terminal.plain(name))>") }
+        skipBlanks()
+        guard take(">") else { throw error("expected </\(Terminal.plain(name))>") }
+    }
+
+    /// Reads the text up to the end of an element.
+    private mutating func text(of name: String) throws(ToolError) -> String {
+        var text: [UInt8] = []
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "&"): text += try entity().utf8
+            case UInt8(ascii: "\r"):
+                text.append(UInt8(ascii: "\n"))
+                if rest.first == UInt8(ascii: "\n") { rest.removeFirst() }
+            case UInt8(ascii: "<"):
+                rest = start[(rest.startIndex - 1)...]
+                if take("<![CDATA[") {
+                    text += try taken(upTo: "]]>")
+                } else if take("<!--") {
+                    _ = try taken(upTo: "-->")
+                } else {
+                    try close(name)
+                    return String(decoding: text, as: UTF8.self)
+                }
+            default: text.append(byte)
+            }
+        }
+        throw error("</\(Terminal.plain(name))> is missing")
+    }
+
+    private mutating func entity() throws(ToolError) -> String {
+        let name = String(decoding: rest.prefix(12).prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self)
+        rest = rest.dropFirst(name.utf8.count)
+        guard take(";") else { throw error("'&' begins no entity") }
+        if let text = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'"][name] { return text }
+        let number = name.hasPrefix("#x") ? UInt32(name.dropFirst(2), radix: 16) : UInt32(name.dropFirst())
+        guard name.hasPrefix("#"), let scalar = number.flatMap(Unicode.Scalar.init) else {
+            throw error("&\(Terminal.plain(name)); is no entity")
+        }
+        return String(scalar)
+    }
+
+    /// Skips blanks and comments.
+    private mutating func skipBetween() throws(ToolError) {
+        skipBlanks()
+        while take("<!--") {
+            _ = try taken(upTo: "-->")
+            skipBlanks()
+        }
+    }
+
+    private mutating func skipBlanks() { rest = rest.drop { " \t\r\n".utf8.contains($0) } }
+
+    private mutating func taken(upTo end: String) throws(ToolError) -> ArraySlice<UInt8> {
+        let begin = rest.startIndex
+        while !rest.isEmpty {
+            let here = rest.startIndex
+            if take(end) { return start[begin..<here] }
+            rest.removeFirst()
+        }
+        throw error("\(end) is missing")
+    }
+
+    private mutating func take(_ text: String) -> Bool {
+        guard rest.starts(with: text.utf8) else { return false }
+        rest = rest.dropFirst(text.utf8.count)
+        return true
+    }
+
+    private func error(_ message: String) -> ToolError {
+        let line = start[..<rest.startIndex].count { $0 == UInt8(ascii: "\n") } + 1
+        return ToolError(.failed, "line \(line): \(message)")
+    }
+}

@@ -1,0 +1,39 @@
+import SettingsHTTP
+
+/// A table of the keys of a schema in Markdown, for people who look settings up.
+enum SchemaTable {
+    static func text(of schema: Schema, titled title: String) -> String {
+        var text = "# \(title)\n\n"
+        if let description = schema.document["description"]?.string { text += "\(description)\n\n" }
+        text += "| key | value | default | about |\n|---|---|---|---|\n"
+        for key in schema.keys {
+            let name = (try? KeyName(key.name)).map { ValueReader($0, key.document).description } ?? ""
+            let notes = [
+                key.document["description"]?.string ?? key.document["title"]?.string,
+                key.document["readOnly"] == true ? "Locked." : nil, key.document["writeOnly"] == true ? "Secret." : nil,
+                key.document["deprecated"] == true ? "Deprecated." : nil,
+            ].compactMap(\.self).joined(separator: " ")
+            let cells = [
+                code(key.name), plain(name), key.document["default"].map { code($0.text()) } ?? "", plain(notes),
+            ]
+            text += "| \(cells.joined(separator: " | ")) |\n"
+        }
+        return text
+    }
+
+    /// The text between as many backticks as it takes.
+    private static func code(_ text: String) -> String {
+        let most = text.split { $0 != "`" }.map(\.count).max() ?? 0
+        let (ticks, blank) = (String(repeating: "`", count: most + 1), most > 0 ? " " : "")
+        return ticks + blank + cell(text) + blank + ticks
+    }
+
+    /// The text with the marks of Markdown taken as they are.
+    private static func plain(_ text: String) -> String {
+        cell(String(text.flatMap { "\\`*_<[".contains($0) ? ["\\", $0] : [$0] }))
+    }
+
+    private static func cell(_ text: String) -> String {
+        Terminal.plain(text.replacing("\n", with: " ")).replacing("|", with: "\\|")
+    }
+}

@@ -1,0 +1,223 @@
+import SettingsHTTP
+import SettingsModel
+
+/// A text of Swift that declares the keys of a schema, for programs that use the module SettingsClient.
+///
+/// What Swift has no type for is a `JSONValue`. Limits that keys have no words for are left to the daemon.
+struct SwiftKeys {
+    private var declarations: [String] = []
+    private var names: Set<String> = []
+    private var typeNames = Self.takenTypes
+    private var needsFoundation = false
+
+    /// The types that a listed key's type would hide.
+    private static let takenTypes: Set<String> = [
+        "String", "Int", "Double", "Bool", "Data", "Date", "URL", "UUID", "Array", "Dictionary", "Optional",
+        "JSONValue",
+        "Self", "Type", "Any", "DefaultsKey", "DefaultsKeys", "DefaultsSerializable", "CaseIterable",
+    ]
+    private static let reserved: Set<String> = [
+        "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
+        "else",
+        "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import", "in",
+        "init",
+        "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public",
+        "repeat",
+        "rethrows", "return", "self", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true",
+        "try",
+        "typealias", "var", "where", "while",
+    ]
+
+    /// Returns the declarations of all listed keys.
+    ///
+    /// - Parameter source: the place of the schema, for the first line.
+    static func text(of schema: Schema, from source: String) -> String {
+        var keys = SwiftKeys()
+        for key in schema.keys { keys.declare(key.name, key.document) }
+        let imports = (keys.needsFoundation ? "import Foundation\n" : "") + "import SettingsClient\n"
+        let comment = "// Made of the schema of \(source) by 'settings schema generate swift'.\n\n"
+        return comment + imports + "\nextension DefaultsKeys {\n" + keys.declarations.joined(separator: "\n") + "}\n"
+    }
+
+    private mutating func declare(_ name: String, _ schema: JSONValue) {
+        let property = Self.free(Self.word(name, before: "key"), in: &names)
+        var declaration = ""
+        for line in (schema["description"]?.string ?? schema["title"]?.string ?? "").split(separator: "\n") {
+            declaration += "    /// \(Terminal.plain(String(line)))\n"
+        }
+        let form = form(of: schema, named: property)
+        let literal = schema["default"].flatMap(form.literal)
+        // Without a default that Swift can write, the key is nil where nothing is stored.
+        let type = literal == nil ? form.type + "?" : form.type
+        let arguments =
+            [Self.quoted(name)] + (literal.map { ["defaultValue: \($0)"] } ?? []) + form.limits
+            + (schema["writeOnly"] == true ? ["secret: true"] : [])
+        declaration +=
+            "    var \(Self.escaped(property)): DefaultsKey<\(type)> { .init(\(arguments.joined(separator: ", "))) }\n"
+        declarations.append(form.declaration + declaration)
+    }
+
+    /// A type of Swift, with what a key of it says.
+    private struct Form {
+        let type: String
+        /// Limits as arguments.
+        var limits: [String] = []
+        /// The declaration of the type, if it is one of the key's own.
+        var declaration = ""
+        /// Writes a value of the type; nil for one that has no text.
+        var literal: (JSONValue) -> String?
+    }
+
+    private mutating func form(of schema: JSONValue, named name: String) -> Form {
+        if let values = schema["enum"]?.array { return listed(values, schema, name) }
+        switch schema["type"]?.string {
+        case "boolean": return Form(type: "Bool") { $0.bool.map { "\($0)" } }
+        case "integer": return Form(type: "Int", limits: range(schema, ofIntegers: true)) { $0.integer.map { "\($0)" } }
+        case "number":
+            return Form(type: "Double", limits: range(schema, ofIntegers: false)) { value in
+                value.integer.map { "\($0)" } ?? value.number.map { "\($0)" }
+            }
+        case "string": return text(schema)
+        case "array":
+            let element = schema["items"].map { form(of: $0, named: name) }.flatMap {
+                $0.declaration.isEmpty ? $0 : nil
+            }
+            guard let element else { return Form(type: "[JSONValue]", literal: Self.elements(Self.literal)) }
+            return Form(type: "[\(element.type)]", literal: Self.elements(element.literal))
+        case "object":
+            return Form(type: "[String: JSONValue]") { value in
+                guard let object = value.object else { return nil }
+                let members = object.map { "\(Self.quoted($0.name)): \(Self.literal($0.value) ?? ".null")" }
+                return members.isEmpty ? "[:]" : "[\(members.joined(separator: ", "))]"
+            }
+        default: return Form(type: "JSONValue", literal: Self.literal)
+        }
+    }
+
+    private mutating func text(_ schema: JSONValue) -> Form {
+        let quoted = { (value: JSONValue) in value.string.map(Self.quoted) }
+        if schema["contentEncoding"] == "base64" {
+            needsFoundation = true
+            return Form(type: "Data") { quoted($0).map { "Data(base64Encoded: \($0)) ?? Data()" } }
+        }
+        if schema["format"] == "date-time" {
+            needsFoundation = true
+            return Form(type: "Date") { value in
+                value.string.flatMap(PropertyListDate.seconds).map { "Date(timeIntervalSinceReferenceDate: \($0))" }
+            }
+        }
+        var limits: [String] = []
+        if let length = schema["maxLength"]?.integer { limits.append("maxLength: \(length)") }
+        if let pattern = schema["pattern"]?.string { limits.append("matching: \(Self.quoted(pattern))") }
+        return Form(type: "String", limits: limits, literal: quoted)
+    }
+
+    /// The range of numbers as an argument. Swift has no range that leaves out its beginning.
+    private func range(_ schema: JSONValue, ofIntegers: Bool) -> [String] {
+        func bound(_ keyword: String) -> String? {
+            schema[keyword].flatMap { $0.integer.map { "\($0)" } ?? (ofIntegers ? nil : $0.number.map { "\($0)" }) }
+        }
+        var lower = bound("minimum")
+        if ofIntegers, lower == nil, let below = schema["exclusiveMinimum"]?.integer, below < .max {
+            lower = "\(below + 1)"
+        }
+        if !ofIntegers, schema["exclusiveMinimum"] != nil { return [] }
+        let (upper, beyond) = (bound("maximum"), bound("exclusiveMaximum"))
+        // Of a negative upper bound, the operator and the sign would be one operator.
+        let operand = { (text: String) in text.hasPrefix("-") ? "(\(text))" : text }
+        switch (lower, upper, beyond) {
+        case (nil, nil, nil): return []
+        case (let lower, let upper?, nil): return ["in: \(lower ?? "")...\(operand(upper))"]
+        case (let lower, nil, let beyond?): return ["in: \(lower ?? "")..<\(operand(beyond))"]
+        case (let lower?, nil, nil): return ["in: \(lower)..."]
+        case (_, _?, _?): return []
+        }
+    }
+
+    /// The form of listed values: texts are cases of an enumeration.
+    private mutating func listed(_ values: [JSONValue], _ schema: JSONValue, _ name: String) -> Form {
+        let texts = values.compactMap(\.string)
+        guard texts.count == values.count else {
+            let integers = values.compactMap { $0.integer.map { "\($0)" } }
+            guard integers.count == values.count else { return Form(type: "JSONValue", literal: Self.literal) }
+            let allowed = "allowed: [\(integers.joined(separator: ", "))]"
+            return Form(type: "Int", limits: [allowed]) { $0.integer.map { "\($0)" } }
+        }
+        let type = Self.free(name.prefix(1).uppercased() + name.dropFirst(), in: &typeNames)
+        var (cases, taken, lines) = ([String: String](), Set<String>(), "")
+        for text in texts {
+            let word = Self.free(Self.word(text, before: "value"), in: &taken)
+            cases[text] = Self.escaped(word)
+            lines += "        case \(Self.escaped(word))" + (word == text ? "" : " = \(Self.quoted(text))") + "\n"
+        }
+        let declaration = "    enum \(type): String, CaseIterable, DefaultsSerializable {\n\(lines)    }\n\n"
+        return Form(type: type, declaration: declaration) { $0.string.flatMap { cases[$0].map { ".\($0)" } } }
+    }
+
+    // MARK: Words
+
+    /// The name in the form of Swift's: letters and digits, each part after the first with a capital letter.
+    ///
+    /// - Parameter prefix: stands before a digit.
+    private static func word(_ name: String, before prefix: String) -> String {
+        let parts = name.split { !($0.isLetter || $0.isNumber) || !$0.isASCII }.map(String.init)
+        var word =
+            parts.first.map { first in
+                let isAllCapitals = first.allSatisfy { !$0.isLowercase }
+                return isAllCapitals ? first.lowercased() : first.prefix(1).lowercased() + first.dropFirst()
+            } ?? "empty"
+        for part in parts.dropFirst() { word += part.prefix(1).uppercased() + part.dropFirst() }
+        return word.first?.isNumber ?? false ? prefix + word : word
+    }
+
+    /// Returns a name that is not taken, and takes it.
+    private static func free(_ name: String, in taken: inout Set<String>) -> String {
+        var (free, number) = (name, 2)
+        while !taken.insert(free).inserted {
+            free = "\(name)\(number)"
+            number += 1
+        }
+        return free
+    }
+
+    private static func escaped(_ name: String) -> String { reserved.contains(name) ? "`\(name)`" : name }
+
+    private static func elements(_ literal: @escaping (JSONValue) -> String?) -> (JSONValue) -> String? {
+        { value in
+            guard let elements = value.array else { return nil }
+            let texts = elements.compactMap(literal)
+            return texts.count == elements.count ? "[\(texts.joined(separator: ", "))]" : nil
+        }
+    }
+
+    /// The value as a literal of `JSONValue`.
+    private static func literal(_ value: JSONValue) -> String? {
+        switch value {
+        case .null: ".null"
+        case .bool(let truth): "\(truth)"
+        case .integer(let number): "\(number)"
+        case .double(let number): "\(number)"
+        case .string(let text): quoted(text)
+        case .array: elements(literal)(value)
+        case .object(let object):
+            object.isEmpty
+                ? "[:]"
+                : "[\(object.map { "\(quoted($0.name)): \(literal($0.value) ?? ".null")" }.joined(separator: ", "))]"
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": quoted += "\\\(scalar)"
+            case "\n": quoted += "\\n"
+            default:
+                quoted +=
+                    scalar.properties.generalCategory == .control
+                    ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,132 @@
+import TestSupport
+import Testing
+
+/// Tests of what a person at a terminal meets: keys such as Ctrl-C, an editor, progress.
+@Suite(.ownThread)
+struct TerminalTests {
+    private let shell: Shell
+
+    init() throws {
+        shell = try Shell(hasSchema: false, configuration: #"{"limits":{"commitKeys":100}}"#)
+    }
+
+    /// Runs a command line at a terminal of its own, and answers texts that it prints with keys.
+    ///
+    /// - Returns: all that the terminal got, and how the command ended, as Python has it: negative for a signal.
+    private func atTerminal(_ line: String, _ answers: [(text: String, keys: String)] = []) throws -> (
+        output: String, code: Int
+    ) {
+        let program = """
+            import os, pty, select, sys
+            line, answers = sys.argv[1], sys.argv[2:]
+            process, terminal = pty.fork()
+            if process == 0: os.execv("/bin/sh", ["sh", "-c", line])
+            output, place = "", 0
+            while select.select([terminal], [], [], 60)[0]:
+                try: piece = os.read(terminal, 4096).decode(errors="replace")
+                except OSError: break
+                if not piece: break
+                output += piece
+                if answers and answers[0] in output[place:]:
+                    place = len(output)
+                    os.write(terminal, answers[1].encode().decode("unicode_escape").encode())
+                    answers = answers[2:]
+            print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+            print(output.replace("\\r\\n", "\\n"), end="")
+            """
+        let file = try shell.directory.file("terminal.py", program)
+        let words = answers.map { " '\($0.text)' '\($0.keys)'" }.joined()
+        let command = try shell.directory.file("line", line)
+        let end = try shell.run("python3 '\(file)' \"$(cat '\(command)')\"\(words)")
+        let parts = end.output.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+        guard end.code == 0, let code = parts.first.flatMap({ Int($0) }) else {
+            throw ChildProcess.Failure(description: "\(end)")
+        }
+        return (String(parts.last ?? ""), code)
+    }
+
+    @Test("Ctrl-C ends the editor, not edit, which keeps what was typed and says where")
+    func interruptedEditor() throws {
+        try shell.does("set", "app", "a=1")
+        let editor = try shell.directory.file("editor", "echo '{\"a\":2}' >\"$1\"; echo typed; exec sleep 60")
+        let (output, code) = try atTerminal(
+            "export TMPDIR=$HOME EDITOR='/bin/sh \(editor)'; exec settings edit app", [("typed", "\\003")])
+        #expect(code == 1)
+        #expect(
+            output.contains("settings: nothing was stored: the editor '/bin/sh \(editor)' ended with 130"), "\(output)")
+        let kept = try shell.run("cat settings-app-*.json")
+        #expect(kept.output == "{\"a\":2}\n")
+        #expect(output.contains("settings import app \(shell.directory.path)/settings-app-"))
+        #expect(try shell.does("get", "app", "a") == "1\n")
+    }
+
+    @Test("An editor that is typed into stores what is saved; a conflict keeps it, and is shown with the way out")
+    func typedInto() throws {
+        try shell.does("set", "app", "a=1")
+        let editor = try shell.directory.file("editor", "echo which; read number; echo \"{\\\"a\\\":$number}\" >\"$1\"")
+        let edit = "TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app"
+        let stored = try atTerminal(edit, [("which", "2\\n")])
+        #expect(stored.code == 0 && stored.output.hasSuffix("a: 1 → 2\n"), "\(stored)")
+        let settings = ChildProcess.built("settings")
+        let other = try shell.directory.file("other", "'\(settings)' set app a=7 --quiet; . '\(editor)'")
+        let refused = try atTerminal(
+            "TMPDIR=$HOME EDITOR='/bin/sh \(other)' settings edit app", [("which", "3\\n")])
+        #expect(refused.code == 5 && refused.output.contains("app was changed after revision 2"), "\(refused)")
+        #expect(try shell.run("cat settings-app-*.json").output == "{\"a\":3}\n")
+        #expect(try shell.does("get", "app", "a") == "7\n")
+    }
+
+    @Test("Ctrl-C ends watch and wait, without a message")
+    func interruptedWatch() throws {
+        let start = try shell.cursor()
+        try shell.does("set", "app", "a=1")
+        let watch = try atTerminal("exec settings watch app --since \(start)", [("→ 1", "\\003")])
+        #expect(watch.code == -2 && watch.output.contains("a: (unset) → 1\n"), "\(watch)")
+        #expect(!watch.output.contains("settings:"))
+        let wait = try atTerminal("echo waits; exec settings wait app ready=true", [("waits", "\\003")])
+        #expect(wait.code == -2 && !wait.output.contains("settings:"), "\(wait)")
+    }
+
+    private func file(of count: Int, last: String = "1") throws -> String {
+        let members = (1...count).map { "\"k\($0)\":\($0 == count ? last : "1")" }
+        return try shell.directory.file("values.json", "{\(members.joined(separator: ","))}")
+    }
+
+    @Test("import of more settings than fit one commit makes several, with progress at a terminal")
+    func importParts() throws {
+        let file = try file(of: 250)
+        let dry = try shell.does("import", "app", file, "--dry-run")
+        #expect(dry.split(separator: "\n").count == 251 && dry.hasSuffix("(a dry run: nothing was changed)\n"))
+        #expect(try shell.settings("get", "app", "k1").code == 4)
+        let (output, code) = try atTerminal("settings import app '\(file)' --note 'a move'")
+        #expect(code == 0 && output.contains("checked 250 of 250 settings") && output.contains("stored 250 of 250"))
+        #expect(output.contains("k250: (unset) → 1\n"))
+        #expect(try shell.does("export", "app").split(separator: "\n").count == 252)
+        let history = try shell.does("history", "app", "--limit", "0")
+        #expect(history.split(separator: "\n").count { $0.hasPrefix("revision") && $0.hasSuffix("a move") } >= 3)
+        #expect(try shell.does("import", "app", file) == "nothing to change\n")
+    }
+
+    @Test("A value that is refused in the last part is found before anything is stored")
+    func importPartsRefused() throws {
+        let schema = #"{"type":"object","additionalProperties":{"type":"integer","maximum":9}}"#
+        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        let end = try shell.settings("import", "app", try file(of: 250, last: "10"), "--quiet")
+        #expect(end.code == 5 && end.errors.contains("k250"), "\(end)")
+        #expect(try shell.does("export", "app") == "{}\n")
+    }
+
+    @Test("Another caller's change between two parts stops the import, which says how far it came")
+    func importPartsConflict() throws {
+        let file = try file(of: 2000)
+        let other = try shell.start("settings wait app k1 && settings set app other=1 --quiet")
+        let end = try shell.settings("import", "app", file, "--quiet")
+        #expect(try other.end().code == 0)
+        // The other change may come too late; then all is stored.
+        guard end.code != 0 else { return }
+        #expect(end.code == 5 && end.errors.contains("of 2000 settings, which are stored"), "\(end)")
+        #expect(end.errors.contains("run it again for the rest"))
+        #expect(try shell.settings("import", "app", file, "--quiet").code == 0)
+        #expect(try shell.does("export", "app").split(separator: "\n").count == 2003)
+    }
+}
