@@ -1,0 +1,1 @@
+"""What scripts/check-page is made of: a person at the page, the flows that a person goes through, and axe-core."""

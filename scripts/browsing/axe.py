@@ -1,0 +1,88 @@
+"""The page for everybody: axe-core, which looks for what keeps people out, and screens of any width in either direction.
+axe-core is one file, out of a package of PyPI."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+from browsing.editing import EDITOR
+from browsing.person import CTRL, Wrong
+from harness.daemon import ROOT
+
+PACKAGE, FILE = "axe-playwright-python==0.1.8", "axe_playwright_python/axe.min.js"
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], "resultTypes": ["violations"]}
+
+
+def script():
+    """The text of axe-core, downloaded once."""
+    kept = ROOT / ".build/axe.min.js"
+    if not kept.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-m", "venv", f"{folder}/venv"], check=True, stdout=2)
+            subprocess.run([f"{folder}/venv/bin/pip", "download", "--quiet", "--no-deps", "--dest", folder, PACKAGE], check=True, stdout=2)
+            [wheel] = pathlib.Path(folder).glob("*.whl")
+            text = zipfile.ZipFile(wheel).read(FILE)
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_bytes(text)
+    return kept.read_text()
+
+
+def inspect(person, axe, what, only=None):
+    """Raises an error that lists what is wrong for people with what the page shows now, by all rules or some."""
+    rules = {"runOnly": only, "resultTypes": ["violations"]} if only else RULES
+    # Rows that fade in have other colours for a moment.
+    person.evaluate("document.getAnimations().forEach(each => each.finish())")
+    person.evaluate(f"window.axe || (() => {{ {axe}\n }})(); true")
+    found = person.awaits(f"axe.run(document, {json.dumps(rules)}).then(result => result.violations.map("
+                          "each => `${each.id}: ${each.help}: ${each.nodes.slice(0, 3).map(node => node.html.slice(0, 200) + ' ' + node.failureSummary).join('; ')}`))")
+    if found:
+        raise Wrong(f"axe-core about {what}:\n  " + "\n  ".join(found))
+
+
+PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/library.folders", "#/{0}/rules", "#/{0}/account.password", "#/{0}?history", "#/{0}?schema", "#/?service", "#/none"]
+
+
+def everybody(trial, person):
+    """axe-core finds nothing in any place, in light and dark; nothing is wider than a narrow screen; right to left is as good."""
+    suite = "everybody"
+    trial.api.player(suite)
+    trial.api.put(suite, "look.greeting", "مرحبا بك")
+    trial.api.put("long", "k" * 200, "v" * 5000)
+    for place in [*PLACES, "#/long", "#/long/" + "k" * 200]:
+        person.look(1280, 800, less_motion=True)
+        person.visit(trial.origin, place.format(suite))
+        person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, textarea, .curve')", f"{place} is drawn")
+        if place in PLACES:
+            inspect(person, trial.axe, f"{place or 'the suites'} in light")
+            person.look(1280, 800, dark=True, less_motion=True)
+            # Only colours are other ones then.
+            inspect(person, trial.axe, f"{place or 'the suites'} in dark", only=["color-contrast"])
+        for width, height in ((320, 640), (768, 1024), (3840, 2160)):
+            person.look(width, height)
+            for side in ("ltr", "rtl"):
+                person.evaluate(f"document.documentElement.dir = '{side}'")
+                if (wide := person.evaluate("document.documentElement.scrollWidth")) > width:
+                    raise Wrong(f"{place} is {wide} wide on a screen of {width}, {side}")
+    person.look(1280, 800)
+    person.visit(trial.origin, f"#/{suite}/player.volume")
+    person.fill("Value", "2", EDITOR)
+    person.shows("refused", "#tray")
+    trial.api.put(suite, "player.volume", 0.2)
+    person.shows("conflict", "#tray")
+    inspect(person, trial.axe, "a conflict")
+    person.press("Enter", CTRL)
+    person.until("document.querySelector('dialog.review')", "the review opens")
+    inspect(person, trial.axe, "the review")
+    person.leave()
+    person.click("Discard", "button", "#tray")
+    person.click("Discard", "button", "dialog")
+    person.until("document.querySelector('#tray').hidden", "the edits are gone")
+    person.look(320, 640)
+    person.visit(trial.origin, f"#/{suite}/player.volume")
+    inspect(person, trial.axe, "a narrow screen")
+    person.click("Back to the list", "button", ".panel")
+    person.until("document.querySelector('.list .row')?.getClientRects().length", "back leads to the list")
+    person.look(1280, 800)

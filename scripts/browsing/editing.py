@@ -1,0 +1,281 @@
+"""The flows of a person who changes settings: editors, the tray, conflicts, files, and all of it by keyboard alone."""
+
+import base64
+import json
+import time
+
+from browsing.api import eventually
+from browsing.person import CTRL, Wrong
+
+EDITOR = ".editor"
+
+
+def equal(what, found, wanted):
+    if found != wanted:
+        raise Wrong(f"{what}: found {found!r}, not {wanted!r}")
+
+
+def to_setting(person, suite, key):
+    """Goes to a setting of the suite that is shown, by its address."""
+    person.evaluate(f"location.hash = '#/{suite}/' + encodeURIComponent({json.dumps(key)})")
+    person.until(f"document.querySelector('.panel h2')?.textContent === {json.dumps(key)}", f"the setting {key} is open")
+
+
+def editors(trial, person):
+    """Each editor, from its schema; all edits in one commit with a note."""
+    suite = "editors"
+    trial.api.player(suite)
+    person.visit(trial.origin, f"#/{suite}")
+    at = lambda key: to_setting(person, suite, key)
+    at("player.shuffle")
+    person.click("Value", "input[role=switch]", EDITOR)
+    at("player.volume")
+    person.fill("Value", "1.5", EDITOR)
+    person.shows("must be at most 1, but is 1.5", EDITOR)
+    person.fill("Value", "loud", EDITOR)
+    person.shows("“loud” is not a number", EDITOR)
+    person.fill("Value", "0.25", EDITOR)
+    person.until("document.querySelector('.editor input[type=range]').value == 0.25", "the slider follows")
+    at("look.theme")
+    person.choose("Value", "light", EDITOR)
+    at("look.greeting")
+    person.fill("Value", "Hello!", EDITOR)
+    person.shows("must match", EDITOR)
+    person.fill("Value", "Guten Abend\nzusammen", EDITOR)
+    person.hides("must match", EDITOR)
+    at("look.accent")
+    person.fill("Value", "#ff8800", EDITOR)
+    person.until("document.querySelector('input[type=color]').value === '#ff8800'", "the well shows the colour")
+    at("library.lastScan")
+    person.evaluate("(each => { each.value = '2026-03-01T12:30:15'; each.dispatchEvent(new Event('input')); })(document.querySelector('input[type=datetime-local]'))")
+    at("library.folders")
+    person.click("Remove element 2", "button", EDITOR)
+    person.click("Add an element", "button", EDITOR)
+    person.type("/new")
+    person.click("Move element 3 up", "button", EDITOR)
+    at("library.server")
+    person.fill("host (required)", "not a host", EDITOR)
+    person.shows("must be a host name", EDITOR)
+    person.fill("host (required)", "music.example.com", EDITOR)
+    person.click("Remove port", "button", EDITOR)
+    at("rules")
+    person.fill("Value", '{"a": [1,\n 2,, 3]}', EDITOR)
+    person.shows("line 2, column 4", EDITOR)
+    person.fill("Value", '{"exact": [9007199254740993, 1.0]}', EDITOR)
+    at("account.password")
+    person.fill("Value", "open sesame", EDITOR)
+    at("look.icon")
+    path = trial.folder / "icon.bin"
+    path.write_bytes(bytes(range(256)))
+    person.give("Value", path, EDITOR)
+    person.shows("256 bytes", EDITOR)
+    person.shows("11 edits", "#tray")
+    person.press("Enter", CTRL)
+    person.shows("Commit 11 changes", "dialog.review")
+    if person.evaluate("document.body.innerText.includes('open sesame') || document.body.innerText.includes('correct horse')"):
+        raise Wrong("the page shows a secret")
+    person.leave()
+    person.commit("an evening with ☕")
+    found = trial.api.send("GET", f"suites/{suite}")["values"]
+    wanted = {
+        "player.shuffle": False, "player.volume": 0.25, "look.theme": "light", "look.greeting": "Guten Abend\nzusammen", "look.accent": "#ff8800",
+        "library.folders": ["/srv/music", "/new", "/media/usb"], "library.server": {"host": "music.example.com", "tls": False},
+        "account.password": "open sesame", "look.icon": base64.b64encode(bytes(range(256))).decode()}
+    for key, value in wanted.items():
+        equal(key, found[key], value)
+    if not found["library.lastScan"].startswith("2026-03-01T"):
+        raise Wrong(f"library.lastScan is {found['library.lastScan']}")
+    text = trial.text(f"/v1/suites/{suite}/keys/rules?raw")
+    equal("numbers stay exact", text, '{"exact":[9007199254740993,1.0]}')
+    commit = trial.api.send("GET", f"suites/{suite}/history?limit=1")["commits"][0]
+    equal("the note", commit["note"], "an evening with ☕")
+    equal("one commit", len(commit["changes"]), 11)
+
+
+def open_suite(trial, person):
+    """A suite that comes into being on the page, with values of every type and without a schema."""
+    person.visit(trial.origin)
+    person.click("New suite", "button", "main")
+    person.type("not/a name")
+    person.press("Enter")
+    person.shows("begins with no dot", "dialog")
+    person.fill("Name", "fresh", "dialog")
+    person.press("Enter")
+    person.shows("There is no such suite yet")
+    for key, kind, fill in [("a.text", "Text", "words"), ("a.number", "Number", "7"), ("b", "Switch", None), ("c/d", "Object", '{"x": 1}')]:
+        person.click("Add a setting", "button", "main")
+        person.type(key)
+        person.press("Enter")
+        person.until(f"document.querySelector('.panel h2')?.textContent === {json.dumps(key)}", f"{key} is open")
+        if kind != "Text":
+            person.choose("Type", kind, EDITOR)
+        if fill:
+            person.fill("Value", fill, EDITOR, "input:not([type=range]), textarea")
+    person.commit()
+    equal("what is stored", trial.api.send("GET", "suites/fresh?raw"), {"a.number": 7, "a.text": "words", "b": False, "c/d": {"x": 1}})
+    person.until("document.querySelectorAll('.row').length >= 5", "the rows are there")
+
+
+def conflicts(trial, person, other):
+    """Two people in two browsers: the later one sees both values, and chooses."""
+    suite = "conflicts"
+    trial.api.player(suite)
+    for each in (person, other):
+        each.visit(trial.origin, f"#/{suite}/player.volume")
+        each.fill("Value", "0.3" if each is person else "0.4", EDITOR)
+        each.shows("1 edit", "#tray")
+    other.commit("the other one")
+    person.shows("1 edit, 1 conflict", "#tray")
+    person.shows("Theirs\n0.4\nYours\n0.3", ".conflict")
+    person.press("Enter", CTRL)
+    person.until("document.querySelector('dialog.review .primary').disabled", "a conflict is not committed")
+    person.click("Keep mine", "button", "dialog.review")
+    person.hides("Theirs", "dialog.review")
+    person.leave()
+    equal("nothing was overwritten before", trial.api.value(suite, "player.volume"), 0.4)
+    person.commit()
+    equal("mine", trial.api.value(suite, "player.volume"), 0.3)
+    # One that the page has not heard of yet, since its stream is held up.
+    person.fill("Value", "0.6", EDITOR)
+    person.shows("1 edit", "#tray")
+    person.call("Network.setBlockedURLs", urls=["*observe*"])
+    trial.restart()
+    trial.api.put(suite, "player.volume", 0.9)
+    person.press("Enter", CTRL)
+    person.until("!document.querySelector('dialog.review .primary').disabled", "the edit can be committed")
+    person.click("Commit 1 change", "button", "dialog.review")
+    person.shows("Theirs\n0.9\nYours\n0.6", "dialog.review")
+    person.call("Network.setBlockedURLs", urls=[])
+    person.click("Take theirs", "button", "dialog.review")
+    person.until("document.querySelector('#tray').hidden", "the edit is gone")
+    equal("theirs", trial.api.value(suite, "player.volume"), 0.9)
+
+
+def lost(trial, person):
+    """The answer to a commit is lost: the stream tells that it is done; without a stream, committing again does not do it twice."""
+    suite = "lost"
+    trial.api.player(suite)
+    person.visit(trial.origin, f"#/{suite}/player.volume")
+    for value, has_stream in ((0.2, True), (0.3, False)):
+        if not has_stream:
+            person.call("Network.setBlockedURLs", urls=["*observe*"])
+            trial.restart()
+        person.fill("Value", str(value), EDITOR)
+        person.press("Enter", CTRL)
+        person.until("!document.querySelector('dialog.review .primary').disabled", "the edit can be committed")
+        person.call("Fetch.enable", patterns=[{"urlPattern": "*/v1/transaction", "requestStage": "Response"}])
+        person.click("Commit 1 change", "button", "dialog.review")
+        eventually("the daemon has answered", lambda: person.evaluate("true") and person.paused)
+        person.call("Fetch.failRequest", requestId=person.paused.pop(), errorReason="ConnectionReset")
+        person.call("Fetch.disable")
+        equal("it is done", trial.api.value(suite, "player.volume"), value)
+        if not has_stream:
+            person.shows("The answer was lost", "dialog.review")
+            person.click("Commit 1 change", "button", "dialog.review")
+        person.until("!document.querySelector('dialog') && document.querySelector('#tray').hidden", "the edit is known to be done")
+    person.call("Network.setBlockedURLs", urls=[])
+    commits = trial.api.send("GET", f"suites/{suite}/history?key=player.volume&limit=3")["commits"]
+    equal("each is done once", [commit["changes"][0]["new"] for commit in commits], [0.3, 0.2, 0.85])
+
+
+def resetting(trial, person):
+    """Reset to the default, the lock of a schema, and dropping edits."""
+    suite = "resetting"
+    trial.api.player(suite)
+    person.visit(trial.origin, f"#/{suite}/player.volume")
+    person.click("Reset to default", "button", ".panel")
+    person.shows("1 edit", "#tray")
+    person.click("Drop this edit", "button", ".panel")
+    person.until("document.querySelector('#tray').hidden", "the edit is dropped")
+    person.until("document.querySelector('.editor input.number').value === '0.85'", "the editor has the value again")
+    person.click("Reset to default", "button", ".panel")
+    person.commit()
+    equal("the source", trial.api.setting(suite, "player.volume")["source"], "default")
+    person.shows("○ default", ".panel .facts")
+    to_setting(person, suite, "installation.id")
+    person.shows("locked by its schema", ".panel")
+    person.click("Unlock for one change", "button", ".panel")
+    person.fill("Value", "11111111-2222-3333-4444-555555555555", EDITOR)
+    person.commit()
+    equal("a locked key", trial.api.value(suite, "installation.id"), "11111111-2222-3333-4444-555555555555")
+
+
+def files(trial, person):
+    """Import as a plan, and export."""
+    suite = "files"
+    trial.api.player(suite)
+    path = trial.folder / "settings.json"
+    person.visit(trial.origin, f"#/{suite}")
+    person.click("Import", "button", "main")
+    path.write_text('{"player.volume": 0.1,\n "look.theme" "light"}')
+    person.give("File", path, "dialog")
+    person.shows("line 2", "dialog")
+    path = trial.folder / "mended.json"
+    path.write_text(json.dumps({"player.volume": 0.1, "look.theme": "dark", "library.folders": ["/a"], "account.password": "from a file"}))
+    person.give("File", path, "dialog")
+    person.shows("3 settings to set, 0 to reset, 1 already so", "dialog")
+    person.click("Put into the tray", "button", "dialog")
+    person.shows("Commit 3 changes", "dialog.review")
+    if person.evaluate("document.body.innerText.includes('from a file')"):
+        raise Wrong("the page shows a secret")
+    person.leave()
+    person.commit("imported")
+    equal("imported", trial.api.value(suite, "library.folders"), ["/a"])
+    person.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(trial.folder))
+    person.click("Export", "button", "main")
+    kept = trial.folder / f"{suite}.json"
+    eventually("the file is saved", lambda: kept.exists() and kept.read_text().endswith("}"))
+    equal("exported", json.loads(kept.read_text()), trial.api.send("GET", f"suites/{suite}?view=stored&raw"))
+
+
+def keyboard(trial, person):
+    """From the first view to a commit and back, without a mouse."""
+    suite = "keyboard"
+    trial.api.player(suite)
+    person.visit(trial.origin)
+    person.press("/")
+    person.until("document.activeElement.type === 'search'", "/ leads to the search")
+    person.type("keyb")
+    person.shows("1 of ", ".count")
+    person.press("Enter")
+    person.until("document.activeElement.matches('.list')", "Enter leads to the list")
+    person.press("Enter")
+    person.until("document.activeElement.matches('[role=tree]')", "Enter opens the suite")
+    selected = "document.querySelector('[aria-selected=true]')"
+    person.press("End")
+    person.until(f"{selected}?.innerText.startsWith('rules')", "End is the last setting")
+    person.press("ArrowUp")
+    person.press("ArrowUp")
+    person.press("Space")
+    person.shows("1 edit", "#tray")
+    person.press("ArrowLeft")
+    person.until(f"{selected}?.innerText.includes('player')", "the arrow leads to the group")
+    person.press("ArrowLeft")
+    person.until(f"{selected}?.getAttribute('aria-expanded') === 'false'", "the group closes")
+    person.press("ArrowRight")
+    person.until(f"{selected}?.getAttribute('aria-expanded') === 'true'", "the group opens")
+    person.press("End")
+    person.press("ArrowUp")
+    person.press("Enter")
+    person.until("document.activeElement.matches('.editor input.number')", "Enter leads to the editor")
+    person.evaluate("document.activeElement.select()")
+    person.type("0.45")
+    person.press("Enter")
+    person.until("document.activeElement.matches('[role=tree]')", "Enter leads back")
+    person.press("Enter", CTRL)
+    person.until("document.activeElement.labels?.[0].textContent === 'Note'", "the review begins at the note")
+    person.type("by keyboard")
+    person.press("Enter")
+    person.until("!document.querySelector('dialog')", "Enter commits")
+    equal("the value", trial.api.value(suite, "player.volume"), 0.45)
+    equal("the switch", trial.api.value(suite, "player.shuffle"), False)
+    person.until("document.activeElement.matches('[role=tree]')", "the focus is where it was")
+    person.press("Escape")
+    person.until("!document.querySelector('.panel:not([hidden])')", "Escape closes the setting")
+    person.press("?")
+    person.shows("Keyboard", "dialog")
+    person.press("Escape")
+    # The focus is never lost, wherever Tab leads.
+    for _ in range(40):
+        person.press("Tab")
+    person.until("document.activeElement !== null", "Tab leads somewhere")

@@ -1,0 +1,143 @@
+"""A person at the page, in a browser of their own: clicks, keys and text as the browser would get them."""
+
+import base64
+import json
+import time
+
+from browser.chromium import Chromium
+
+KEYS = {"Enter": 13, "Escape": 27, "Tab": 9, "Space": 32, "Delete": 46, "Home": 36, "End": 35,
+        "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+CTRL = 2
+
+# Finds what can be clicked or filled by what a screen reader would call it.
+FIND = """(name, kind, within) => [...document.querySelector(within).querySelectorAll(kind)].find(each =>
+  each.getClientRects().length && !each.closest('[hidden]') && [each.getAttribute('aria-label'), each.textContent.trim(),
+    [...(each.labels || [])].map(label => label.textContent.trim()).join(' ')].includes(name))"""
+
+
+class Wrong(Exception):
+    """The page did not do what it should."""
+
+
+class Person(Chromium):
+    def __enter__(self):
+        self.said, self.hosts, self.paused = [], set(), []
+        super().__enter__()
+        self.call("Log.enable")
+        self.call("DOM.enable")
+        self.look(1280, 800)
+        return self
+
+    def _note(self, message):
+        super()._note(message)
+        parameters = message.get("params", {})
+        match message.get("method"):
+            case "Runtime.exceptionThrown":
+                details = parameters["exceptionDetails"]
+                self.said.append(details.get("exception", {}).get("description") or details["text"])
+            case "Log.entryAdded" if parameters["entry"]["level"] == "error" and "Failed to load resource" not in parameters["entry"]["text"]:
+                self.said.append(parameters["entry"]["text"])
+            case "Fetch.requestPaused":
+                self.paused.append(parameters["requestId"])
+            case "Network.requestWillBeSent":
+                self.hosts.add(parameters["request"]["url"].split("/")[2] if "//" in parameters["request"]["url"] else "")
+            case "Page.javascriptDialogOpening":
+                self.said.append(f"a dialog opened: {parameters['message']}")
+
+    def look(self, width, height, dark=False, less_motion=False):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+            {"name": "prefers-reduced-motion", "value": "reduce" if less_motion else "no-preference"}])
+
+    def until(self, condition, what, within=15):
+        """Polls until a condition of the page holds, since a browser does not report when it is done."""
+        end = time.monotonic() + within
+        while not self.evaluate(f"!!({condition})"):
+            if time.monotonic() > end:
+                shown = self.evaluate("(document.querySelector('dialog') || document.body).innerText")
+                raise Wrong(f"{what}: not within {within} s; {self.said}; the page shows:\n{shown[:2500]}")
+            time.sleep(0.02)
+
+    def shows(self, text, within="body"):
+        self.until(f"document.querySelector({json.dumps(within)})?.innerText.includes({json.dumps(text)})", f"{within} shows {text!r}")
+
+    def hides(self, text, within="body"):
+        self.until(f"!document.querySelector({json.dumps(within)})?.innerText.includes({json.dumps(text)})", f"{within} no longer shows {text!r}")
+
+    def awaits(self, script):
+        """The value of a promise."""
+        answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise Wrong(f"the page says: {answer['exceptionDetails']}")
+        return answer["result"].get("value")
+
+    def _find(self, name, kind, within):
+        found = f"({FIND})({json.dumps(name)}, {json.dumps(kind)}, {json.dumps(within)})"
+        self.until(f"document.querySelector({json.dumps(within)}) && {found} && !{found}.disabled", f"there is {name!r} in {within}")
+        return found
+
+    def click(self, name, kind="button, a, summary, input, .row", within="body"):
+        found = self._find(name, kind, within)
+        place = (f"(each => {{ each.scrollIntoView({{ block: 'nearest' }}); const box = each.getBoundingClientRect();"
+                 f" return [box.x + box.width / 2, box.y + box.height / 2]; }})({found})")
+        before = None
+        # What is still being laid out is waited for, as a person would.
+        while (now := self.awaits(f"new Promise(done => requestAnimationFrame(() => done({place})))")) != before:
+            before = now
+        x, y = now
+        for event in ("mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=event, x=x, y=y, button="left", clickCount=1)
+
+    def choose(self, name, label, within="body"):
+        """Chooses an option as a person does, who types its first letters."""
+        found = self._find(name, "select", within)
+        self.evaluate(f"(each => {{ each.focus(); each.value = [...each.options].find(option => option.label === {json.dumps(label)}).value;"
+                      f" each.dispatchEvent(new Event('change', {{ bubbles: true }})); }})({found})")
+
+    def fill(self, name, text, within="body", kind="input, textarea"):
+        self.evaluate(f"(each => {{ each.focus(); each.select(); }})({self._find(name, kind, within)})")
+        self.type(text)
+
+    def type(self, text):
+        if text:
+            self.call("Input.insertText", text=text)
+        else:
+            self.press("Delete")
+
+    def press(self, key, modifiers=0):
+        code = KEYS.get(key) or ord(key.upper())
+        text = {"Enter": "\r", "Space": " "}.get(key, key if len(key) == 1 else None)
+        event = {"key": " " if key == "Space" else key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **event, **({"text": text} if text and not modifiers else {}))
+        self.call("Input.dispatchKeyEvent", type="keyUp", **event)
+
+    def give(self, name, path, within="body"):
+        """Chooses a file."""
+        found = self.call("Runtime.evaluate", expression=self._find(name, "input", within))["result"]["objectId"]
+        self.call("DOM.setFileInputFiles", files=[str(path)], objectId=found)
+
+    def visit(self, origin, place=""):
+        """Opens a place of the page anew, with the daemon's answers shown."""
+        self.open("about:blank")
+        self.open(f"{origin}/ui/{place}")
+        self.until("document.querySelector('h1, dialog')", "the page is there")
+
+    def commit(self, note="", within=15):
+        """Reviews the edits and commits them."""
+        self.press("Enter", CTRL)
+        self.until("document.querySelector('dialog.review')", "the review opens")
+        if note:
+            self.fill("Note", note, "dialog.review")
+        self.until("!document.querySelector('dialog.review .primary').disabled", "the edits can be committed")
+        self.press("Enter") if note else self.evaluate("document.querySelector('dialog.review .primary').click()")
+        self.until("!document.querySelector('dialog.review') && document.querySelector('#tray').hidden", "the edits are committed", within)
+
+    def leave(self):
+        """Closes a dialog."""
+        self.press("Escape")
+        self.until("!document.querySelector('dialog')", "Escape closes the dialog")
+
+    def picture(self, path):
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png", optimizeForSpeed=False)["data"]))
