@@ -6,7 +6,8 @@ internal import Synchronization
 ///
 /// All acceptors of a server share one queue, so that its limits hold for all together. When descriptors run out the
 /// acceptor pauses, logs it once, and retries until there is one. Peers wait in the backlog meanwhile, and open connections
-/// go on.
+/// go on. While the loops have many new connections before them it accepts no more, so that those which are open have
+/// their turn between them.
 ///
 /// Unchecked because its mutable state is touched on `queue` only, which every entry checks in debug builds.
 final class Acceptor: @unchecked Sendable {
@@ -15,6 +16,8 @@ final class Acceptor: @unchecked Sendable {
 
     /// Bounds one wake, so that stopping has its turn.
     private static let acceptsPerWake = 256
+    /// The connections that a loop is given before it has begun to serve them.
+    private static let mostArrivals = 64
     /// The connections beyond the limit of an address that may wait for their 429; few, as it may have no more.
     private static let refusedPerAddress = 16
     private static let pause = DispatchTimeInterval.milliseconds(50)
@@ -30,6 +33,8 @@ final class Acceptor: @unchecked Sendable {
     private let readiness: any DispatchSourceRead
 
     private var isPaused = false
+    /// True while it waits for a loop to take up what it was given.
+    private var isWaiting = false
     private var isStopped = false
     /// The loop to try first among those with equally few connections.
     private var next = 0
@@ -67,17 +72,20 @@ final class Acceptor: @unchecked Sendable {
             isStopped = true
             listener.endListening()
             if isPaused { readiness.resume() }
+            if isWaiting { readiness.resume() }
             readiness.cancel()
         }
     }
 
     private func wake() {
         dispatchPrecondition(condition: .onQueue(queue))
-        guard !isStopped else { return }
+        guard !isStopped, !isWaiting else { return }
         var batches = [[AcceptedSocket]](repeating: [], count: loops.count)
         var loads = loops.map(\.connectionCount)
+        var arrivals = loops.map(\.arrivalCount)
         var shortage: SystemError?
         collecting: for _ in 0..<Self.acceptsPerWake {
+            guard arrivals.contains(where: { $0 < Self.mostArrivals }) else { break }
             switch accept(listener) {
             case .connection(let socket, let peer):
                 let total = loads.reduce(0, +)
@@ -88,8 +96,9 @@ final class Acceptor: @unchecked Sendable {
                 guard let (client, count) = counts.add(ClientKey(peer, user?.id), upTo: most) else { continue }
                 let refusal = refusal(of: count, total: total)
                 let accepted = AcceptedSocket(socket, peer, client, refusal: refusal)
-                let loop = leastLoaded(loads)
+                let loop = leastLoaded(loads, arrivals)
                 loads[loop] += 1
+                arrivals[loop] += 1
                 loops[loop].expectConnection()
                 if let accepted = named(accepted, user, for: loops[loop]) { batches[loop].append(accepted) }
             case .nothing: break collecting
@@ -102,6 +111,23 @@ final class Acceptor: @unchecked Sendable {
         // One descriptor that came free does not end a shortage.
         if let shortage { pause(shortage) } else { resumed() }
         for (loop, batch) in zip(loops, batches) where !batch.isEmpty { loop.adopt(batch) }
+        if !arrivals.contains(where: { $0 < Self.mostArrivals }) { awaitLoop() }
+    }
+
+    /// Goes on when the first loop has taken up what it was given.
+    private func awaitLoop() {
+        isWaiting = true
+        readiness.suspend()
+        for loop in loops {
+            loop.run { self.queue.async { self.goOn() } }
+        }
+    }
+
+    private func goOn() {
+        guard isWaiting, !isStopped else { return }
+        isWaiting = false
+        readiness.resume()
+        wake()
     }
 
     /// Returns a connection with the name of its user. If the system has to be asked, returns nil, and the loop gets the
@@ -126,14 +152,11 @@ final class Acceptor: @unchecked Sendable {
         return count > most ? .tooManyConnectionsOfAddress(limit: most) : nil
     }
 
-    private func leastLoaded(_ loads: [Int]) -> Int {
+    /// Returns the loop with the fewest connections among those that have room for an arrival.
+    private func leastLoaded(_ loads: [Int], _ arrivals: [Int]) -> Int {
         next = (next + 1) % loads.count
-        var best = next
-        for offset in 1..<max(2, loads.count) {
-            let candidate = (next + offset) % loads.count
-            if loads[candidate] < loads[best] { best = candidate }
-        }
-        return best
+        let inTurn = loads.indices.map { (next + $0) % loads.count }
+        return inTurn.filter { arrivals[$0] < Self.mostArrivals }.min { loads[$0] < loads[$1] } ?? next
     }
 
     private func pause(_ error: SystemError) {

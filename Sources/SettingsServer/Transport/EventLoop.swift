@@ -24,6 +24,8 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Connections that were accepted for it and are not closed yet.
     private let load = Atomic<Int>(0)
+    /// Those of them that were given to it and that it has not begun to serve.
+    private let arrivals = Atomic<Int>(0)
     /// The connections of all loops by their peers.
     private let counts: ClientCounts
     private let queue: DispatchQueue
@@ -66,6 +68,9 @@ package final class EventLoop: @unchecked Sendable {
     /// From any thread: connections that were accepted for it and are not closed yet.
     var connectionCount: Int { load.load(ordering: .relaxed) }
 
+    /// From any thread: connections that it was given and has not begun to serve.
+    var arrivalCount: Int { arrivals.load(ordering: .relaxed) }
+
     /// Runs work on the loop, in order. From any thread. On a loop that has stopped it still runs, without effect on
     /// answers.
     package func run(_ work: @escaping Work) {
@@ -90,7 +95,9 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Serves these connections, which it expects, from now on. From any thread.
     func adopt(_ sockets: [AcceptedSocket]) {
+        arrivals.add(sockets.count, ordering: .relaxed)
         run {
+            self.arrivals.subtract(sockets.count, ordering: .relaxed)
             guard let context = self.context, !context.isStopping else {
                 return self.forget(sockets.lazy.map(\.client))
             }

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Platform
 import Synchronization
@@ -65,6 +66,56 @@ struct HTTPServerTests {
         free.add(10, ordering: .sequentiallyConsistent)
         #expect(server.script.log.wait(for: "resumed"))
         #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == ["paused", "resumed"])
+    }
+
+    @Test("A loop that is behind gets no more connections, and those that are reset meanwhile cost it nothing")
+    func busyLoopGetsNoMore() throws {
+        let accepted = Atomic(0)
+        let lost = Atomic(0)
+        let server = try TestServer(accept: { listener in
+            switch listener.accept() {
+            case .connection(let socket, let peer):
+                accepted.add(1, ordering: .sequentiallyConsistent)
+                return .connection(socket, peer)
+            case .lost:
+                lost.add(1, ordering: .sequentiallyConsistent)
+                return .lost
+            case let other: return other
+            }
+        })
+        let gate = DispatchSemaphore(value: 0)
+        server.server.loops[0].run { gate.patientWait() }
+        let clients = try (0..<100).map { _ in
+            let client = try server.connect()
+            try client.send(get("/a"))
+            return client
+        }
+        try eventually { accepted.load(ordering: .sequentiallyConsistent) >= 64 }
+        let inTurn = DispatchSemaphore(value: 0)
+        server.server.inNextAcceptance { inTurn.signal() }
+        inTurn.patientWait()
+        #expect(accepted.load(ordering: .sequentiallyConsistent) == 64)
+        for client in clients[80...] { client.reset() }
+        gate.signal()
+        for client in clients[..<80] { #expect(try client.readResponse().status == 200) }
+        try eventually { lost.load(ordering: .sequentiallyConsistent) == 20 }
+        #expect(accepted.load(ordering: .sequentiallyConsistent) == 80)
+    }
+
+    @Test("Stopping while accepting waits for a loop ends too") func stoppingWhileAcceptingWaits() throws {
+        let accepted = Atomic(0)
+        let server = try TestServer(accept: { listener in
+            accepted.add(1, ordering: .sequentiallyConsistent)
+            return listener.accept()
+        })
+        let gate = DispatchSemaphore(value: 0)
+        server.server.loops[0].run { gate.patientWait() }
+        let clients = try (0..<70).map { _ in try server.connect() }
+        try eventually { accepted.load(ordering: .sequentiallyConsistent) >= 64 }
+        server.stop(within: 10)
+        gate.signal()
+        #expect(server.script.log.wait(for: "stopped"))
+        for client in clients[..<64] { #expect(try client.readUntilClose().isEmpty) }
     }
 
     @Test("Stopping while accepting is paused ends too") func stoppingWhileAcceptingPaused() throws {
