@@ -22,7 +22,7 @@ enum DocumentCommands {
         let file = try EditedFile(text, name: suite.text)
         do {
             let edited = try file.edit()
-            let wanted = try SuiteFile.settings(of: try InputFile.json(parsing: edited))
+            let wanted = try StoredSetting.all(of: try InputFile.json(parsing: edited))
             let operations = opened.operations(toStore: wanted)
             guard !operations.isEmpty else {
                 file.remove()

@@ -70,7 +70,7 @@ private struct Plan {
         for member in wanted.members.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         ) {
             let stored = try StoredSuite(try .named(member.name), from: client)
-            let settings = try SuiteFile.settings(of: member.value).sorted { $0.key < $1.key }
+            let settings = try StoredSetting.all(of: member.value).sorted { $0.key < $1.key }
             if let key = settings.first(where: { stored.secrets.contains($0.key) })?.key {
                 throw ToolError(
                     .unauthorized, "\(stored.suite) \(key) is a secret, which this caller may not read")

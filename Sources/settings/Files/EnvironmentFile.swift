@@ -24,7 +24,7 @@ enum EnvironmentFile {
                 problems.append("  \(key): a line cannot hold this value")
             }
         }
-        try SuiteFile.check(problems, form: ".env")
+        try ToolError.check(problems, form: ".env")
         return text
     }
 

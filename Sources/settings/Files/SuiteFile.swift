@@ -1,12 +1,6 @@
 import SettingsHTTP
 import SettingsModel
 
-/// A setting as files hold it.
-struct StoredSetting {
-    let key: KeyName
-    let value: JSONValue
-}
-
 /// A form of the files that `export` writes and `import` reads.
 enum SuiteFile: String, CaseIterable {
     case json
@@ -28,9 +22,7 @@ enum SuiteFile: String, CaseIterable {
             return
         }
         guard let format = SuiteFile(rawValue: name) else {
-            throw .usage(
-                "--format takes \(Self.names), not '\(Terminal.plain(name))'"
-            )
+            throw .usage("--format takes \(Self.names), not '\(Terminal.plain(name))'")
         }
         self = format
     }
@@ -48,20 +40,13 @@ enum SuiteFile: String, CaseIterable {
         }
     }
 
-    /// Throws if there are problems, which each name a key that the form cannot hold.
-    static func check(_ problems: [String], form: String) throws(ToolError) {
-        guard !problems.isEmpty else { return }
-        let first = "export failed: \(form) cannot hold all settings; export them with --format json"
-        throw ToolError(.failed, ([first] + problems).joined(separator: "\n"))
-    }
-
     /// Reads the settings of a file. Throws if a key comes twice.
     ///
     /// - Parameter schema: reads the schema, for a form without types.
     func settings(of bytes: [UInt8], from path: String, schema: () throws -> Schema?) throws -> [StoredSetting] {
         do {
             switch self {
-            case .json: return try Self.settings(of: try InputFile.json(parsing: bytes))
+            case .json: return try StoredSetting.all(of: try InputFile.json(parsing: bytes))
             case .plist, .bplist: return try PropertyList.settings(of: bytes)
             case .dconf: return try Keyfile.settings(of: bytes)
             case .env:
@@ -75,22 +60,5 @@ enum SuiteFile: String, CaseIterable {
         } catch let error as ToolError {
             throw ToolError(error.code, "\(InputFile.name(path)): \(error.message)")
         }
-    }
-
-    /// Reads the settings of a JSON object of keys.
-    static func settings(of document: JSONValue) throws(ToolError) -> [StoredSetting] {
-        guard let object = document.object else {
-            throw ToolError(.failed, "expected a JSON object of keys, found \(document.kindPhrase)")
-        }
-        var settings: [StoredSetting] = []
-        for member in object { settings.append(StoredSetting(key: try .named(member.name), value: member.value)) }
-        return settings
-    }
-}
-
-extension JSONObject {
-    init(_ settings: [StoredSetting]) {
-        self.init()
-        for setting in settings { append(Member(name: setting.key.text, value: setting.value)) }
     }
 }

@@ -68,7 +68,7 @@ enum Keyfile {
             }
             groups[UTF8Text(group), default: ""] += "\(name)=\(text)\n"
         }
-        try SuiteFile.check(problems, form: "dconf")
+        try ToolError.check(problems, form: "dconf")
         return groups.sorted { $0.key < $1.key }.map { "[\($0.key.string)]\n\($0.value)" }.joined(separator: "\n")
     }
 

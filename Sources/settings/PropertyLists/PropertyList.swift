@@ -15,7 +15,7 @@ enum PropertyList {
         let isBinary = bytes.starts(with: BinaryPropertyListReader.magic)
         let root = isBinary ? try BinaryPropertyListReader.read(bytes) : try XMLPropertyListReader.read(bytes)
         guard root.object != nil else { throw ToolError(.failed, "it is no dictionary of keys") }
-        return try SuiteFile.settings(of: root)
+        return try StoredSetting.all(of: root)
     }
 
     /// Returns a property list of settings. Throws if it cannot hold one of them, and names all such keys.
@@ -25,7 +25,7 @@ enum PropertyList {
                 "  \(setting.key): \($0)"
             }
         }
-        try SuiteFile.check(problems, form: "a property list")
+        try ToolError.check(problems, form: "a property list")
         let root = JSONValue.object(JSONObject(settings))
         let hints = Hints { name in schema?.key(name)?.document }
         guard isBinary else {
