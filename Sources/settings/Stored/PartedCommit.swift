@@ -18,7 +18,7 @@ struct PartedCommit {
     /// Makes one commit. Returns nil, and does nothing, if that is more than the daemon takes.
     ///
     /// - Parameter start: the revision that the suite must be at; nil for any.
-    func commitAtOnce(_ options: WriteOptions, from start: Revision?) throws(SettingsError) -> WriteSummary? {
+    func commitAtOnce(_ options: WriteOptions, from start: Revision?) throws -> WriteSummary? {
         guard operations.count <= Self.mostAtOnce else { return nil }
         return try send(operations[...], at: start, options)
     }
@@ -95,13 +95,16 @@ struct PartedCommit {
     /// Commits some of the operations. Returns nil, and does nothing, if those are more than the daemon takes.
     private func send(
         _ part: ArraySlice<Transaction.Operation>, at revision: Revision?, _ options: WriteOptions
-    ) throws(SettingsError) -> WriteSummary? {
+    ) throws -> WriteSummary? {
         let conditions = revision.map { [Transaction.Condition.suite(suite, $0)] } ?? []
         do throws(SettingsError) {
             return try client.blocking.send(.commit(Transaction(if: conditions, do: Array(part)), options)).body
         } catch {
-            guard error.code == .tooLarge else { throw error }
-            return nil
+            switch error.code {
+            case .tooLarge: return nil
+            case .preconditionFailed: throw ToolError(.refused, "another caller changed \(suite)")
+            default: throw error
+            }
         }
     }
 
