@@ -20,6 +20,8 @@ public struct Observations: AsyncSequence, Sendable {
     let latest: Bool
     /// How long the daemon is asked to wait with each answer.
     let wait: Duration
+    /// Called with the first of failures in a row that are retried.
+    package var onOutage: (@Sendable (SettingsError) -> Void)?
 
     /// Begins to observe: nothing is asked before the first `next`.
     public func makeAsyncIterator() -> Iterator {
@@ -57,6 +59,7 @@ public struct Observations: AsyncSequence, Sendable {
                 } catch {
                     if case .cancelled = error { break }
                     step = place.step(error, using: &generator)
+                    if case .again = step, place.isFirstFailure(error) { observations.onOutage?(error) }
                 }
                 switch step {
                 case .deliver(let observation): return observation
@@ -178,6 +181,11 @@ package struct ObservedPlace: Sendable {
             return .fail(error)
         }
         return .again(after: backOff.next(notBefore: asked, using: &generator))
+    }
+
+    /// True if a failure, the last one, began an outage. A suite that does not exist yet is none.
+    fileprivate func isFirstFailure(_ error: SettingsError) -> Bool {
+        backOff.failures == 1 && error.code != .unknownSuite
     }
 }
 

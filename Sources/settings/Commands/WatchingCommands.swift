@@ -24,7 +24,8 @@ enum WatchingCommands {
         let (suite, keys, client) = (try arguments.suite(), try arguments.keys(from: 1), try arguments.client())
         let changes = client.changes(
             of: suite, since: try arguments.place(), keys: keys, prefixes: arguments.all("prefix"),
-            latest: arguments.has("exec"))
+            latest: arguments.has("exec")
+        ).tellingOfOutages
         for try await observation in changes {
             guard case .changes(let news) = observation else {
                 if case .state(let state) = observation, state.isReset {
@@ -102,7 +103,7 @@ enum WatchingCommands {
         _ conditions: [AwaitedValue], of suite: SuiteName, _ client: SettingsClient
     ) async throws -> ExitCode {
         var values: [KeyName: JSONValue] = [:]
-        for try await observation in client.changes(of: suite, keys: conditions.map(\.key)) {
+        for try await observation in client.changes(of: suite, keys: conditions.map(\.key)).tellingOfOutages {
             switch observation {
             case .state(let state):
                 values = [:]
@@ -113,6 +114,15 @@ enum WatchingCommands {
             if conditions.allSatisfy({ $0.holds(values[$0.key]) }) { return .done }
         }
         return .failed
+    }
+}
+
+extension Observations {
+    /// The same, with a message when the daemon does not answer. It is asked until it does.
+    fileprivate var tellingOfOutages: Observations {
+        var telling = self
+        telling.onOutage = { Terminal.warn("\(ToolError(describing: $0).message); trying until it answers") }
+        return telling
     }
 }
 
