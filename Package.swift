@@ -33,6 +33,7 @@ let package = Package(
         .target(name: "SettingsKeys", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .target(name: "SettingsAPI", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .target(name: "CLinux"),
+        .target(name: "COpenSSL"),
         .target(name: "COpenAPI", exclude: ["openapi.json"]),
         .target(name: "CPage", exclude: ["page"]),
         .target(name: "HTTPWire", swiftSettings: houseRules),
@@ -45,7 +46,7 @@ let package = Package(
             ],
             swiftSettings: houseRules),
         .target(
-            name: "SettingsHTTP", dependencies: ["HTTPWire", "Platform", "SettingsAPI", "SettingsModel"],
+            name: "SettingsHTTP", dependencies: ["COpenSSL", "HTTPWire", "Platform", "SettingsAPI", "SettingsModel"],
             swiftSettings: houseRules),
         .target(
             name: "SettingsClient",

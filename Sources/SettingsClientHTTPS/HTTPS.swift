@@ -1,8 +1,9 @@
 internal import SettingsHTTP
 
-/// `https://` for the settings of this program: for a daemon behind a proxy that speaks TLS.
+/// `https://` for the settings of this program through Foundation, in place of the system's OpenSSL: for machines that reach
+/// servers through a web proxy, and for HTTP/2.
 ///
-/// A program that may meet such an address calls ``enable()`` once, before its first request:
+/// A program calls ``enable()`` once, before its first request:
 ///
 ///     import SettingsClientHTTPS
 ///     import SettingsHTTP
@@ -13,7 +14,7 @@ internal import SettingsHTTP
 /// From then on everything of SettingsClient and SettingsHTTP works with such addresses, `SETTINGS_URL` included, and nothing else changes.
 /// Requests go through one `URLSession` of the process, over HTTP/2 where the proxy offers it.
 ///
-/// What differs from `http://`:
+/// What differs from the module's own connections:
 ///
 /// - The certificate has to be for the host in the address, by an authority that the system trusts
 ///   (`/etc/ssl/certs/ca-certificates.crt` on Debian). There is no other setting for that: an authority of your own is made

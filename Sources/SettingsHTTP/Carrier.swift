@@ -2,10 +2,9 @@ package import HTTPWire
 internal import Platform
 internal import Synchronization
 
-/// A transport that takes requests to servers of `https://`, which the sockets of this module cannot talk to.
+/// A transport that takes requests to servers of `https://` in the place of the module's own connections.
 ///
-/// Deadlines, cancellation and repeats are decided above it, as over a socket. The module has none of its own, as TLS costs
-/// every program megabytes.
+/// Deadlines, cancellation and repeats are decided above it, as over a socket.
 package protocol Carrier: Sendable {
     /// Sends a request to a server, given as `https://host:port`, without waiting.
     ///
@@ -42,11 +41,6 @@ package enum Carriers {
     package static func register(_ make: () -> any Carrier) {
         registered.withLock { if $0 == nil { $0 = make() } }
     }
-
-    /// The error of a request to `https://` without a carrier.
-    static let missing =
-        "https:// needs the library SettingsClientHTTPS: add it to the target's dependencies, import it, and call "
-        + "HTTPS.enable() once, before the first request"
 }
 
 /// A request that a carrier has, with a descriptor to wait on. Ends the request when its last owner lets go.

@@ -27,8 +27,8 @@ package final class ConnectionPool: Sendable {
     let hostField: String
     /// The addresses to connect to.
     let host: HostAddresses
-    /// Returns the transport of requests to `https://`; nil if the program has none. Asked when it is needed, as it may be
-    /// registered after the pool was made.
+    /// Returns the transport of requests to `https://`; nil for connections of its own with TLS. Asked for each request, as it
+    /// may be registered after the pool was made.
     let carrier: @Sendable () -> (any Carrier)?
     /// A token of its own; nil for that of the process.
     private let ownToken: AccessToken?
@@ -78,7 +78,7 @@ package final class ConnectionPool: Sendable {
             }
             _ = old
             guard let connection else { return nil }
-            if connection.socket.isQuiet { return connection }
+            if connection.isQuiet { return connection }
         }
     }
 

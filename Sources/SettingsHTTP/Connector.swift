@@ -6,10 +6,28 @@ internal import Synchronization
 /// A connection to a server, which an exchange or the pool has. Closed when the last of them lets go.
 final class Connection: Sendable {
     let socket: Socket
+    /// Nil for a connection without TLS.
+    private let session: TLSSession?
 
-    init(_ socket: consuming Socket) {
+    /// - Parameter host: the host that the certificate has to be for; nil for a connection without TLS.
+    init(_ socket: consuming Socket, securedFor host: String? = nil) {
+        session = host.map { [descriptor = socket.descriptor] in TLSSession(over: descriptor, to: $0) }
         self.socket = socket
     }
+
+    /// Goes on with the TLS handshake of a connected socket, if there has to be one.
+    func handshake() -> TLSSession.Handshake { session?.handshake() ?? .done }
+
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Socket.Received {
+        session?.receive(into: buffer) ?? socket.receive(into: buffer)
+    }
+
+    func send(_ bytes: Span<UInt8>) -> Int? {
+        if let session { session.send(bytes) } else { socket.send(bytes) }
+    }
+
+    /// True if neither bytes nor the end have come.
+    var isQuiet: Bool { socket.isQuiet && session?.hasPending != true }
 }
 
 /// A state machine that connects to one of the addresses of a host. It never waits: it says what for.
@@ -45,9 +63,12 @@ struct Connector {
     private var attempt: Attempt?
     private var pauseEnd: ContinuousClock.Instant?
     private var failure = "no address"
+    /// The host that the certificate has to be for; nil without TLS.
+    private let secureHost: String?
 
-    init(_ addresses: [SocketAddress]) {
+    init(_ addresses: [SocketAddress], securedFor host: String? = nil) {
         rest = addresses[...]
+        secureHost = host
     }
 
     mutating func advance() -> Step {
@@ -55,7 +76,7 @@ struct Connector {
             if let step = check() { return step }
             guard let address = next() else { return .failed(failure) }
             do throws(SystemError) {
-                let connection = Connection(try Socket(for: address))
+                let connection = Connection(try Socket(for: address), securedFor: secureHost)
                 switch connection.socket.connect(to: address) {
                 case .connected: return .connected(connection, address)
                 case .inProgress:
@@ -129,8 +150,11 @@ final class HostAddresses: Sendable {
 
     convenience init(of address: ServerAddress) {
         self.init(fixed: Self.fixed(of: address)) {
-            guard case .tcp(let host, let port) = address.kind else { return .success([]) }
-            return Result { () throws(ResolveError) in try SocketAddress.resolve(host, port: port) }
+            switch address.kind {
+            case .unix: .success([])
+            case .tcp(let host, let port), .https(let host, let port):
+                Result { () throws(ResolveError) in try SocketAddress.resolve(host, port: port) }
+            }
         }
     }
 
@@ -145,12 +169,11 @@ final class HostAddresses: Sendable {
     static func fixed(of address: ServerAddress) -> [SocketAddress]? {
         switch address.kind {
         case .unix(let path): [.unix(path: path)]
-        // The carrier resolves for itself.
-        case .https: []
-        case .tcp("localhost", let port):
+        case .tcp("localhost", let port), .https("localhost", let port):
             // This machine by definition. Most servers listen on IPv4 if on one of them.
             ["127.0.0.1", "::1"].flatMap { (try? SocketAddress.resolve($0, port: port, isNumeric: true)) ?? [] }
-        case .tcp(let host, let port): try? SocketAddress.resolve(host, port: port, isNumeric: true)
+        case .tcp(let host, let port), .https(let host, let port):
+            try? SocketAddress.resolve(host, port: port, isNumeric: true)
         }
     }
 

@@ -30,6 +30,8 @@ final class Exchange {
         case fresh
         case lookingUp
         case connecting(Connector)
+        /// Connected, with the TLS handshake ahead if there is to be one.
+        case securing(Connection)
         case talking(Connection)
         /// A carrier has it.
         case carried(CarriedExchange)
@@ -38,6 +40,8 @@ final class Exchange {
     private let request: Request
     private let token: AccessToken?
     private let pool: ConnectionPool
+    /// The transport in the place of a connection; nil for none.
+    private let carrier: (any Carrier)?
     private let bytes: [UInt8]
     private var phase = Phase.fresh
     private var sentCount = 0
@@ -55,7 +59,8 @@ final class Exchange {
         token?.sign(&request)
         self.request = request
         self.pool = pool
-        bytes = pool.address.isSecure ? [] : request.bytes(host: pool.hostField)
+        carrier = pool.address.secureHost != nil ? pool.carrier() : nil
+        bytes = carrier == nil ? request.bytes(host: pool.hostField) : []
     }
 
     /// The outcome of the request if it ends now.
@@ -70,8 +75,8 @@ final class Exchange {
         while true {
             switch phase {
             case .fresh:
-                if pool.address.isSecure {
-                    if let failure = handOver() { return failure }
+                if let carrier {
+                    if let failure = handOver(to: carrier) { return failure }
                 } else if !hasRepeated, let connection = pool.take() {
                     phase = .talking(connection)
                 } else if let addresses = pool.host.known {
@@ -87,10 +92,17 @@ final class Exchange {
                 case .waiting(let wait): return .waiting(wait)
                 case .connected(let connection, let address):
                     pool.host.worked(address)
-                    phase = .talking(connection)
+                    phase = .securing(connection)
                 case .failed(let reason):
                     pool.host.forget()
                     return unreachable(reason)
+                }
+            case .securing(let connection):
+                switch connection.handshake() {
+                case .done: phase = .talking(connection)
+                case .waiting(let events):
+                    return .waiting(Wait(descriptor: connection.socket.descriptor, events: events))
+                case .failed(let reason): return unreachable(reason)
                 }
             case .talking(let connection):
                 if let progress = talk(on: connection, buffer) { return progress }
@@ -105,7 +117,7 @@ final class Exchange {
 
     /// Goes on with the addresses of the host.
     func found(_ addresses: [SocketAddress]) {
-        phase = .connecting(Connector(addresses))
+        phase = .connecting(Connector(addresses, securedFor: pool.address.secureHost))
     }
 
     /// Closes the connection, unless the pool has it; the exchange is not used after that.
@@ -123,7 +135,7 @@ final class Exchange {
         }
         // The driver has a deadline, and perhaps other exchanges, also while a server sends without end.
         for _ in 0..<Self.mostReads {
-            switch connection.socket.receive(into: buffer) {
+            switch connection.receive(into: buffer) {
             case .nothing:
                 let events: PollSet.Events =
                     takesMore && sentCount < bytes.count ? [.readable, .writable] : .readable
@@ -144,7 +156,7 @@ final class Exchange {
     private func send(on connection: Connection) {
         let bytes = bytes
         while takesMore, sentCount < bytes.count {
-            guard let sent = connection.socket.send(bytes.span.extracting(sentCount...)) else {
+            guard let sent = connection.send(bytes.span.extracting(sentCount...)) else {
                 // It may have refused the request before it had all of it: that answer is still to be read.
                 takesMore = false
                 return
@@ -195,8 +207,7 @@ final class Exchange {
 /// What a carrier takes.
 extension Exchange {
     /// Gives the request to the carrier; the failure if there is none.
-    private func handOver() -> Progress? {
-        guard let carrier = pool.carrier() else { return unreachable(Carriers.missing) }
+    private func handOver(to carrier: any Carrier) -> Progress? {
         do throws(SystemError) {
             phase = .carried(try CarriedExchange(request, to: pool.address.description, by: carrier))
             return nil

@@ -45,9 +45,6 @@ struct CommandLineTests {
             $ settings get app theme --server localhost
             ! settings: localhost: it begins with http://, https:// or unix:, as http://127.0.0.1:7070
             => 64
-            $ settings get app theme --server https://localhost
-            ! settings: https://localhost:443 cannot be reached: settings speaks http and unix; 'ssh -L' brings a port here
-            => 64
             $ settings get app theme --server unix:/nothing
             ! settings: no answer from the daemon: unix:/nothing: No such file or directory
             => 7

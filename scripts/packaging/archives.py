@@ -55,6 +55,8 @@ def package(tree, version, epoch, output):
             f"Package: settingsd\nVersion: {version}-1\nArchitecture: {architecture}\nMaintainer: {maintainer}\n"
             f"Installed-Size: {sum(file.stat().st_size + 1023 >> 10 for file in files)}\n"
             f"Depends: {_libraries(root)}, systemd | systemd-standalone-sysusers | systemd-sysusers\n"
+            # For settings with an address of https://.
+            f"Suggests: libssl3\n"
             f"Section: net\nPriority: optional\nDescription: {DESCRIPTION}\n")
         subprocess.run(["dpkg-deb", "--build", "--root-owner-group", "-Zxz", root, path], check=True,
                        env={**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}, stdout=subprocess.DEVNULL)

@@ -1,7 +1,7 @@
 /// An address of a daemon: `http://127.0.0.1:7070`, `http://[::1]:7070`, `unix:/run/settingsd.sock`, or
 /// `https://settings.example.com` behind a proxy that speaks TLS.
 ///
-/// For `https://` a program adds and enables the library SettingsClientHTTPS.
+/// `https://` needs OpenSSL 3 on the machine, or the library SettingsClientHTTPS.
 public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         /// A name or a numeric address, IPv6 without its brackets.
@@ -114,9 +114,9 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         return port
     }
 
-    /// True if only a transport with TLS reaches it.
-    package var isSecure: Bool {
-        if case .https = kind { true } else { false }
+    /// The host that the server's certificate has to be for; nil for an address without TLS.
+    package var secureHost: String? {
+        if case .https(let host, _) = kind { host } else { nil }
     }
 
     /// The value of `Host` in requests.

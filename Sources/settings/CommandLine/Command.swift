@@ -28,7 +28,8 @@ struct Command: Sendable {
     /// Options that every command has.
     static let common = [
         Option(
-            "server", "URL", "the daemon: http://HOST:PORT, unix:PATH; else SETTINGS_URL, else http://127.0.0.1:7070"),
+            "server", "URL",
+            "the daemon: http://HOST:PORT, https://HOST, unix:PATH; else SETTINGS_URL, else http://127.0.0.1:7070"),
         Option("token-file", "FILE", "a file with a token; else SETTINGS_TOKEN_FILE, else SETTINGS_TOKEN"),
         Option("help", nil, "print this help"),
     ]

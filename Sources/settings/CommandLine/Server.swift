@@ -7,17 +7,11 @@ extension Arguments {
         do {
             let address =
                 if let url = self["server"] { try ServerAddress(url) } else { try ServerAddress.fromEnvironment() }
-            guard !"\(address)".hasPrefix("https:") else {
-                throw ToolError.usage(
-                    "\(address) cannot be reached: settings speaks http and unix; 'ssh -L' brings a port here")
-            }
             return SettingsClient(address, token: try token(), timeout: timeout)
         } catch let error as ServerAddressError {
             throw .usage(error.description)
-        } catch let error as ToolError {
-            throw error
         } catch {
-            throw ToolError(.failed, "\(error)")
+            throw ToolError(describing: error)
         }
     }
 

@@ -12,9 +12,8 @@ import TestSupport
 final class SecureDaemon {
     private let data: TemporaryDirectory
     private let daemon: DaemonProcess
-    private let proxy: ChildProcess
+    private let proxy: SecureProxy
     private let silent: LocalPort
-    let port: UInt16
 
     /// - Parameter options: those of the daemon beside its data and address.
     init(speaksHTTP2: Bool = false, options: [String] = []) throws {
@@ -22,26 +21,13 @@ final class SecureDaemon {
         data = try TemporaryDirectory()
         daemon = try DaemonProcess(data: data.path + "/data", options: options)
         silent = try LocalPort()
-        var failure = ""
-        for _ in 0..<5 {
-            let port = try LocalPort.free()
-            let text = Self.configuration(
-                data.path, certificates, port: port, daemon: daemon.port, silent: silent.number, speaksHTTP2)
-            let file = try data.file("nginx.conf", text)
-            let proxy = try ChildProcess.program("nginx", "-e stderr -p \(data.path) -c \(file)", in: data.path)
-            do {
-                // Its sockets are open by then.
-                _ = try proxy.line(containing: "event method")
-            } catch let error as ChildProcess.Failure where error.description.contains("in use") {
-                failure = error.description
-                continue
-            }
-            self.proxy = proxy
-            self.port = port
-            return
+        let (folder, ports) = (data.path, (daemon.port, silent.number))
+        proxy = try SecureProxy(in: folder) { port in
+            Self.servers(folder, certificates, port: port, daemon: ports.0, silent: ports.1, speaksHTTP2)
         }
-        throw ChildProcess.Failure(description: "no port for nginx: \(failure)")
     }
+
+    var port: UInt16 { proxy.port }
 
     func address(host: String = "localhost") throws -> ServerAddress {
         try ServerAddress("https://\(host):\(port)")
@@ -80,51 +66,34 @@ final class SecureDaemon {
         }
     }
 
-    private static func configuration(
-        _ folder: String, _ certificates: Certificates, port: UInt16, daemon: UInt16, silent: UInt16, _ isHTTP2: Bool
+    private static func servers(
+        _ folder: String, _ certificates: TestAuthority, port: UInt16, daemon: UInt16, silent: UInt16, _ isHTTP2: Bool
     ) -> String {
-        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map { "\($0)_temp_path \(folder)/\($0);" }.joined(separator: "\n")
-        return """
-            daemon off;
-            master_process off;
-            error_log stderr notice;
-            pid \(folder)/nginx.pid;
-            events { worker_connections 512; }
-            http {
-                \(temporary)
-                log_format asked '$request_method $uri $http_idempotency_key $http_cookie';
-                access_log \(folder)/access asked;
-                upstream daemon { server 127.0.0.1:\(daemon); keepalive 8; }
-                server {
-                    listen 127.0.0.1:\(port) ssl default_server \(isHTTP2 ? "http2" : "");
-                    ssl_certificate \(certificates.path("stranger.pem"));
-                    ssl_certificate_key \(certificates.path("stranger.key"));
-                    return 500;
-                }
-                server {
-                    listen 127.0.0.1:\(port) ssl \(isHTTP2 ? "http2" : "");
-                    server_name localhost;
-                    ssl_certificate \(certificates.path("trusted.pem"));
-                    ssl_certificate_key \(certificates.path("trusted.key"));
-                    client_max_body_size 17m;
-                    proxy_http_version 1.1;
-                    proxy_buffering off;
-                    proxy_next_upstream off;
-                    proxy_read_timeout 330s;
-                    proxy_set_header Host $host;
-                    proxy_set_header Connection "";
-                    add_header Set-Cookie "taste=bad" always;
-                    location / { proxy_pass http://daemon; }
-                    location /v1/suites/silent { proxy_pass http://127.0.0.1:\(silent); }
-                    location /v1/suites/lost { return 444; }
-                    location /v1/suites/moved { return 307 https://localhost:\(port)/v1/suites/app; }
-                    location /v1/suites/locked {
-                        add_header WWW-Authenticate 'Basic realm="x"' always;
-                        return 401 "who are you";
-                    }
-                }
+        """
+        log_format asked '$request_method $uri $http_idempotency_key $http_cookie';
+        access_log \(folder)/access asked;
+        upstream daemon { server 127.0.0.1:\(daemon); keepalive 8; }
+        server {
+            listen 127.0.0.1:\(port) ssl default_server \(isHTTP2 ? "http2" : "");
+            ssl_certificate \(certificates.path("stranger.pem"));
+            ssl_certificate_key \(certificates.path("stranger.key"));
+            return 500;
+        }
+        server {
+            listen 127.0.0.1:\(port) ssl \(isHTTP2 ? "http2" : "");
+            server_name localhost;
+            ssl_certificate \(certificates.path("trusted.pem"));
+            ssl_certificate_key \(certificates.path("trusted.key"));
+            add_header Set-Cookie "taste=bad" always;
+            location / { proxy_pass http://daemon; }
+            location /v1/suites/silent { proxy_pass http://127.0.0.1:\(silent); }
+            location /v1/suites/lost { return 444; }
+            location /v1/suites/moved { return 307 https://localhost:\(port)/v1/suites/app; }
+            location /v1/suites/locked {
+                add_header WWW-Authenticate 'Basic realm="x"' always;
+                return 401 "who are you";
             }
-            """
+        }
+        """
     }
 }

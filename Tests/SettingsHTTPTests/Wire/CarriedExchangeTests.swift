@@ -26,15 +26,6 @@ struct CarriedExchangeTests {
         return (result, carrier.log.all)
     }
 
-    @Test("Without a carrier nothing goes out, and the error says what to add and to call")
-    func withoutCarrierNothingGoes() throws {
-        let pool = ConnectionPool(try ServerAddress("https://settings.example"), carrier: { nil })
-        let error = #expect(throws: SettingsError.self) { try pool.exchange(Self.write, by: .now + .seconds(10)) }
-        #expect(error?.outcome == .notDone)
-        let text = error?.description ?? ""
-        #expect(text.contains("SettingsClientHTTPS") && text.contains("HTTPS.enable()"), "\(text)")
-    }
-
     @Test("An answer of the carrier is read like any other") func answerWhatCarrierBrings() throws {
         var answer = Response(status: 200, body: [1, 2])
         answer.fields.append("ETag", text: "\"1\"")

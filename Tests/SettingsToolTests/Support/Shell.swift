@@ -6,6 +6,10 @@ import Testing
 final class Shell {
     let directory: TemporaryDirectory
     private let options: [String]
+    /// The address of the daemon in the environment of command lines.
+    var url: String
+    /// More variables of that environment.
+    var variables: [String] = []
     private var daemon: ChildProcess
 
     /// Starts a daemon with a schema for the suite `app` unless told otherwise, and runs command lines that prepare what is stored.
@@ -13,6 +17,7 @@ final class Shell {
         let directory = try TemporaryDirectory()
         self.directory = directory
         options = try configuration.map { ["--config", try directory.file("settingsd.json", $0)] } ?? []
+        url = "unix:\(directory.path)/socket"
         daemon = try Self.daemon(in: directory, options)
         _ = try directory.file("app.json", Self.schema)
         for line in (hasSchema ? ["settings schema apply app app.json --quiet"] : []) + prepared {
@@ -31,6 +36,7 @@ final class Shell {
             _ = try directory.file(name, end.output)
         }
         options = ["--access.tokens", file]
+        url = "unix:\(directory.path)/socket"
         daemon = try Self.daemon(in: directory, options)
     }
 
@@ -62,8 +68,8 @@ final class Shell {
     var environment: [String] {
         [
             "PATH=\(ChildProcess.built("")):/usr/bin:/bin", "HOME=\(directory.path)", "LC_ALL=C.UTF-8",
-            "SETTINGS_URL=unix:\(directory.path)/socket",
-        ]
+            "SETTINGS_URL=\(url)",
+        ] + variables
     }
 
     /// Begins a command line in the directory of the test.

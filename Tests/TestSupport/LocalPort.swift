@@ -1,15 +1,15 @@
-import Glibc
+internal import Glibc
 
 /// A port of 127.0.0.1 on which the kernel accepts connections and nothing is ever answered.
-final class LocalPort: Sendable {
+package final class LocalPort: Sendable {
     struct Failure: Error {
         let code: Int32
     }
 
-    let number: UInt16
+    package let number: UInt16
     private let descriptor: Int32
 
-    init() throws {
+    package init() throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -31,5 +31,5 @@ final class LocalPort: Sendable {
     }
 
     /// One that was free a moment ago, for a program that cannot say itself which it took.
-    static func free() throws -> UInt16 { try LocalPort().number }
+    package static func free() throws -> UInt16 { try LocalPort().number }
 }

@@ -1,0 +1,60 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsHTTP
+
+/// Requests over TLS connections of the module's own.
+@Suite(.ownThread)
+struct TLSSessionTests {
+    private func client(_ port: UInt16, timeout: Duration) throws -> SettingsClient {
+        let address = try ServerAddress("https://localhost:\(port)")
+        return SettingsClient(ConnectionPool(address, carrier: { nil }), timeout: timeout)
+    }
+
+    @Test("The deadline holds while the server answers nothing to the handshake, in both forms")
+    func silentServer() async throws {
+        let port = try LocalPort()
+        let client = try client(port.number, timeout: .milliseconds(100))
+        let late = SettingsError.timedOut("\(client.address): no answer in time", outcome: .notDone)
+        let blocking = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
+        #expect(blocking == late)
+        let task = await #expect(throws: SettingsError.self) { try await client.send(.service) }
+        #expect(task == late)
+    }
+
+    @Test("A task that waits for the handshake is cancelled at once", .timeLimit(.minutes(10)))
+    func cancelled() async throws {
+        let port = try LocalPort()
+        let client = try client(port.number, timeout: .seconds(3600))
+        let task = Task { try await client.send(.service) }
+        task.cancel()
+        let error = await #expect(throws: SettingsError.self) { try await task.value }
+        #expect(error == .cancelled(outcome: .notDone))
+    }
+
+    @Test("A certificate that is not trusted ends the handshake, and a write is not done")
+    func notTrusted() throws {
+        let (folder, authority) = (try TemporaryDirectory(), try TestAuthority())
+        try authority.makeSelfSigned("stranger", for: "localhost")
+        let proxy = try SecureProxy(in: folder.path) { port in
+            """
+            access_log off;
+            server {
+                listen 127.0.0.1:\(port) ssl;
+                ssl_certificate \(authority.path("stranger.pem"));
+                ssl_certificate_key \(authority.path("stranger.key"));
+            }
+            """
+        }
+        let client = try client(proxy.port, timeout: .seconds(60)).blocking
+        let error = #expect(throws: SettingsError.self) {
+            try client.send(.set(try KeyName("theme"), to: 1, in: try SuiteName("app")))
+        }
+        guard case .unreachable(let reason, .notDone) = error else {
+            Issue.record("\(error as Any)")
+            return
+        }
+        #expect(reason.contains("no authority that this machine trusts (self-signed certificate)"))
+    }
+}

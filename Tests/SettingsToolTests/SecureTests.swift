@@ -1,0 +1,134 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// `settings` over `https://`: nginx speaks TLS before a real daemon.
+@Suite(.ownThread)
+struct SecureTests {
+    private let shell: Shell
+    private let authority: TestAuthority
+
+    init() throws {
+        (shell, authority) = (try Shell(), try TestAuthority())
+        try authority.make("localhost", for: "DNS:localhost")
+        shell.variables = ["SSL_CERT_FILE=\(authority.path("authority.pem"))"]
+    }
+
+    /// Starts a proxy with TLS, unless its certificate is named `none`.
+    private func proxy(_ certificate: String = "localhost", _ more: String = "") throws -> SecureProxy {
+        let folder = shell.directory.path
+        let secured = """
+            ssl_certificate \(authority.path("\(certificate).pem"));
+            ssl_certificate_key \(authority.path("\(certificate).key"));
+            """
+        return try SecureProxy(in: folder) { port in
+            """
+            log_format connection '$connection';
+            access_log \(folder)/access connection;
+            upstream daemon { server unix:\(folder)/socket; keepalive 8; }
+            server {
+                listen 127.0.0.1:\(port) \(certificate == "none" ? "" : "ssl");
+                \(certificate == "none" ? "" : secured)
+                \(more)
+                location / { proxy_pass http://daemon; }
+            }
+            """
+        }
+    }
+
+    @Test("Commands do over https what they do over a socket, also for an address in figures and over TLS 1.2")
+    func commands() throws {
+        try authority.make("figures", for: "IP:127.0.0.1")
+        for (host, certificate, version) in [
+            ("localhost", "localhost", "TLSv1.3"), ("127.0.0.1", "figures", "TLSv1.2"),
+        ] {
+            let proxy = try proxy(certificate, "ssl_protocols \(version);")
+            shell.url = "https://\(host):\(proxy.port)"
+            try shell.follow(
+                """
+                $ settings set app launchCount 5
+                launchCount: 0 (default) → 5
+                $ settings get app launchCount theme
+                5
+                light
+                $ settings set app launchCount 6 --if-unset 2>/dev/null
+                => 5
+                $ settings get app tags
+                ! settings: tags of suite app is not set and has no default
+                => 3
+                $ settings unset app launchCount --quiet
+                """)
+        }
+    }
+
+    @Test("Suites of more than a page and of megabytes go over https and back")
+    func large() throws {
+        let proxy = try proxy()
+        shell.url = "https://localhost:\(proxy.port)"
+        let members = (1000..<3500).map { "  \"key\($0)\": \"\(String(repeating: "x", count: 1000))\"" }
+        let text = "{\n" + members.joined(separator: ",\n") + "\n}\n"
+        try shell.does("import", "copy", try shell.directory.file("all.json", text), "--quiet")
+        #expect(try shell.does("export", "copy") == text)
+        // One request, then three of one more connection. nginx writes its log after the answer.
+        try eventually { shell.text("access").split(separator: "\n").count == 4 }
+        #expect(Set(shell.text("access").split(separator: "\n")).count == 2)
+    }
+
+    @Test("watch and wait go on over a cut connection and a restart of the daemon, and say what they wait for")
+    func watching() throws {
+        let proxy = try proxy()
+        let line = try TCPProxy(to: proxy.port)
+        defer { line.stop() }
+        shell.url = "https://localhost:\(line.port)"
+        let wait = try shell.start("exec settings wait app launchCount=4")
+        let watch = try shell.start("exec settings watch app --since \(try shell.cursor()) >&2")
+        #expect(try shell.run("settings set app launchCount 1").code == 0)
+        _ = try watch.line(containing: "launchCount: 0 (default) → 1")
+        line.set(.cut)
+        _ = try watch.line(containing: "settings: no answer from the daemon: \(shell.url): ")
+        let url = shell.url
+        shell.url = "unix:\(shell.directory.path)/socket"
+        #expect(try shell.run("settings set app launchCount 2").code == 0)
+        line.set(.passing)
+        _ = try watch.line(containing: "launchCount: 1 → 2")
+        try shell.restart()
+        shell.url = url
+        #expect(try shell.run("settings set app launchCount 3 && settings set app launchCount 4").code == 0)
+        _ = try watch.line(containing: "launchCount: 3 → 4")
+        #expect(try wait.end().code == 0)
+        watch.signal(SIGINT)
+        let changes = try watch.end().errors.split(separator: "\n").filter { $0.contains("→") }
+        #expect(changes.count == 4, "\(changes)")
+    }
+
+    @Test("What is wrong with a server, its certificate or this machine is said, and nothing is sent to it")
+    func refusals() throws {
+        try authority.make("other", for: "DNS:other.example")
+        try authority.make("expired", for: "DNS:localhost", days: -1)
+        try authority.makeSelfSigned("stranger", for: "localhost")
+        _ = try shell.directory.file("libssl.so.3", "")
+        let old = "ssl_protocols TLSv1.1; ssl_ciphers DEFAULT@SECLEVEL=0;"
+        for (certificate, more, host, variable, message) in [
+            ("localhost", "", "127.0.0.1", "", "its certificate is for another host than 127.0.0.1"),
+            ("other", "", "localhost", "", "its certificate is for another host than localhost"),
+            ("expired", "", "localhost", "", "its certificate has expired"),
+            ("localhost", "", "localhost", "SSL_CERT_FILE=", "of no authority that this machine trusts"),
+            ("stranger", "", "localhost", "", "trusts (self-signed certificate); SSL_CERT_FILE names a file of"),
+            ("none", "", "localhost", "", "handshake failed: wrong version number; a server of http:// has no TLS"),
+            ("localhost", old, "localhost", "", "the TLS handshake failed: "),
+            ("localhost", "", "localhost", "LD_LIBRARY_PATH=.", "https:// needs OpenSSL 3: ./libssl.so.3: file"),
+            ("localhost", "", "localhost", "LD_LIBRARY_PATH=.", "; install the package libssl3"),
+        ] {
+            let proxy = try proxy(certificate, more)
+            let url = "https://\(host):\(proxy.port)"
+            let end = try shell.run("\(variable) settings set app theme dark --server \(url)")
+            #expect(end.code == 7 && end.output.isEmpty, "\(end)")
+            #expect(end.errors.hasPrefix("settings: no answer from the daemon: \(url): "), "\(end.errors)")
+            #expect(end.errors.contains(message), "\(end.errors)")
+        }
+        let port = try LocalPort.free()
+        let end = try shell.run("settings get app theme --server https://localhost:\(port)")
+        #expect(end.code == 7 && end.errors.hasSuffix(":\(port): Connection refused\n"), "\(end)")
+        #expect(try shell.does("get", "app", "theme", "--source") == "default\n")
+    }
+}
