@@ -2,7 +2,7 @@
 package enum FieldName: UInt8, CaseIterable, Sendable {
     case host, contentLength, transferEncoding, connection, expect
     case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote, forwardedFor
-    case accept, contentType, contentEncoding, prefer
+    case accept, acceptEncoding, contentType, contentEncoding, prefer
     case requestID, traceParent
     case settingsAtLeast, settingsFresh
     case origin, authorization, apiKey, accessControlRequestMethod, accessControlRequestHeaders
@@ -22,6 +22,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
         case .settingsNote: "Settings-Note"
         case .forwardedFor: "X-Forwarded-For"
         case .accept: "Accept"
+        case .acceptEncoding: "Accept-Encoding"
         case .contentType: "Content-Type"
         case .contentEncoding: "Content-Encoding"
         case .prefer: "Prefer"
@@ -39,12 +40,13 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
 
     /// True if a request may have the field on several lines.
     ///
-    /// The lines of `Connection`, `Transfer-Encoding`, `Prefer`, `X-Forwarded-For` and the lists of tags are taken together, as RFC 9110 (5.3)
+    /// The lines of `Connection`, `Transfer-Encoding`, `Accept-Encoding`, `Prefer`, `X-Forwarded-For` and the lists of tags are taken together, as RFC 9110 (5.3)
     /// says of fields that are lists. Of `Accept` and of the names of requests the first line counts. Any other field given twice is refused: a proxy
     /// may have read the other one.
     var mayRepeat: Bool {
         switch self {
-        case .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor, .requestID,
+        case .connection, .transferEncoding, .accept, .acceptEncoding, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor,
+            .requestID,
             .traceParent:
             true
         default: false
@@ -77,7 +79,12 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
             default: candidate = .settingsNote
             }
         case 14: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "s") ? .settingsFresh : .contentLength
-        case 15: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "x") ? .forwardedFor : .idempotencyKey
+        case 15:
+            switch bytes[name.lowerBound] | 0x20 {
+            case UInt8(ascii: "a"): candidate = .acceptEncoding
+            case UInt8(ascii: "x"): candidate = .forwardedFor
+            default: candidate = .idempotencyKey
+            }
         case 16: candidate = .contentEncoding
         case 17: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "s") ? .settingsAtLeast : .transferEncoding
         case 29: candidate = .accessControlRequestMethod

@@ -106,7 +106,8 @@ extension MessageParser {
         case .connection: takeConnection(value, bytes)
         case .expect where kind == .request: try takeExpectation(value, bytes)
         case .host, .expect, .ifMatch, .ifNoneMatch, .idempotencyKey, .lastEventID, .settingsNote, .forwardedFor,
-            .requestID, .traceParent, .accept, .contentType, .contentEncoding, .prefer, .settingsAtLeast,
+            .requestID, .traceParent, .accept, .acceptEncoding, .contentType, .contentEncoding, .prefer,
+            .settingsAtLeast,
             .settingsFresh, .origin, .authorization, .apiKey, .accessControlRequestMethod,
             .accessControlRequestHeaders:
             break

@@ -39,7 +39,7 @@ package struct MessageHead: Sendable, BitwiseCopyable {
     /// A bit for each field that stands on several lines.
     private var repeated: UInt32 = 0
     /// The values of the fields that are there; others are left over from earlier heads.
-    private var values = InlineArray<24, ByteRange>(repeating: .none)
+    private var values = InlineArray<25, ByteRange>(repeating: .none)
 
     /// The method as it was sent: the only way to name one that is `.other`.
     package var methodName: Range<Int> { methodRange.range ?? 0..<0 }

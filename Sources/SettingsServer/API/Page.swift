@@ -8,24 +8,41 @@ internal import SettingsModel
 ///
 /// The files hold no secrets, so they need no credential. What the page shows it asks for with the caller's token.
 enum Page {
-    /// A file with the fields that it is sent with.
+    /// A file, as it is and compressed, with the fields that each form is sent with.
     private struct File {
+        /// What a file is sent as. Each form has a tag of its own.
+        struct Form {
+            let tag: String
+            let fields: FieldBlock
+            let body: [UInt8]
+
+            init(_ body: [UInt8], tag: String, isCompressed: Bool) {
+                self.body = body
+                self.tag = tag
+                var fields = FieldBlock()
+                fields.append("ETag", text: tag)
+                if isCompressed { fields.append("Content-Encoding", "gzip") }
+                fields.append("Vary", "Accept-Encoding")
+                fields.append("Content-Security-Policy", Page.policy)
+                fields.append("Referrer-Policy", "no-referrer")
+                fields.append("Cross-Origin-Opener-Policy", "same-origin")
+                fields.append("Cross-Origin-Resource-Policy", "same-origin")
+                self.fields = fields
+            }
+        }
+
         let type: ContentType
-        let tag: String
-        let fields: FieldBlock
-        let body: [UInt8]
+        let plain: Form
+        /// Nil if the file would not be smaller.
+        let compressed: Form?
 
         init(_ type: ContentType, _ body: [UInt8]) {
             self.type = type
-            self.body = body
-            tag = "\"\(SHA256(body.span).hex.prefix(16))\""
-            var fields = FieldBlock()
-            fields.append("ETag", text: tag)
-            fields.append("Content-Security-Policy", Page.policy)
-            fields.append("Referrer-Policy", "no-referrer")
-            fields.append("Cross-Origin-Opener-Policy", "same-origin")
-            fields.append("Cross-Origin-Resource-Policy", "same-origin")
-            self.fields = fields
+            let digest = SHA256(body.span).hex.prefix(16)
+            plain = Form(body, tag: "\"\(digest)\"", isCompressed: false)
+            let smaller = Gzip.compress(body)
+            compressed =
+                smaller.count < body.count ? Form(smaller, tag: "\"\(digest)-gzip\"", isCompressed: true) : nil
         }
     }
 
@@ -38,7 +55,7 @@ enum Page {
         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'
         """
 
-    /// The files by their paths. They are read at the first request for one.
+    /// The files by their paths. They are read and compressed at the first request for one.
     private static let files: [String: File] = {
         var count = 0
         let table = page_files(&count)
@@ -99,7 +116,7 @@ enum Page {
             return Response(
                 Problem(.unknownPath, "the page has no such file; \(root) is the page"), cursor: cursor())
         }
-        return response(file, isKnown: knows(head, bytes, file.tag), at: cursor())
+        return response(file, to: head, bytes, at: cursor())
     }
 
     /// True if a path may be one of the page, found without a text made of it.
@@ -114,12 +131,9 @@ enum Page {
         return ranges.quality(of: "text/html") > ranges.quality(of: "application/json")
     }
 
-    /// True if the client has the version with a tag.
-    private static func knows(_ head: RequestHead, _ bytes: Span<UInt8>, _ tag: String) -> Bool {
-        head.values(of: .ifNoneMatch, in: bytes).contains { values in
-            let text = bytes.text(in: values)
-            return text == "*" || text.contains(tag)
-        }
+    private static func takesGzip(_ head: RequestHead, _ bytes: Span<UInt8>) -> Bool {
+        let values = head.values(of: .acceptEncoding, in: bytes)
+        return !values.isEmpty && MediaRanges(values.map { bytes.text(in: $0) }.joined(separator: ",")).takesGzip
     }
 
     /// A relative address, so that the page also works behind a proxy that puts a folder before it.
@@ -130,11 +144,18 @@ enum Page {
         return Response(status: 302, fields: fields)
     }
 
-    private static func response(_ file: File, isKnown: Bool, at cursor: Cursor) -> Response {
+    /// Answers with the form that the client takes, or with 304 if it has one, whichever that is.
+    private static func response(
+        _ file: File, to head: RequestHead, _ bytes: Span<UInt8>, at cursor: Cursor
+    ) -> Response {
+        let known = head.values(of: .ifNoneMatch, in: bytes).map { bytes.text(in: $0) }
+        let wanted = takesGzip(head, bytes) ? file.compressed ?? file.plain : file.plain
+        let forms = [wanted, file.plain] + (file.compressed.map { [$0] } ?? [])
+        let had = forms.first { form in known.contains { $0 == "*" || $0.contains(form.tag) } }
         var fields = FieldBlock(cursor: cursor, tag: nil)
-        fields.append(file.fields)
-        return isKnown
+        fields.append((had ?? wanted).fields)
+        return had != nil
             ? Response(status: 304, fields: fields)
-            : Response(status: 200, contentType: file.type, fields: fields, body: file.body)
+            : Response(status: 200, contentType: file.type, fields: fields, body: wanted.body)
     }
 }
