@@ -89,8 +89,10 @@ struct WritingTests {
             revision 2, TIME by user:ME: as the manual says
               theme: "light" (default) → "dark"
               launchCount: 0 (default) → 5
-            $ settings set app theme=light launchCount=-9
-            ! settings: launchCount at /do/1/value must be at least 0, but is -9
+            $ settings set app theme=light launchCount=-9 'tags=[1,2]'
+            ! settings: launchCount must be at least 0, but is -9
+            !   tags at /0 must be a string, but is an integer
+            !   tags at /1 must be a string, but is an integer
             => 5
             $ settings get app theme launchCount
             dark

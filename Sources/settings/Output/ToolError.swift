@@ -99,8 +99,12 @@ extension Problem {
     fileprivate var lines: [String] {
         let detail = Self.options.reduce(self.detail) { text, option in text.replacing(option.0, with: option.1) }
         var lines = [detail.isEmpty ? description : detail]
-        for violation in self.errors where !detail.contains(violation.detail) {
-            lines.append("  \(violation.place)\(violation.detail)")
+        if let first = self.errors.first, detail.hasPrefix(first.sentence) {
+            lines = [first.inValue.sentence] + self.errors.dropFirst().map { "  \($0.inValue.sentence)" }
+        } else {
+            // The detail may be about the first one.
+            let rest = self.errors.first.map { detail.contains($0.detail) } ?? false ? 1 : 0
+            lines += self.errors.dropFirst(rest).map { "  \($0.place)\($0.detail)" }
         }
         for conflict in self.conflicts {
             let key = conflict.key?.text ?? "the suite"
@@ -130,6 +134,14 @@ extension Problem.Current {
 }
 
 extension Violation {
+    /// The same, at a place in the value: a transaction names its operation before that, which the caller did not write.
+    fileprivate var inValue: Violation {
+        guard pointer.tokens.first == "do", pointer.tokens.count >= 3 else { return self }
+        var violation = self
+        violation.pointer = JSONPointer(Array(pointer.tokens.dropFirst(3)))
+        return violation
+    }
+
     fileprivate var place: String {
         let place = (key ?? "") + (pointer == .root ? "" : pointer.description)
         return place.isEmpty ? "" : "\(place): "
