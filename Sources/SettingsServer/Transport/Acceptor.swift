@@ -17,7 +17,7 @@ final class Acceptor: @unchecked Sendable {
     /// Bounds one wake, so that stopping has its turn.
     private static let acceptsPerWake = 256
     /// The connections that a loop is given before it has begun to serve them.
-    private static let mostArrivals = 64
+    private static let mostArrivals = 128
     /// The connections beyond the limit of an address that may wait for their 429; few, as it may have no more.
     private static let refusedPerAddress = 16
     private static let pause = DispatchTimeInterval.milliseconds(50)

@@ -85,21 +85,21 @@ struct HTTPServerTests {
         })
         let gate = DispatchSemaphore(value: 0)
         server.server.loops[0].run { gate.patientWait() }
-        let clients = try (0..<100).map { _ in
+        let clients = try (0..<200).map { _ in
             let client = try server.connect()
             try client.send(get("/a"))
             return client
         }
-        try eventually { accepted.load(ordering: .sequentiallyConsistent) >= 64 }
+        try eventually { accepted.load(ordering: .sequentiallyConsistent) >= 128 }
         let inTurn = DispatchSemaphore(value: 0)
         server.server.inNextAcceptance { inTurn.signal() }
         inTurn.patientWait()
-        #expect(accepted.load(ordering: .sequentiallyConsistent) == 64)
-        for client in clients[80...] { client.reset() }
+        #expect(accepted.load(ordering: .sequentiallyConsistent) == 128)
+        for client in clients[160...] { client.reset() }
         gate.signal()
-        for client in clients[..<80] { #expect(try client.readResponse().status == 200) }
-        try eventually { lost.load(ordering: .sequentiallyConsistent) == 20 }
-        #expect(accepted.load(ordering: .sequentiallyConsistent) == 80)
+        for client in clients[..<160] { #expect(try client.readResponse().status == 200) }
+        try eventually { lost.load(ordering: .sequentiallyConsistent) == 40 }
+        #expect(accepted.load(ordering: .sequentiallyConsistent) == 160)
     }
 
     @Test("Stopping while accepting waits for a loop ends too") func stoppingWhileAcceptingWaits() throws {
@@ -110,12 +110,12 @@ struct HTTPServerTests {
         })
         let gate = DispatchSemaphore(value: 0)
         server.server.loops[0].run { gate.patientWait() }
-        let clients = try (0..<70).map { _ in try server.connect() }
-        try eventually { accepted.load(ordering: .sequentiallyConsistent) >= 64 }
+        let clients = try (0..<140).map { _ in try server.connect() }
+        try eventually { accepted.load(ordering: .sequentiallyConsistent) >= 128 }
         server.stop(within: 10)
         gate.signal()
         #expect(server.script.log.wait(for: "stopped"))
-        for client in clients[..<64] { #expect(try client.readUntilClose().isEmpty) }
+        for client in clients[..<128] { #expect(try client.readUntilClose().isEmpty) }
     }
 
     @Test("Stopping while accepting is paused ends too") func stoppingWhileAcceptingPaused() throws {
