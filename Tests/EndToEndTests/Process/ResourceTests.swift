@@ -22,10 +22,17 @@ struct MemoryTests {
         let before = try resident(process)
         let body = (0..<8000).map { "\"k\($0)\":{\"a\":[1,2,3,4,5],\"b\":\"\(String(repeating: "x", count: 40))\"}" }
         let peers = try (0..<8).map { _ in try RawClient(port: daemon.port) }
-        for (number, peer) in peers.enumerated() {
-            try peer.send(Request("PUT s\(number) {\(body.joined(separator: ","))}").bytes)
+        let requests = peers.indices.map { Request("PUT s\($0) {\(body.joined(separator: ","))}") }
+        for (peer, request) in zip(peers, requests) { try peer.send(request.bytes) }
+        for (peer, request) in zip(peers, requests) {
+            var answer = try peer.readResponse()
+            try eventually {
+                // Where the machine is busy, one may wait too long behind the others.
+                if answer.status == 503 { answer = try peer.ask(request) }
+                return answer.status != 503
+            }
+            #expect(answer.status == 200)
         }
-        for peer in peers { #expect(try peer.readResponse().status == 200) }
         for (number, peer) in peers.enumerated() {
             #expect(try peer.ask(Request("DELETE s\(number)?drop")).status == 200)
         }

@@ -275,6 +275,18 @@ struct PastFilesTests {
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
     }
 
+    @Test("Files that are long in coming take no commits along")
+    func lag() throws {
+        var run = try Run(seed: 13) { $0.journalBytes = 1 << 20 }
+        for _ in 0..<10 { try run.step() }
+        run.harness.disk.fail(.rename, with: ENOSPC)
+        for _ in 0..<100 { try run.step() }
+        run.harness.disk.heal()
+        for _ in 0..<20 { run.harness.tend(after: 100_000_000_000) }
+        try run.expectSame("after the disk had been full")
+        #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
+    }
+
     @Test("A damaged file is no obstacle to a start; what is before its end is gone, what is behind it is not")
     func damage() throws {
         for isAtEnd in [false, true] {

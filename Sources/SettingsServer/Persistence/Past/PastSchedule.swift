@@ -16,9 +16,6 @@ struct PastSchedule {
 
     /// The part of the bounds of the history after which a file is written.
     private static let part = 4
-    /// The states that wait at most. Beyond that the last one gives way, and may take commits along.
-    private static let mostWaiting = 8
-
     let files: PastFiles
     private let limits: History.Limits
     private let task: BackgroundTask<Report>
@@ -68,7 +65,11 @@ struct PastSchedule {
 
     /// Adds a state, all of which is durable.
     mutating func add(_ state: State) {
-        if waiting.count >= Self.mostWaiting, waiting.count > writing { waiting.removeLast() }
+        if waiting.count > writing {
+            let covered = waiting.dropLast().last?.revision ?? files.newest?.to ?? .zero
+            // The last one gives way if this one has all that it has, or where too much waits: commits are lost with it then.
+            if state.history.floor <= covered || heldBytes(beside: state) > 2 * limits.bytes { waiting.removeLast() }
+        }
         waiting.append(state)
         requested = state.history.added
     }
