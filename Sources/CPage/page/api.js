@@ -6,6 +6,9 @@ const root = new URL("../", document.baseURI);
 const listeners = { status: [], stale: [], unauthorized: [] };
 let token = sessionStorage.getItem("settingsd-token");
 
+// True if a text can be a token: a header of a browser takes nothing else.
+export const isToken = text => /^[\x21-\x7e]+$/.test(text);
+
 export const on = (event, listener) => listeners[event].push(listener);
 // Tells of the state of the connection, of an answer that is behind, or of a token that is refused.
 export const tell = (event, ...values) => listeners[event].forEach(listener => listener(...values));
@@ -42,7 +45,7 @@ function address(target, query) {
 }
 
 // A header holds bytes, so text goes as the bytes of its UTF-8.
-const headerText = text => Array.from(new TextEncoder().encode(text), byte => String.fromCharCode(byte)).join("");
+const headerText = text => String.fromCharCode(...new TextEncoder().encode(text));
 
 function headersOf({ note, match, noneMatch, key }) {
   const headers = {};

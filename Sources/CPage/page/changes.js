@@ -1,5 +1,5 @@
 // The tray at the foot of the page, the review of edits before they are committed, and values side by side.
-import { alarm, bdi, button, confirm, el, field, openDialog, say } from "./dom.js";
+import { alarm, bdi, button, confirm, el, field, openDialog, say, sign } from "./dom.js";
 import { print } from "./exact.js";
 import { count, held, time } from "./words.js";
 import { present } from "./tray.js";
@@ -36,7 +36,7 @@ const linesOf = value => (typeof value === "string" ? value : print(value, 2)).s
 export function difference(oldSide, newSide) {
   if (!isLong(oldSide.value) && !isLong(newSide.value) || oldSide.value === undefined || newSide.value === undefined) {
     return el("div.difference", el("del", el("span.unseen", "from "), side(oldSide)),
-      el("span.arrow", { "aria-hidden": "true" }, "→"), el("ins", el("span.unseen", "to "), side(newSide)));
+      sign("→", "span.arrow"), el("ins", el("span.unseen", "to "), side(newSide)));
   }
   const [before, after] = [linesOf(oldSide.value), linesOf(newSide.value)];
   let start = 0, end = 0;
@@ -100,12 +100,14 @@ export function openReview(app) {
           { class: "quiet", "aria-label": `Drop the edit of ${edit.key}` })),
       edit.other ? choice(tray, edit) : edit.mistake ? el("p.error", edit.mistake) : difference(...sides(edit)),
       edit.remove && !edit.other && el("p.faint", "What is stored is taken away."),
-      edit.overrides && el("p.faint", "Overrides the lock of the schema."),
+      tray.overriding.includes(edit) && el("p.faint", "Overrides the lock of the schema."),
+      !tray.next.includes(edit) && el("p.faint", "Waits for another commit."),
       edit.errors.map(error => el("p.error", (error.pointer ? `${error.pointer}: ` : "") + error.detail)));
   }
 
   function draw() {
     if (!tray.size && !tray.isSending) return dialog.close();
+    const { next } = tray;
     const label = list.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label")
       || document.activeElement.textContent : null;
     const { all } = tray;
@@ -114,9 +116,10 @@ export function openReview(app) {
       || (other.errors.length > 0) - (one.errors.length > 0));
     list.replaceChildren(...all.slice(0, most).map(item),
       ...(all.length > most ? [el("p.faint", `and ${count(all.length - most, "edit")} more`)] : []));
-    trouble.tell(tray.problem);
+    const waiting = tray.size - next.length;
+    trouble.tell(tray.problem || waiting && `A lock is overridden, for which you have no right on every key: ${count(waiting, "edit")} will wait in the tray for another commit.`);
     send.disabled = !tray.canCommit || isTooLong();
-    send.textContent = tray.isSending ? "Committing…" : `Commit ${count(tray.size, "change")}`;
+    send.textContent = tray.isSending ? "Committing…" : `Commit ${count(next.length, "change")}`;
     if (label) ([...list.querySelectorAll("button")].find(each =>
       (each.getAttribute("aria-label") || each.textContent) === label) || note).focus();
   }

@@ -1,6 +1,6 @@
 // Elements, dialogs and spoken messages. Text becomes text nodes only, so that no value can become markup.
 
-const svgNames = new Set(["svg", "path", "circle", "line", "polyline", "text"]);
+const svgNames = new Set(["svg", "line", "polyline"]);
 
 // Makes an element: `el("p.note", { title: "…" }, "text", child)`. A property whose name begins with "on" is a listener.
 export function el(kind, ...rest) {
@@ -24,11 +24,15 @@ export function el(kind, ...rest) {
   return element;
 }
 
+// A sign that screen readers pass over.
+export const sign = (text, kind = "span") => el(kind, { "aria-hidden": "true" }, text);
+
 // Text from anywhere, in its own direction.
 export const bdi = (text, kind = "bdi") => el(kind, { dir: "auto" }, text);
 
-export const button = (label, onclick, properties = {}) =>
-  el("button", { type: "button", onclick, ...properties }, label);
+// A button with what more it has: properties, or what a screen reader calls it.
+export const button = (label, onclick, more) => el("button",
+  { type: "button", onclick, ...(typeof more === "string" ? { "aria-label": more } : more) }, label);
 
 let lastID = 0;
 export const newID = () => `id-${lastID += 1}`;

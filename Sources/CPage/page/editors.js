@@ -20,30 +20,29 @@ export function makeEditor(given, value, context) {
     && !["anyOf", "oneOf", "allOf", "$ref", "not"].some(name => name in schema);
   if (!schema.enum && (isOpen || known.length > 1))
     return choosingEditor(schema, value, context, isOpen ? null : known);
-  const kind = kindOf(schema, value);
+  // A field for text would turn each CR into a line end.
+  const kind = typeof value === "string" && value.includes("\r") ? "json" : kindOf(schema, value);
   return makers[context.depth > 2 && (kind === "form" || kind === "list") ? "json" : kind](schema, value, context);
 }
 
 const joined = errors => errors.map(error => (error.pointer ? `${error.pointer}: ` : "") + error.detail).join("\n");
 
-// An editor of one input.
+// An editor of one input, which Enter leaves.
 function single(input, context, set, hint) {
   if (context.isDisabled) input.disabled = true;
+  if (!input.matches("textarea.code, [type=file]")) input.addEventListener("keydown", event => {
+    if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing) return;
+    event.preventDefault();
+    context.done?.();
+  });
   const element = field(context.label, input, hint);
   return { element, set, focus: () => input.focus(), fail: errors => element.fail(joined(errors)), input };
 }
 
-const doneOnEnter = context => event => {
-  if (event.key !== "Enter" || event.shiftKey || event.ctrlKey || event.metaKey || event.isComposing) return;
-  event.preventDefault();
-  context.done?.();
-};
-
 function switchEditor(_, value, context) {
   const word = el("span", { "aria-hidden": "true" });
   const input = el("input.switch",
-    { type: "checkbox", role: "switch", onchange: () => { tell(); context.change({ value: input.checked }); },
-    onkeydown: doneOnEnter(context) });
+    { type: "checkbox", role: "switch", onchange: () => { tell(); context.change({ value: input.checked }); } });
   const tell = () => { word.textContent = input.checked ? "On" : "Off"; };
   const set = value => { input.checked = value === true; tell(); };
   const editor = single(input, context, set);
@@ -62,7 +61,7 @@ function numberEditor(schema, value, context) {
       ? { mistake: `${input.value.trim() ? `“${input.value}” is not a number` : "Nothing is written here"}; write one such as 42 or 0.5.` } : { value: number });
     if (slider && number !== undefined) slider.value = String(number);
   };
-  const input = el("input.number", { inputmode: "decimal", oninput: report, onkeydown: doneOnEnter(context) });
+  const input = el("input.number", { inputmode: "decimal", oninput: report });
   const step = isNumber(schema.multipleOf) ? Number(schema.multipleOf) : types(schema)[0] === "integer" ? 1 : hasSlider
     ? 10 ** Math.floor(Math.log10((maximum - minimum) / 20)) : 1;
   const slider = hasSlider && el("input", {
@@ -84,7 +83,7 @@ function textEditor(schema, value, context) {
   const input = el("textarea.text", {
     rows: 1, dir: "auto", placeholder: value === undefined ? "not set" : "empty text",
     inputmode: { email: "email", uri: "url" }[schema.format],
-    oninput: () => context.change({ value: input.value }), onkeydown: doneOnEnter(context),
+    oninput: () => context.change({ value: input.value })
   });
   const set = value => { if (input.value !== value) input.value = typeof value === "string" ? value : ""; };
   set(value);
@@ -99,8 +98,7 @@ function secretEditor(schema, context) {
       if (isText) return context.change({ value: input.value });
       const words = mistake(input.value);
       context.change(words ? { mistake: words.words } : { value: parse(input.value) });
-    },
-    onkeydown: doneOnEnter(context),
+    }
   });
   return single(input, context, () => { input.value = ""; },
     `A secret: it can be written, and is not shown.${isText ? "" : " Write it as JSON."}`);
@@ -109,7 +107,7 @@ function secretEditor(schema, context) {
 function choiceEditor(schema, value, context) {
   const choices = schema.enum || [schema.const];
   const input = el("select",
-    { onchange: () => context.change({ value: choices[Number(input.value)] }), onkeydown: doneOnEnter(context) },
+    { onchange: () => context.change({ value: choices[Number(input.value)] }) },
     el("option", { value: "", disabled: true, hidden: true }, "choose…"),
     choices.map((choice, index) =>
       el("option", { value: String(index) }, typeof choice === "boolean" ? String(choice) : brief(choice))));
@@ -127,7 +125,7 @@ function dateEditor(schema, value, context) {
   const input = el("input", { type: isDay ? "date" : "datetime-local", step: isDay ? null : 1, oninput: () => {
     const text = isDay || !input.value ? input.value : new Date(input.value).toISOString().replace(".000Z", "Z");
     context.change(text ? { value: text } : { mistake: "Choose a date." });
-  }, onkeydown: doneOnEnter(context) });
+  } });
   const set = value => {
     const date = new Date(value);
     if (typeof value !== "string" || Number.isNaN(date.getTime())) input.value = "";
@@ -142,7 +140,7 @@ function dateEditor(schema, value, context) {
 function colourEditor(_, value, context) {
   const report = text => context.change({ value: text });
   const input = el("input.code",
-    { oninput: () => { show(input.value); report(input.value); }, onkeydown: doneOnEnter(context) });
+    { oninput: () => { show(input.value); report(input.value); } });
   const well = el("input",
     { type: "color", "aria-label": `${context.label}, colour`, disabled: context.isDisabled,
     oninput: () => { input.value = well.value; report(well.value); } });

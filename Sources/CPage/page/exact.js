@@ -1,33 +1,45 @@
-// JSON whose numbers keep their spelling: 9007199254740993 stays what it is, and 1.0 does not become 1.
+// JSON that comes out as it went in: 9007199254740993 and 1.0 keep their spelling, and members their order, {"b": 1, "10": 2}
+// too, which JavaScript would turn round. A text that cannot be kept is refused, with the place.
 
 // A number that JavaScript would spell in another way.
 class Exact {
   constructor(source) { this.source = source; }
-  toJSON() { return JSON.rawJSON(this.source); }
   toString() { return this.source; }
 }
 
-export const isSupported = typeof JSON.rawJSON === "function";
+// The names of an object's members in their order, where JavaScript has another one.
+const order = Symbol("order");
 
-const keepSpelling = (_, value, context) =>
-  typeof value === "number" && String(value) !== context.source ? new Exact(context.source) : value;
+function member(object, name, value) {
+  if (name !== "__proto__") object[name] = value;
+  else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+}
 
-export const parse = text => JSON.parse(text, keepSpelling);
+function keepOrder(object, names) {
+  if (names.some(name => /^\d+$/.test(name))) object[order] = names;
+  return object;
+}
 
-// `JSON.stringify` ends its lines; a value is one of JSON's, or undefined for none.
-export const print = (value, indent) => JSON.stringify(value, null, indent);
+export const objectOf = members => keepOrder(Object.fromEntries(members), [...members].map(([name]) => name));
 
-export const isSame = (one, other) => print(one) === print(other);
+export const membersOf = object => (object[order] || Object.keys(object)).map(name => [name, object[name]]);
 
 export const isNumber = value => typeof value === "number" || value instanceof Exact;
 
-const numberForm = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-
-// Reads a number as a person types it; undefined if it is none.
-export function readNumber(text) {
-  const plain = text.trim().replace(/^\+/, "").replace(/^(-?)\./, "$10.");
-  return numberForm.test(plain) ? parse(plain) : undefined;
+// The text of a value; undefined is none. With an indent it goes over several lines.
+export function print(value, indent = 0, margin = "\n") {
+  if (value instanceof Exact) return value.source;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const isList = Array.isArray(value);
+  const inner = margin + " ".repeat(indent);
+  const parts = isList ? value.map(item => print(item, indent, inner))
+    : membersOf(value).filter(([, member]) => member !== undefined).map(([name, member]) =>
+      `${JSON.stringify(name)}:${indent ? " " : ""}${print(member, indent, inner)}`);
+  const text = indent && parts.length ? inner + parts.join(`,${inner}`) + margin : parts.join();
+  return isList ? `[${text}]` : `{${text}}`;
 }
+
+export const isSame = (one, other) => print(one) === print(other);
 
 export function typeOf(value) {
   if (value === null) return "null";
@@ -35,41 +47,120 @@ export function typeOf(value) {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-// Returns where a text stops being JSON, in words; null if it is JSON.
-export function mistake(text) {
-  try {
-    JSON.parse(text);
-    return null;
-  } catch {
-    if (!text.trim()) return { words: "Nothing is written here; write a JSON value.", at: 0 };
-    const at = end(text);
-    const before = text.slice(0, at).split("\n");
-    const found = at < text.length ? `${JSON.stringify(text[at])} does not belong there` : "the text ends too early";
-    return { words: `This is not JSON: line ${before.length}, column ${before.at(-1).length + 1}: ${found}.`, at };
-  }
-}
+const depthLimit = 128;
+const space = /[ \t\n\r]*/y, plain = /[^"\\\u0000-\u001f]*"/y,
+  content = /(?:[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y,
+  number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y, word = /true|false|null/y;
+const words = { true: true, false: false, null: null };
 
-const string = /"(?:[^"\\\u0000-\u001f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
-const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const failure = (at, message) => Object.assign(new Error(message), { at });
 
-// Reads as much of a text as is JSON. Browsers do not tell where that ends.
-function end(text) {
+// Reads a value from its text. Throws an error with the place, `at`, where the text is not what the daemon takes.
+export function parse(text) {
   let at = 0;
   const take = form => {
     form.lastIndex = at;
-    if (form.test(text)) at = form.lastIndex;
-    return form.lastIndex > 0;
+    const found = form.exec(text);
+    if (found) at = form.lastIndex;
+    return found && found[0];
   };
-  const space = () => take(/[ \t\n\r]*/y);
-  const next = form => { space(); return take(form); };
-  const items = (last, item) => {
-    if (next(last)) return true;
-    do if (!item()) return false; while (next(/,/y));
-    return next(last);
+  const skip = () => { if (text.charCodeAt(at) <= 32) take(space); };
+  const wrong = (place = at) => failure(place, place < text.length
+    ? `${JSON.stringify(String.fromCodePoint(text.codePointAt(place)))} does not belong there` : "the text ends too early");
+  const next = mark => {
+    skip();
+    if (text[at] !== mark) return false;
+    at += 1;
+    return true;
   };
-  const member = () => next(string) && next(/:/y) && value();
-  const value = () => next(/\{/y) ? items(/\}/y, member) : take(/\[/y) ? items(/\]/y, value) : take(string)
-    || take(scalar);
-  if (value()) space();
-  return at;
+
+  function readString() {
+    const start = at;
+    if (!next('"')) throw wrong();
+    let value = take(plain)?.slice(0, -1);
+    if (value === undefined) {
+      const source = take(content);
+      if (text[at] !== '"') throw wrong();
+      at += 1;
+      value = JSON.parse(`"${source}"`);
+    }
+    if (!value.isWellFormed()) throw failure(start, "half of a surrogate pair is no character");
+    return value;
+  }
+
+  function readNumber(start) {
+    const source = take(number);
+    if (source === null) throw wrong();
+    const value = Number(source);
+    if (String(value) === source) return value;
+    const isWhole = !/[.eE]/.test(source);
+    if (isWhole ? BigInt.asIntN(64, BigInt(source)) !== BigInt(source) : !Number.isFinite(value))
+      throw failure(start, `${source} is larger than numbers can be`);
+    return new Exact(source);
+  }
+
+  function readObject(depth) {
+    const object = {}, names = [];
+    if (next("}")) return object;
+    do {
+      skip();
+      const start = at;
+      const name = readString();
+      if (Object.hasOwn(object, name)) throw failure(start, `${JSON.stringify(name)} stands there twice`);
+      if (!next(":")) throw wrong();
+      member(object, name, read(depth));
+      names.push(name);
+    } while (next(","));
+    if (!next("}")) throw wrong();
+    return keepOrder(object, names);
+  }
+
+  function readList(depth) {
+    const items = [];
+    if (next("]")) return items;
+    do items.push(read(depth)); while (next(","));
+    if (!next("]")) throw wrong();
+    return items;
+  }
+
+  function read(depth) {
+    skip();
+    const mark = text[at];
+    if (mark === '"') return readString();
+    if (mark === "{" || mark === "[") {
+      if (depth === depthLimit) throw failure(at, `there are more than ${depthLimit} levels`);
+      at += 1;
+      return mark === "{" ? readObject(depth + 1) : readList(depth + 1);
+    }
+    const known = take(word);
+    return known === null ? readNumber(at) : words[known];
+  }
+
+  const value = read(0);
+  skip();
+  if (at < text.length) throw wrong();
+  return value;
+}
+
+// Returns what is wrong with a text that should be JSON, in words and with the place; null if nothing is.
+export function mistake(text) {
+  try {
+    parse(text);
+    return null;
+  } catch (error) {
+    if (!text.trim()) return { words: "Nothing is written here; write a JSON value.", at: 0 };
+    const before = text.slice(0, error.at).split("\n");
+    return { words: `This cannot be taken: line ${before.length}, column ${before.at(-1).length + 1}: ${error.message}.`,
+      at: error.at };
+  }
+}
+
+// Reads a number as a person types it; undefined if it is none.
+export function readNumber(text) {
+  try {
+    const value = parse(text.trim().replace(/^\+/, "").replace(/^(-?)\./, "$10."));
+    return isNumber(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

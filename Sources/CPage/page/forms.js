@@ -1,6 +1,7 @@
 // Editors for lists and objects, made of the editors of their parts.
 import { button, el, newID, say } from "./dom.js";
 import { makeEditor } from "./editors.js";
+import { membersOf, objectOf } from "./exact.js";
 import { beginning, resolve } from "./schema.js";
 
 const part = pointer => {
@@ -56,7 +57,7 @@ export function listEditor(schema, value, context) {
       button("↓", () => swap(index, 1),
         { "aria-label": `Move element ${index + 1} down`, disabled: index === values.length - 1 }),
       button("✕", () => { values.splice(index, 1); draw(Math.min(index, values.length - 1)); report();
-        say(`Element ${index + 1} removed`); }, { "aria-label": `Remove element ${index + 1}` })))));
+        say(`Element ${index + 1} removed`); }, `Remove element ${index + 1}`)))));
     if (focused !== undefined) (editors[focused] || { focus: () => add.focus() }).focus();
   };
   const swap = (index, by) => {
@@ -80,13 +81,13 @@ export function listEditor(schema, value, context) {
 
 export function formEditor(schema, value, context) {
   const { element, parts, fail } = frame(context, context.depth && schema.description);
-  const names = Object.keys(schema.properties);
+  const names = membersOf(schema.properties).map(([name]) => name);
   const required = new Set(schema.required || []);
   const editors = new Map(), mistakes = new Map();
   let members = new Map();
   const report = () => {
     const wrong = [...mistakes.values()][0];
-    context.change(wrong ? { mistake: wrong } : { value: Object.fromEntries(members) });
+    context.change(wrong ? { mistake: wrong } : { value: objectOf(members) });
   };
   const rows = new Map(names.map(name => {
     const row = el("div.member");
@@ -105,7 +106,7 @@ export function formEditor(schema, value, context) {
         draw(name);
         editors.get(name).focus();
         report();
-      }, { "aria-label": `Set ${label}` }));
+      }, `Set ${label}`));
       return;
     }
     const editor = makeEditor(member, members.get(name), {
@@ -124,11 +125,11 @@ export function formEditor(schema, value, context) {
       draw(name);
       rows.get(name).querySelector("button").focus();
       report();
-    }, { "aria-label": `Remove ${label}` })]));
+    }, `Remove ${label}`)]));
   };
   const set = value => {
     const isObject = value && typeof value === "object" && !Array.isArray(value);
-    members = new Map(isObject ? Object.entries(value) : []);
+    members = new Map(isObject ? membersOf(value) : []);
     names.forEach(draw);
   };
   set(value);

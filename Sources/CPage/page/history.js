@@ -1,5 +1,5 @@
-// The past of a suite: its commits, what differs between two places, and undoing.
-import { Problem, get, newKey, send } from "./api.js";
+// The past of a suite: its commits, what differs between two places, undoing, and going back to a place.
+import { get, newKey, send } from "./api.js";
 import { difference } from "./changes.js";
 import { alarm, bdi, button, confirm, debounced, el, field, say } from "./dom.js";
 import { suitePath } from "./store.js";
@@ -22,11 +22,11 @@ export function changeList(changes, action) {
 }
 
 export function historyView(app, store, first) {
-  const { tray } = app;
   const target = suitePath(store.suite, "history");
   let commits = [], next, isGone = false, turn = 0;
-  const key = el("input", { type: "search", value: first.query.get("key") || "", "aria-label": "Only this key",
-    placeholder: "Only this key", oninput: () => begin() });
+  const filter = (name, label) => el("input",
+    { type: "search", value: first.query.get(name) || "", "aria-label": label, placeholder: label, oninput: () => begin() });
+  const key = filter("key", "Only this key"), by = filter("by", "Only this caller");
   const from = el("input", { size: 12 });
   const to = el("input", { size: 12, placeholder: "now" });
   const result = el("section.comparison", { "aria-label": "Comparison", hidden: true });
@@ -34,17 +34,19 @@ export function historyView(app, store, first) {
   const list = el("ol.commits");
   const more = button("Show older commits", () => load(true));
   const compareForm = el("form.compare", { onsubmit: event => { event.preventDefault(); compare(); } },
-    field("From", from), field("to", to), el("button", { type: "submit" }, "Compare"),
+    field("From", from), field("To", to), el("button", { type: "submit" }, "Compare"),
+    app.caller.may("write", store.suite) && button("Go back to From…", () => restore(from.value.trim() || "0")),
     el("p.hint", "A place is a revision, or a time such as 2026-11-20T18:00:00Z."));
-  const element = el("div.scrolls", el("div.subhead", el("div.tools", key)),
-    el("details.compare-box", el("summary", "Compare two places"), compareForm), result, failure, list, more);
+  const element = el("div.scrolls", el("div.subhead", el("div.tools", key, by)),
+    el("details.compare-box", el("summary", "Compare or go back to a place"), compareForm), result, failure, list, more);
 
   const begin = debounced(250, () => load(false));
 
   async function load(isMore, limit = page) {
     const mine = turn += 1;
     try {
-      const { body } = await get(target, { limit, before: isMore ? next : undefined, key: key.value || undefined });
+      const { body } = await get(target, { limit, before: isMore ? next : undefined, key: key.value || undefined,
+        by: by.value.trim() || undefined });
       if (isGone || mine !== turn) return;
       commits = isMore ? [...commits, ...body.commits] : body.commits;
       next = body.next;
@@ -60,7 +62,7 @@ export function historyView(app, store, first) {
   function draw() {
     list.replaceChildren(...commits.map(row));
     if (!commits.length) list.replaceChildren(el("li.empty",
-      key.value ? "No commit is like that." : "Nothing is kept of this suite's past."));
+      key.value || by.value ? "No commit is like that." : "Nothing is kept of this suite's past."));
     more.hidden = next === undefined;
   }
 
@@ -73,8 +75,10 @@ export function historyView(app, store, first) {
       el("span.faint", ` revision ${commit.revision}`),
       el("span.commit-buttons",
         button("Compare with now", () => { from.value = String(commit.revision); to.value = ""; compare(); },
-        { "aria-label": `Compare revision ${commit.revision} with now` }),
-        mayUndo && button("Undo", () => undo(commit), { "aria-label": `Undo revision ${commit.revision}` }))),
+        `Compare revision ${commit.revision} with now`),
+        mayUndo && [button("Undo…", () => undo(commit), `Undo revision ${commit.revision}`),
+          button("Go back to here…", () => restore(commit.revision),
+            `Go back to revision ${commit.revision}`)])),
       changeList(commit.changes));
   }
 
@@ -84,22 +88,17 @@ export function historyView(app, store, first) {
       const { body } = await get(suitePath(store.suite, "diff"),
         { from: from.value.trim() || "0", to: to.value.trim() || undefined });
       if (isGone) return;
-      const isNow = !to.value.trim();
-      const putBack = change =>
-        tray.propose(store.at(change.key), change.oldSource === "stored" ? { value: change.old } : { remove: true });
-      const canPutBack = change => isNow && !change.secret && change.oldSource !== "invalid"
-        && store.at(change.key).writable;
-      const able = body.changes.filter(canPutBack);
+      const offerPutBack = ({ key, old, oldSource, secret }) => {
+        const setting = store.at(key);
+        return !to.value.trim() && !secret && oldSource !== "invalid" && setting.writable && button("Put back", () => {
+          app.tray.propose(setting, oldSource === "stored" ? { value: old } : { remove: true });
+          say(`${key} is put back, once it is committed`);
+        }, `Put back ${key}`);
+      };
       result.replaceChildren(el("h2", { tabindex: -1 },
         `From ${from.value.trim() || "0"} to ${to.value.trim() || "now"}: ${count(body.changes.length, "difference")}`),
-        body.schemaChanged ? el("p", "The schema is another one, too.") : "",
-        changeList(body.changes,
-          change => canPutBack(change)
-          && button("Put back", () => { putBack(change); say(`${change.key} is put back, once it is committed`); },
-          { "aria-label": `Put back ${change.key}` })),
-        el("div.buttons", able.length > 1
-          && button(`Put all ${able.length} back`, () => { able.forEach(putBack); app.review(); }),
-          button("Close", () => { result.hidden = true; })));
+        body.schemaChanged ? el("p", "The schema is another one, too.") : "", changeList(body.changes, offerPutBack),
+        el("div.buttons", button("Close", () => { result.hidden = true; })));
       result.hidden = false;
       failure.tell();
       result.querySelector("h2").focus();
@@ -109,30 +108,51 @@ export function historyView(app, store, first) {
     }
   }
 
-  // Shows what undoing would do, and does it.
-  async function undo(commit) {
-    const target = suitePath(store.suite, "undo");
-    const body = { revision: commit.revision };
-    const note = el("input", { dir: "auto", value: `undo of revision ${commit.revision}` });
-    let content, label = "Undo", kind = "primary";
+  const undo = ({ revision }) =>
+    putBack({ kind: "undo", body: { revision }, title: `Undo revision ${revision}`, label: "Undo" });
+
+  function restore(place) {
+    const isRevision = /^\d+$/.test(place), keys = key.value ? [key.value] : undefined;
+    putBack({ kind: "restore", body: { to: isRevision ? Number(place) : place, keys }, label: "Go back",
+      title: `Go back to ${isRevision ? "revision " : ""}${place}${keys ? `: ${keys}` : ""}` });
+  }
+
+  // Shows what an undo or a restore would do, and does it. One that may take more than a commit away is done on the state
+  // that was shown, and on no other.
+  async function putBack({ kind, body, title, label, query, notice }) {
+    const target = suitePath(store.suite, kind);
+    let plan;
     try {
-      const { body: plan } = await send("POST", target, { body, query: { dryRun: true } });
-      content = plan.changed === false ? el("p", "This changes nothing: what was before is there already.")
-        : changeList(plan.changes);
+      plan = await send("POST", target, { body, query: { ...query, dryRun: true } });
     } catch (problem) {
-      if (!(problem instanceof Problem) || problem.code !== "changed_since") return failure.tell(problem.message);
-      body.force = true;
-      [label, kind] = ["Undo all the same", "danger"];
-      content = [el("p.notice.bad", "It was changed since. To undo this takes these later changes away, too:"),
-        changeList(problem.body.changes || [])];
+      const { changes = [], conflicts } = problem.body || {};
+      if (problem.code === "changed_since" && !body.force) {
+        notice = [el("p.notice.bad", "It was changed since. To undo it takes these later changes away, too:"),
+          el("details", el("summary", count(changes.length, "later change")), changeList(changes))];
+        return putBack({ kind, body: { ...body, force: true }, title, label: "Undo all the same", notice });
+      }
+      if (problem.code === "schema_conflict" && kind === "restore" && !query)
+        return putBack({ kind, body, title, label, query: { onConflict: "skip" } });
+      return failure.tell([problem.message, ...(conflicts || []).map(({ key }) => key)].join(" "));
     }
-    const key = newKey();
-    confirm(`Undo revision ${commit.revision}`, [content, field("Note", note)], label, kind, async () => {
+    if (isGone) return;
+    const { changes, changed, skipped = [] } = plan.body;
+    const note = el("input", { dir: "auto", value: title.toLowerCase() });
+    const once = newKey();
+    confirm(title, [notice, skipped.length > 0 && [
+      el("p.notice.bad", "The schema does not allow what was stored for these; they stay as they are:"),
+      el("ul.mistakes", skipped.map(({ key, errors = [] }) =>
+        el("li", bdi(key, "strong"), ": ", errors.map(error => error.detail).join("; "))))],
+    changed === false ? el("p", "This changes nothing: what was before is there already.")
+      : [el("p", "This will be done:"), changeList(changes)], field("Note", note)],
+    label, notice || skipped.length ? "danger" : "primary", async () => {
       try {
-        await send("POST", target, { body, note: note.value.trim(), key });
-        say("Undone");
+        const match = kind === "restore" || body.force ? plan.tag : undefined;
+        await send("POST", target, { body, query, note: note.value.trim(), key: once, match });
+        say("Done");
       } catch (problem) {
-        return problem.message;
+        return problem.code === "precondition_failed"
+          ? "The suite changed meanwhile. Cancel, and look again at what this would do." : problem.message;
       }
     });
   }
@@ -141,8 +161,12 @@ export function historyView(app, store, first) {
   load(false);
   return {
     element,
-    follow: place => { const wanted = place.query.get("key") || "";
-      if (wanted !== key.value) { key.value = wanted; load(false); } },
+    follow: place => {
+      const [wanted, caller] = ["key", "by"].map(name => place.query.get(name) || "");
+      if (wanted === key.value && caller === by.value) return;
+      [key.value, by.value] = [wanted, caller];
+      load(false);
+    },
     change: () => again(), leave: () => { isGone = true; begin.cancel(); again.cancel(); },
   };
 }

@@ -1,8 +1,7 @@
 // The frame of the page: the router, the caller, the state of the connection, and the keys that hold everywhere.
-import { Caller, Problem, get, hasToken, on, setToken } from "./api.js";
+import { Caller, Problem, get, hasToken, isToken, on, setToken } from "./api.js";
 import { openReview, trayBar } from "./changes.js";
-import { ask, bdi, button, el, openDialog, say } from "./dom.js";
-import { isSupported } from "./exact.js";
+import { ask, bdi, button, el, openDialog, say, sign } from "./dom.js";
 import { serviceView } from "./service.js";
 import { suiteView } from "./suite.js";
 import { suitesView } from "./suites.js";
@@ -92,7 +91,7 @@ const callerButton = button("", () => showCaller(), { class: "quiet" });
 function drawBar() {
   document.getElementById("bar").replaceChildren(
     button("Skip to the content", () => main.focus(), { class: "skip" }),
-    el("a.brand", { href: "#/" }, el("span.logo", { "aria-hidden": "true" }), "settingsd"),
+    el("a.brand", { href: "#/" }, sign("", "span.logo"), "settingsd"),
     el("nav", { "aria-label": "Places" },
       el("a", { href: "#/", "data-place": "suites" }, "Suites"),
         el("a", { href: "#/?service", "data-place": "service" }, "Service")),
@@ -145,6 +144,8 @@ function askForToken(reason) {
   const dialog = ask("This daemon asks for a token", "Token",
     `${reason} It is kept until this tab is closed. An operator makes one with: settingsd token create NAME --grant '*:read,write'`,
     { type: "password", name: "token" }, async (text, close) => {
+      if (!isToken(text.trim()))
+        return "A token has letters, digits and signs of ASCII, and no spaces; copy it as the operator's command printed it.";
       setToken(text.trim());
       try {
         await meet();
@@ -163,6 +164,7 @@ function askForToken(reason) {
 async function meet() {
   const { body } = await get("v1/caller");
   app.caller = new Caller(body);
+  app.tray.mayOverride = ({ suite, key }) => app.caller.may("override", suite, key);
   callerButton.replaceChildren(bdi(body.name));
   callerButton.setAttribute("aria-label", `You are ${body.name}`);
 }
@@ -174,10 +176,6 @@ on("unauthorized", problem => {
 async function start() {
   drawBar();
   trayBar(app, document.getElementById("tray"));
-  if (!isSupported) {
-    main.append(el("p.notice", "This browser is too old to keep numbers exact; use one from 2025 or later."));
-    return;
-  }
   addEventListener("hashchange", route);
   try {
     await meet();

@@ -43,7 +43,8 @@ export function schemaView(app, store) {
       const answer = await get(target, {}, { isText: true });
       // One long line is easier to read as several.
       const isLine = !answer.body.trim().includes("\n");
-      [stored, newest] = [isLine ? `${print(parse(answer.body), 2)}\n` : answer.body, answer.tag];
+      // A field for text has one kind of line end.
+      [stored, newest] = [isLine ? `${print(parse(answer.body), 2)}\n` : answer.body.replace(/\r\n?/g, "\n"), answer.tag];
     } catch (error) {
       if (!(error instanceof Problem) || error.status !== 404) return tell(error.message);
       [stored, newest] = [null, null];

@@ -1,6 +1,6 @@
 // The service: whether it is ready, its version, its writes and its watchers.
 import { Problem, get, tell } from "./api.js";
-import { alarm, bdi, el } from "./dom.js";
+import { alarm, bdi, el, sign } from "./dom.js";
 import { bytes, count } from "./words.js";
 
 const interval = 2000;
@@ -12,7 +12,8 @@ export function serviceView(app) {
   const facts = el("dl.facts-list"), conditions = el("ul.conditions"), charts = el("div.cards"),
     daemons = el("div.card", { hidden: true });
   const failure = alarm();
-  const element = el("div.view.scrolls", el("div.head", el("h1", { tabindex: -1 }, "Service")), failure,
+  const element = el("div.view.scrolls", { tabindex: 0, role: "region", "aria-label": "Service" },
+    el("div.head", el("h1", { tabindex: -1 }, "Service")), failure,
     el("section.cards", el("div.card", el("h2", "Daemon"), facts), el("div.card", el("h2", "Readiness"), conditions)),
     charts, daemons);
 
@@ -93,7 +94,7 @@ export function serviceView(app) {
 }
 
 const word = (isGood, text) =>
-  el("span", { class: isGood ? "good" : "bad" }, el("span", { "aria-hidden": "true" }, isGood ? "✓ " : "▲ "), text);
+  el("span", { class: isGood ? "good" : "bad" }, sign(isGood ? "✓ " : "▲ "), text);
 
 // Reads the figures without labels from the text for Prometheus.
 function figures(text) {

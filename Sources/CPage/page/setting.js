@@ -30,9 +30,10 @@ export function settingPanel(app, store, key, { back }) {
   function drawEditor(setting) {
     const schema = resolve(setting.schema);
     const edit = tray.at(store.suite, key);
-    const isDisabled = !setting.writable && !(edit?.overrides || isUnlocked);
-    const form = `${JSON.stringify(setting.schema)} ${isDisabled} ${setting.schema ? "" : setting.source === "unset"}`;
+    const isDisabled = !setting.writable && !(edit?.overrides || isUnlocked(setting));
     const value = edit && "value" in edit ? edit.value : edit?.remove ? schema.default : present(setting);
+    const form = [print(setting.schema), isDisabled, setting.schema || setting.source === "unset",
+      /\r/.test(present(setting))].join();
     if (form !== made || !editor) {
       made = form;
       const isSecret = schema.writeOnly === true;
@@ -48,7 +49,9 @@ export function settingPanel(app, store, key, { back }) {
       ? setting.errors || [] : []);
   }
 
-  let isUnlocked = false;
+  // The revision whose lock may be overridden, since that is for one change.
+  let unlocked = null;
+  const isUnlocked = setting => unlocked === setting.revision;
 
   function drawAbout(setting) {
     const schema = resolve(setting.schema);
@@ -75,19 +78,19 @@ export function settingPanel(app, store, key, { back }) {
       && app.caller.may("write", store.suite, key);
     const act = (id, label, onclick) => button(label, onclick, { "data-act": id });
     state.replaceChildren(...[
-      !setting.writable && !isUnlocked
+      !setting.writable && !isUnlocked(setting)
         && el("p.notice", isLocked ? "This setting is locked by its schema." : "You may not change this setting."),
-      mayUnlock && !isUnlocked
-        && act("unlock", "Unlock for one change", () => { isUnlocked = true; update(); editor.focus(); }),
+      mayUnlock && !isUnlocked(setting)
+        && act("unlock", "Unlock for one change", () => { unlocked = setting.revision; update(); editor.focus(); }),
       edit?.other && choice(tray, edit),
       el("div.buttons", {},
-        (setting.source === "stored" || setting.source === "invalid") && (setting.writable || isUnlocked)
+        (setting.source === "stored" || setting.source === "invalid") && (setting.writable || isUnlocked(setting))
           && !edit?.remove && act("reset",
           "default" in resolve(setting.schema) ? "Reset to default" : "Remove the value",
           () => { tray.propose(setting, { remove: true }); say("Reset, once it is committed"); }),
         edit && act("drop", "Drop this edit", () => { tray.remove(edit); editor.focus(); })),
     ].filter(Boolean));
-    if (edit && isUnlocked && !edit.overrides) tray.override(edit, true);
+    if (edit && isUnlocked(setting) && !edit.overrides) tray.override(edit, true);
     if (focused) (state.querySelector(`[data-act=${focused}]`) || heading).focus();
   }
 
@@ -105,7 +108,7 @@ export function settingPanel(app, store, key, { back }) {
             commit.note && [" · ", bdi(commit.note, "q")]),
           index > 0 && setting.writable && !change.secret && change.source !== "invalid" && button("Put back", () => {
             tray.propose(store.at(key), change.source === "stored" ? { value: change.new } : { remove: true });
-          }, { "aria-label": `Put back the value of revision ${change.revision}` }));
+          }, `Put back the value of revision ${change.revision}`));
       })), el("a", { href: app.link(store.suite, null, { history: "", key }) }, "All of its history"));
     } catch {
       pastOf = null;
@@ -129,6 +132,6 @@ export function settingPanel(app, store, key, { back }) {
 
   lookUp();
   update();
-  return { element, update, focus: () => (store.at(key).writable || isUnlocked ? editor.focus() : heading.focus()),
+  return { element, update, focus: () => (store.at(key).writable || isUnlocked(store.at(key)) ? editor.focus() : heading.focus()),
     leave: () => { isGone = true; } };
 }

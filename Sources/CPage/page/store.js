@@ -11,6 +11,9 @@ export class Store {
       revision: 0 });
     // When a key was changed elsewhere, for the mark that fades.
     this.fresh = new Map();
+    // The revisions at which keys were removed, and the changes that come while all keys are read.
+    this.removed = new Map();
+    this.meanwhile = null;
     this.again = 0;
   }
 
@@ -29,7 +32,8 @@ export class Store {
 
   async #load() {
     const settings = new Map();
-    let cursor, after, body;
+    let cursor, after, body, newer;
+    this.meanwhile = [];
     try {
       do {
         const answer = await get(suitePath(this.suite, "keys"), { limit: pageOfKeys, after });
@@ -44,14 +48,20 @@ export class Store {
       if (!(error instanceof Problem) || error.code !== "unknown_suite") throw error;
       cursor = null;
       this.exists = false;
+    } finally {
+      newer = this.meanwhile;
+      this.meanwhile = null;
     }
+    this.removed.clear();
     Object.assign(this, { settings, cursor, isLoaded: true });
+    this.apply(newer);
   }
 
   // Reads all keys again, soon and once, however many events ask for it.
-  #reload() {
+  #reload(delay = 150) {
     clearTimeout(this.again);
     this.again = setTimeout(async () => {
+      if (this.meanwhile) return this.#reload();
       try {
         const old = this.settings;
         await this.#load();
@@ -61,9 +71,9 @@ export class Store {
         this.#mark(changed);
         this.onChange(changed, true);
       } catch {
-        if (!this.isClosed) this.#reload();
+        if (!this.isClosed) this.#reload(2000);
       }
-    }, 150);
+    }, delay);
   }
 
   #take(event, data) {
@@ -82,21 +92,24 @@ export class Store {
 
   // Takes changes in, from the stream or from the answer to a write. What is older than what is known is passed over.
   apply(changes) {
+    this.meanwhile?.push(...changes);
     const keys = [], unclear = [];
     for (const change of changes) {
       if (change.suite !== undefined && change.suite !== this.suite) continue;
       const known = this.settings.get(change.key);
-      if (known && known.revision >= change.revision) continue;
+      if (this.#revisionOf(change.key) >= change.revision) continue;
       keys.push(change.key);
       this.revision = Math.max(this.revision, change.revision);
-      if (change.source === "unset" && known && !known.schema) this.settings.delete(change.key);
-      else if (!known || change.source === "invalid") unclear.push(change);
+      if (change.source === "unset" && !known?.schema) {
+        this.settings.delete(change.key);
+        this.removed.set(change.key, change.revision);
+      } else if (!known || change.source === "invalid") unclear.push(change);
       else this.settings.set(change.key, settled(known, change));
     }
     if (!keys.length) return;
     this.#mark(keys);
     if (unclear.length > 20) this.#reload();
-    else for (const change of unclear) this.refresh(change.key);
+    else for (const change of unclear) this.refresh(change.key).catch(() => this.#reload(2000));
     this.onChange(keys, false);
   }
 
@@ -104,11 +117,16 @@ export class Store {
   async refresh(key) {
     const { body } = await get(suitePath(this.suite, "keys"), { prefix: key, limit: 1 });
     const setting = body.keys.find(each => each.key === key);
+    // The stream may have been quicker than this answer.
+    if (this.#revisionOf(key) > body.revision) return this.settings.get(key);
     if (setting) this.settings.set(key, setting);
     else this.settings.delete(key);
     this.onChange([key], true);
     return setting;
   }
+
+  // The revision of what is known of a key, which may be that it was removed.
+  #revisionOf(key) { return this.settings.get(key)?.revision ?? this.removed.get(key) ?? 0; }
 
   #mark(keys) {
     const now = Date.now();
@@ -124,7 +142,7 @@ export class Store {
   }
 }
 
-function settled(known, change) {
+export function settled(known, change) {
   const { key, suite, schema, writable } = known;
   const { new: value, source, revision, modified, by, note, secret } = change;
   return { suite, key, value: value === undefined && !secret ? null : value, source, revision, modified, by, note,

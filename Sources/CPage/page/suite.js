@@ -1,5 +1,5 @@
 // A suite: its settings as a tree by the dots in their names, with the setting that is open beside it.
-import { alarm, ask, bdi, button, debounced, el, say } from "./dom.js";
+import { alarm, ask, bdi, button, debounced, el, say, sign } from "./dom.js";
 import { historyView } from "./history.js";
 import { List, searchField } from "./list.js";
 import { resolve } from "./schema.js";
@@ -142,7 +142,7 @@ function settingsPart(app, store, first) {
     },
   });
   const more = el("div.tools", search, filter,
-    button("Add", addSetting, { "aria-label": "Add a setting" }), button("Import", () => openImport(app, store)),
+    button("Add", addSetting, "Add a setting"), button("Import", () => openImport(app, store)),
       button("Export", () => exportSuite(store)));
   const empty = el("div.empty", { hidden: true });
   const side = el("section.panel", { "aria-label": "Setting", hidden: true });
@@ -158,7 +158,7 @@ function settingsPart(app, store, first) {
   function row(item) {
     const name = el("span.name", bdi(item.label));
     if (item.group) {
-      name.prepend(el("span.caret", { "aria-hidden": "true" }, item.isOpen ? "▾" : "▸"));
+      name.prepend(sign(item.isOpen ? "▾" : "▸", "span.caret"));
       return [name, el("span.keys-count", count(item.size, "setting"))];
     }
     const { setting } = item;

@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { button, el, field, openDialog, say } from "./dom.js";
 import { save } from "./editors.js";
-import { isSame, mistake, parse } from "./exact.js";
+import { isSame, membersOf, mistake, parse, typeOf } from "./exact.js";
 import { suitePath } from "./store.js";
 import { present } from "./tray.js";
 import { count } from "./words.js";
@@ -17,6 +17,9 @@ export async function exportSuite(store) {
   }
 }
 
+const isUTF8 = file => file.arrayBuffer().then(bytes => new TextDecoder("utf-8", { fatal: true }).decode(bytes))
+  .then(() => true, () => false);
+
 // Reads a file with a map of keys, shows the plan, and puts it into the tray.
 export function openImport(app, store) {
   let values = null;
@@ -30,10 +33,12 @@ export function openImport(app, store) {
     if (!file) return show();
     const text = await file.text();
     const wrong = mistake(text);
-    if (wrong) place.fail(wrong.words);
-    else if (typeof parse(text) !== "object" || parse(text) === null
-      || Array.isArray(parse(text))) place.fail("A file of settings is one JSON object, with a member for each key.");
-    else values = new Map(Object.entries(parse(text)));
+    const broken = text.indexOf("\ufffd");
+    if (broken >= 0 && !await isUTF8(file))
+      place.fail(`This is not UTF-8: line ${text.slice(0, broken).split("\n").length}.`);
+    else if (wrong) place.fail(wrong.words);
+    else if (typeOf(parse(text)) !== "object") place.fail("A file of settings is one JSON object, with a member for each key.");
+    else values = new Map(membersOf(parse(text)));
     show();
   } });
   const place = field("File", input, "One JSON object, with a member for each key, as Export writes it.");

@@ -3,7 +3,7 @@ import { Problem, newKey, send } from "./api.js";
 import { isSame, print } from "./exact.js";
 import { debounced } from "./dom.js";
 import { resolve } from "./schema.js";
-import { suitePath } from "./store.js";
+import { settled, suitePath } from "./store.js";
 
 const id = (suite, key) => `${suite}/${key}`;
 
@@ -20,12 +20,19 @@ export class Tray {
     this.problem = "";
     this.note = "";
     this.isSending = false;
+    // True for an edit of a key whose lock the caller may override.
+    this.mayOverride = () => true;
     this.check = debounced(250, () => this.#check());
     addEventListener("beforeunload", event => { if (this.edits.size) event.preventDefault(); });
   }
 
   get size() { return this.edits.size; }
   get all() { return [...this.edits.values()]; }
+  // The edits whose locks a commit overrides.
+  get overriding() { return this.all.filter(edit => edit.overrides && !edit.seen.writable); }
+  // The edits that the next commit takes. To override a lock is a right on every key of a commit, so edits of keys
+  // without it wait for another commit.
+  get next() { return this.overriding.length ? this.all.filter(this.mayOverride) : this.all; }
   at(suite, key) { return this.edits.get(id(suite, key)); }
   tell() { for (const listener of this.listeners) listener(); }
 
@@ -73,6 +80,8 @@ export class Tray {
     for (const edit of this.edits.values()) {
       if (edit.suite !== store.suite) continue;
       const now = store.at(edit.key);
+      // Its schema may be another one.
+      if (now.revision === edit.seen.revision) edit.seen = now;
       if (now.revision === edit.seen.revision || now.revision === edit.other?.revision) continue;
       this.#meet(edit, now);
       isChanged = true;
@@ -109,18 +118,18 @@ export class Tray {
       : { op: "set", suite, key, value });
   }
 
-  #query(edits, more) {
-    return { ...more, override: edits.some(edit => edit.overrides) ? "locked" : undefined };
+  #query(more) {
+    return { ...more, override: this.overriding.length ? "locked" : undefined };
   }
 
   // Has the daemon try the edits together, so that rules across keys count, and shows its errors at the edits.
   async #check() {
-    const edits = this.all.filter(edit => !edit.mistake);
+    const edits = this.next.filter(edit => !edit.mistake);
     if (!edits.length || this.isSending) return;
     let problem = null;
     try {
       await send("POST", "v1/transaction",
-        { body: { do: this.#operations(edits) }, query: this.#query(edits, { dryRun: true }) });
+        { body: { do: this.#operations(edits) }, query: this.#query({ dryRun: true }) });
     } catch (error) {
       problem = error;
     }
@@ -154,7 +163,7 @@ export class Tray {
 
   // Commits all edits at once. Returns the answer, or null if it was not done; then the edits say why.
   async commit(note) {
-    const edits = this.all;
+    const edits = this.next;
     if (!this.canCommit) return null;
     this.isSending = true;
     this.problem = "";
@@ -165,7 +174,7 @@ export class Tray {
         : { suite, key, revision: seen.revision }),
       do: this.#operations(edits),
     };
-    const query = this.#query(edits, {});
+    const query = this.#query({});
     // A commit whose answer was lost is sent again under its key, so that it is not done twice.
     const form = print([body, query, note]);
     if (this.lost?.form !== form) this.lost = { form, key: newKey() };
@@ -177,8 +186,11 @@ export class Tray {
       for (const edit of edits) {
         const newer = this.at(edit.suite, edit.key);
         if (newer === edit) this.edits.delete(id(edit.suite, edit.key));
-        // What was typed meanwhile rests on what is committed now.
-        else if (newer && this.store?.suite === edit.suite) newer.seen = this.store.at(edit.key);
+        else if (newer) {
+          // What was typed meanwhile rests on what is committed now.
+          const change = answer.changes?.find(({ suite, key }) => suite === edit.suite && key === edit.key);
+          if (change) newer.seen = settled(newer.seen, change);
+        }
       }
       return answer;
     } catch (problem) {
@@ -187,7 +199,7 @@ export class Tray {
         this.problem = "The answer was lost, so this may be done or not. Commit again: it is not done twice.";
       } else {
         this.lost = null;
-        if (problem.code === "precondition_failed") await this.#findConflicts(edits);
+        if (problem.code === "precondition_failed") this.#findConflicts(edits, problem.body.failed || []);
         else this.#show(problem, edits);
       }
       return null;
@@ -199,19 +211,11 @@ export class Tray {
     }
   }
 
-  async #findConflicts(edits) {
-    for (const edit of edits) {
-      try {
-        const { body } = await send("GET", suitePath(edit.suite, "keys"), { query: { prefix: edit.key, limit: 1 } });
-        const now = body.keys.find(each => each.key === edit.key);
-        if (!now && edit.seen.source !== "unset")
-          edit.other = { ...edit.seen, value: null, stored: undefined, source: "unset", revision: 0 };
-        else if (now && now.revision !== edit.seen.revision) this.#meet(edit, now);
-      } catch (error) {
-        this.problem = error.message;
-      }
+  #findConflicts(edits, failed) {
+    for (const { index, current } of failed) {
+      const edit = edits[index];
+      this.#meet(edit, { ...edit.seen, value: undefined, stored: undefined, by: undefined, note: undefined, ...current });
     }
-    if (this.size && !this.conflicts.length && !this.problem)
-      this.problem = "Something changed meanwhile; commit again.";
+    if (this.size && !this.conflicts.length) this.problem = "Something changed meanwhile; commit again.";
   }
 }

@@ -1,6 +1,6 @@
 // Values, sources and times as words for people.
 import { print, typeOf, isNumber } from "./exact.js";
-import { bdi, el } from "./dom.js";
+import { bdi, el, sign } from "./dom.js";
 
 const sources = {
   stored: ["●", "This value was set"],
@@ -11,7 +11,7 @@ const sources = {
 
 export function sourceBadge(source) {
   const [mark, title] = sources[source] || ["?"];
-  return el("span", { class: `badge ${source}`, title }, el("span", { "aria-hidden": "true" }, mark), ` ${source}`);
+  return el("span", { class: `badge ${source}`, title }, sign(mark), ` ${source}`);
 }
 
 // A value on one line, cut where it gets long.

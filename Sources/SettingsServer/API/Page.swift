@@ -63,22 +63,35 @@ enum Page {
         for entry in UnsafeBufferPointer(start: table, count: count) {
             let name = String(cString: entry.name)
             let bytes = UnsafeBufferPointer(start: entry.bytes, count: entry.count)
-            let file = File(type(of: name), lean(String(decoding: bytes, as: UTF8.self)))
+            let type = type(of: name)
+            let file = File(type, lean(String(decoding: bytes, as: UTF8.self), type))
             files[root + name] = file
             if name == "index.html" { files[root] = file }
         }
         return files
     }()
 
-    /// Leaves out what only those who read the source need: indentation, and lines of comment in the scripts. A seventh of
-    /// the page is that. No text of a script goes over several lines.
-    private static func lean(_ source: String) -> [UInt8] {
+    /// Leaves out what only those who read the source need: indentation, lines of comment, line ends of a script where a
+    /// list or a block goes on, and in the style sheet those and the spaces round its marks. A fifth of the page is that.
+    ///
+    /// No text of a script goes over several lines, and none of the style sheet has a space beside such a mark.
+    private static func lean(_ source: String, _ type: ContentType) -> [UInt8] {
+        let (goesOn, marks) = (Array(",({[;".utf8), Array(":;,{}".utf8))
+        let space = UInt8(ascii: " ")
         var bytes: [UInt8] = []
         for line in source.utf8.split(separator: UInt8(ascii: "\n")) {
-            let text = line.drop { $0 == UInt8(ascii: " ") }
-            guard !text.starts(with: "//".utf8) else { continue }
-            bytes += text
-            bytes.append(UInt8(ascii: "\n"))
+            let text = line.drop { $0 == space }
+            guard let last = text.last, !text.starts(with: "//".utf8), !text.starts(with: "/*".utf8) else { continue }
+            guard type == .css else {
+                bytes += text
+                if !goesOn.contains(last) { bytes.append(UInt8(ascii: "\n")) }
+                continue
+            }
+            for byte in text {
+                if byte == space, let before = bytes.last, marks.contains(before) { continue }
+                if bytes.last == space, byte == UInt8(ascii: "{") || byte == UInt8(ascii: "}") { bytes.removeLast() }
+                bytes.append(byte)
+            }
         }
         return bytes
     }

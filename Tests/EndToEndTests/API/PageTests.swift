@@ -116,9 +116,8 @@ struct PageTests {
             #expect(file.status == 200, "\(name)")
             bytes += file.body.count
             compressed += try daemon.send(Request("GET /ui/\(name)", "Accept-Encoding: gzip")).body.count
-            for line in file.text.split(separator: "\n") where line.hasPrefix("import ") {
-                let parts = line.split(separator: "\"")
-                if parts.count > 1 { names.append(String(parts[1].dropFirst(2))) }
+            for part in file.text.split(separator: "\"") where part.hasPrefix("./") {
+                names.append(String(part.dropFirst(2)))
             }
         }
         #expect(seen.count > 15)
