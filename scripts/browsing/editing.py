@@ -198,6 +198,7 @@ def resetting(trial, person):
     person.fill("Value", "11111111-2222-3333-4444-555555555555", EDITOR)
     person.commit()
     equal("a locked key", trial.api.value(suite, "installation.id"), "11111111-2222-3333-4444-555555555555")
+    person.shows("locked by its schema", ".panel")
 
 
 def files(trial, person):
@@ -226,6 +227,48 @@ def files(trial, person):
     kept = trial.folder / f"{suite}.json"
     eventually("the file is saved", lambda: kept.exists() and kept.read_text().endswith("}"))
     equal("exported", json.loads(kept.read_text()), trial.api.send("GET", f"suites/{suite}?view=stored&raw"))
+
+
+def exactness(trial, person):
+    """Numbers, the order of members and line ends come through editing and importing as they are; what cannot is refused with its place."""
+    suite, raw = "exactness", lambda key: trial.text(f"/v1/suites/exactness/keys/{key}?raw")
+    text = '{"b":1,"10":1.0,"9":{"z":9007199254740993,"1":2.5}}'
+    trial.api.put(suite, "whole", 1)
+    trial.api.put(suite, "lines", "one\r\ntwo")
+    person.visit(trial.origin, f"#/{suite}")
+    person.click("Import", "button", "main")
+
+    def give(name, content):
+        path = trial.folder / f"{name}.json"
+        path.write_bytes(content)
+        person.give("File", path, "dialog")
+
+    refused = ((b'{"a": 1,\r\n "b": 2,\r\n "a": 3}', "line 3, column 2"), (b'{"a": {"b": [1, {"c": 1, "c": 2}]}}', "line 1, column 26"),
+               (b'{"a": 1,\n "b": 1e999}', "line 2, column 7"), (b'{"a": 99999999999999999999}', "line 1, column 7"),
+               (b'{"a": 1,\n "b": "\xff"}', "not UTF-8: line 2"), (b'{"a":\n"\\ud800"}', "line 2, column 1"))
+    for number, (content, words) in enumerate(refused):
+        give(f"refused{number}", content)
+        person.shows(words, "dialog")
+    give("exact", b'{"whole": 1.0,\r\n"lines": "one\\r\\ntwo",\r\n"object": ' + text.encode() + b"}")
+    person.shows("2 settings to set, 0 to reset, 1 already so", "dialog")
+    person.click("Put into the tray", "button", "dialog")
+    person.shows("Commit 2 changes", "dialog.review")
+    person.leave()
+    person.commit()
+    equal("a number", raw("whole"), "1.0")
+    equal("an object", raw("object"), text)
+    to_setting(person, suite, "object")
+    other = text.replace("{\"z\"", "{\"0\":0,\"z\"")
+    person.fill("Value", other, EDITOR)
+    person.commit()
+    equal("an object that was edited", raw("object"), other)
+    person.fill("Value", '{"a": 1,\n"a": 2}', EDITOR)
+    person.shows("line 2, column 1", EDITOR)
+    person.click("Drop this edit", "button", ".panel")
+    to_setting(person, suite, "lines")
+    person.fill("Value", '"one\\r\\nthree"', EDITOR)
+    person.commit()
+    equal("line ends", trial.api.value(suite, "lines"), "one\r\nthree")
 
 
 def keyboard(trial, person):

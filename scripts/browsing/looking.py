@@ -6,7 +6,7 @@ import urllib.parse
 
 from browsing.api import API
 from browsing.editing import EDITOR, equal, to_setting
-from browsing.person import Wrong
+from browsing.person import CTRL, Wrong
 
 
 def suites(trial, person):
@@ -42,6 +42,8 @@ def live(trial, person):
     person.shows("from elsewhere", ".panel")
     trial.api.put(suite, "feature.new", True)
     person.until("document.querySelector('.is-fresh')", "what changed is marked")
+    if person.evaluate("(list => list.scrollWidth > list.clientWidth)(document.querySelector('.list'))"):
+        raise Wrong("the mark of what changed makes the list too wide")
     person.until("[...document.querySelectorAll('.row')].some(row => row.innerText.startsWith('new'))", "a new key has a row")
     to_setting(person, suite, "player.crossfade")
     person.fill("Value", "7", EDITOR)
@@ -79,6 +81,21 @@ def history(trial, person):
     person.click(f"Undo revision {revision}", "button")
     person.shows("It was changed since", "dialog")
     person.click("Cancel", "button", "dialog")
+    # What undoing would do is shown, and done to nothing else.
+    trial.api.put(suite, "player.volume", 0.2)
+    person.shows("0.2", ".commits")
+    for value in (0.2, 0.3):
+        person.click(f"Undo revision {revision}", "button")
+        person.shows("It was changed since", "dialog")
+        person.until(f"[...document.querySelectorAll('dialog .dialog-body > .changes .difference')].some(each => each.innerText.replace(/\\s+/g, ' ') === 'from {value} → to 0.7')", "what it would do is shown")
+        if value == 0.2:
+            trial.api.put(suite, "player.volume", 0.3)
+        person.click("Undo all the same", "button", "dialog")
+        if value == 0.2:
+            person.shows("changed meanwhile", "dialog")
+            person.leave()
+    person.until("!document.querySelector('dialog')", "it is undone")
+    equal("undone all the same", trial.api.value(suite, "player.volume"), 0.7)
     person.fill("Only this key", "look.theme", "main")
     person.hides("too loud", ".commits")
     person.shows("easier on the eyes", ".commits")
@@ -97,6 +114,44 @@ def history(trial, person):
     equal("put back", trial.api.value(suite, "player.volume"), 0.85)
     person.click("All of its history", "a", ".past")
     person.until("document.querySelector('.commits') && document.querySelector('input[type=search]').value === 'player.volume'", "the history of the key")
+
+
+def restoring(trial, person):
+    """Back to a revision or an instant, shown before; what the schema does not allow any more stays, if the person agrees."""
+    suite = "restoring"
+    trial.api.player(suite)
+    then = trial.api.send("GET", f"suites/{suite}?view=stored&raw")
+    revision = trial.api.setting(suite, "player.volume")["revision"]
+    instant = trial.api.setting(suite, "player.volume")["modified"]
+    for key, value in (("look.theme", "light"), ("player.crossfade", 2), ("player.volume", 0.1)):
+        trial.api.put(suite, key, value)
+    person.visit(trial.origin, f"#/{suite}?history")
+    person.click(f"Go back to revision {revision}", "button")
+    for text in ("look.theme", "player.crossfade", "0.85"):
+        person.shows(text, "dialog")
+    trial.api.put(suite, "player.crossfade", 3)
+    person.click("Go back", "button", "dialog")
+    person.shows("changed meanwhile", "dialog")
+    person.leave()
+    person.click(f"Go back to revision {revision}", "button")
+    person.fill("Note", "as it was", "dialog")
+    person.click("Go back", "button", "dialog")
+    person.until("!document.querySelector('dialog')", "it is done")
+    equal("restored", trial.api.send("GET", f"suites/{suite}?view=stored&raw"), then)
+    person.shows("as it was", ".commits")
+    trial.api.put(suite, "player.volume", 0.1)
+    trial.api.put(suite, "look.theme", "light")
+    schema = trial.api.send("GET", f"suites/{suite}/schema")
+    schema["properties"]["player.volume"]["maximum"] = 0.5
+    trial.api.send("PUT", f"suites/{suite}/schema", schema)
+    person.click("Compare or go back to a place", "summary", "main")
+    person.fill("From", instant, "main")
+    person.click("Go back to From…", "button", "main")
+    person.shows("does not allow", "dialog")
+    person.shows("player.volume: must be at most 0.5", "dialog .mistakes")
+    person.click("Go back", "button", "dialog")
+    person.until("!document.querySelector('dialog')", "the rest is done")
+    equal("the rest", trial.api.send("GET", f"suites/{suite}?view=stored&raw"), {**then, "player.volume": 0.1})
 
 
 def schemas(trial, person):
@@ -211,17 +266,20 @@ def many(trial, person):
 
 
 def first_view(trial, person):
-    """The time to the first view, and that nothing was asked of any other host."""
+    """The time to the first view, that its files come compressed, and that nothing was asked of any other host."""
     person.visit(trial.origin)
     person.shows("Live", "#state")
     paint = person.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0")
-    size = person.evaluate("performance.getEntriesByType('resource').filter(each => each.name.includes('/ui/')).reduce((sum, each) => sum + each.decodedBodySize, 0)")
+    size, sent = (person.evaluate("performance.getEntriesByType('resource').filter(each => each.name.includes('/ui/'))"
+                                  f".reduce((sum, each) => sum + each.{kind}BodySize, 0)") for kind in ("decoded", "encoded"))
     other = person.hosts - {"", trial.origin.split("//")[1]}
     if other:
         raise Wrong(f"the page asked {other}")
+    if sent > size / 2:
+        raise Wrong(f"{sent} bytes were sent for {size}")
     if paint > 2000:
         raise Wrong(f"the first view took {paint:.0f} ms")
-    return f"first view after {paint:.0f} ms, {size / 1000:.0f} kB"
+    return f"first view after {paint:.0f} ms, {size / 1000:.0f} kB, {sent / 1000:.0f} kB compressed"
 
 
 def tokens(trial, person):
@@ -236,6 +294,12 @@ def tokens(trial, person):
         person.press("Enter")
         person.until("document.querySelector('dialog .error:not([hidden])')", "a wrong token is refused")
         person.press("Escape")
+        person.fill("Token", "schlüssel☕", "dialog")
+        person.press("Enter")
+        person.shows("signs of ASCII", "dialog")
+        person.open("about:blank")
+        person.open(f"{guarded.origin}/ui/#/app/a")
+        person.shows("This daemon asks for a token", "dialog")
         person.fill("Token", guarded.tokens["reader"], "dialog")
         person.press("Enter")
         person.until("!document.querySelector('dialog')", "the token is taken")
@@ -254,6 +318,40 @@ def tokens(trial, person):
         person.fill("Value", "2", EDITOR)
         person.commit()
         equal("by", API(guarded.origin, guarded.tokens["writer"]).setting("app", "a")["by"], "token:writer")
+    finally:
+        guarded.stop()
+
+
+def rights(trial, person):
+    """A lock is overridden by choice only, and with no more than the right to it; the history of one caller."""
+    guarded = trial.guarded()
+    try:
+        owner = API(guarded.origin, guarded.tokens["owner"])
+        owner.send("PUT", "suites/app/schema", {"type": "object", "additionalProperties": True, "properties": {
+            "fixed": {"type": "integer", "readOnly": True, "default": 1}, "free": {"type": "integer"}}})
+        owner.put("app", "free", 1)
+        person.visit(guarded.origin, "#/app/fixed")
+        person.fill("Token", guarded.tokens["keeper"], "dialog")
+        person.press("Enter")
+        person.click("Unlock for one change", "button", ".panel")
+        person.fill("Value", "2", EDITOR)
+        to_setting(person, "app", "free")
+        person.fill("Value", "3", EDITOR)
+        person.shows("2 edits", "#tray")
+        person.press("Enter", CTRL)
+        person.shows("1 edit will wait", "dialog.review")
+        person.shows("Overrides the lock", "dialog.review [aria-label='app fixed']")
+        person.click("Commit 1 change", "button", "dialog.review")
+        person.until("!document.querySelector('dialog')", "the locked key is committed")
+        equal("the locked key", [owner.value("app", "fixed"), owner.value("app", "free")], [2, 1])
+        person.shows("1 edit", "#tray")
+        person.commit()
+        equal("the other key", owner.value("app", "free"), 3)
+        person.evaluate("location.hash = '#/app?history'")
+        person.until("document.querySelectorAll('.commit').length === 4", "all commits are there")
+        person.fill("Only this caller", "token:keeper", "main")
+        person.until("document.querySelectorAll('.commit').length === 2", "the commits of one caller")
+        person.hides("token:owner", ".commits")
     finally:
         guarded.stop()
 

@@ -1,6 +1,7 @@
 """A person at the page, in a browser of their own: clicks, keys and text as the browser would get them."""
 
 import base64
+import contextlib
 import json
 import time
 
@@ -112,6 +113,27 @@ class Person(Chromium):
         event = {"key": " " if key == "Space" else key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
         self.call("Input.dispatchKeyEvent", type="keyDown", **event, **({"text": text} if text and not modifiers else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **event)
+
+    @contextlib.contextmanager
+    def holding(self, pattern):
+        """Holds up answers of addresses that match; what it gives waits for so many of them."""
+        self.paused.clear()
+        self.call("Fetch.enable", patterns=[{"urlPattern": pattern, "requestStage": "Response"}])
+
+        def held(count):
+            end = time.monotonic() + 15
+            while len(self.paused) < count:
+                if time.monotonic() > end:
+                    raise Wrong(f"{len(self.paused)} answers of {pattern} came, not {count}")
+                self.evaluate("true")
+                time.sleep(0.02)
+            return self.paused[:count]
+
+        yield held
+        self.call("Fetch.disable")
+
+    def let(self, answer):
+        self.call("Fetch.continueRequest", requestId=answer)
 
     def give(self, name, path, within="body"):
         """Chooses a file."""

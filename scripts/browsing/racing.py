@@ -1,0 +1,95 @@
+"""The flows in which something happens meanwhile: while keys are read, while a commit is under way, while a schema is edited."""
+
+import json
+
+from browsing.editing import EDITOR, equal, to_setting
+from browsing.person import CTRL
+
+ROWS = "[...document.querySelectorAll('.row')]"
+
+
+def row(person, name, text):
+    person.until(f"{ROWS}.some(row => row.innerText.startsWith({json.dumps(name)}) && row.innerText.includes({json.dumps(text)}))",
+                 f"the row of {name} shows {text}")
+
+
+def reading(trial, person):
+    """What the stream tells while keys are read again is not lost to the answer, which may be older; nor is a key whose answer is lost."""
+    suite = "reading"
+    trial.api.player(suite)
+    person.visit(trial.origin, f"#/{suite}")
+    row(person, "volume", "0.85")
+    schema = trial.api.send("GET", f"suites/{suite}/schema")
+    schema["properties"]["player.crossfade"]["default"] = 9
+    with person.holding("*/keys?limit=*") as held:
+        trial.api.send("PUT", f"suites/{suite}/schema", schema)
+        [answer] = held(1)
+        trial.api.put(suite, "player.volume", 0.11)
+        trial.api.send("DELETE", f"suites/{suite}/keys/feature.lyrics")
+        row(person, "volume", "0.11")
+        row(person, "feature.lyrics", "unset")
+        person.let(answer)
+        row(person, "crossfade", "9")
+    row(person, "volume", "0.11")
+    row(person, "feature.lyrics", "unset")
+    # The answers about one new key come in the wrong order.
+    with person.holding("*/keys?prefix=*") as held:
+        trial.api.put(suite, "feature.late", True)
+        held(1)
+        trial.api.put(suite, "feature.late", False)
+        older, newer = held(2)
+        person.let(newer)
+        row(person, "late", "Off")
+        person.let(older)
+    trial.api.put(suite, "feature.more", True)
+    row(person, "more", "On")
+    row(person, "late", "Off")
+    with person.holding("*/keys?prefix=*") as held:
+        trial.api.put(suite, "feature.lost", True)
+        [answer] = held(1)
+        person.call("Fetch.failRequest", requestId=answer, errorReason="ConnectionReset")
+    row(person, "lost", "On")
+
+
+def committing(trial, person):
+    """What is typed while a commit is under way stays in the tray, and rests on that commit."""
+    suite = "committing"
+    trial.api.player(suite)
+    person.visit(trial.origin, f"#/{suite}/player.volume")
+    person.fill("Value", "0.3", EDITOR)
+    person.press("Enter", CTRL)
+    person.until("!document.querySelector('dialog.review .primary').disabled", "the edit can be committed")
+    with person.holding("*/v1/transaction") as held:
+        person.click("Commit 1 change", "button", "dialog.review")
+        [answer] = held(1)
+        person.leave()
+        person.fill("Value", "0.35", EDITOR)
+        person.let(answer)
+    person.until("document.querySelector('.panel .about').innerText.includes('just now')", "the commit is known")
+    person.shows("1 edit", "#tray")
+    person.hides("conflict", "#tray")
+    equal("the first commit", trial.api.value(suite, "player.volume"), 0.3)
+    person.until("document.querySelector('.editor input.number').value === '0.35'", "what was typed is there")
+    person.commit()
+    equal("the second commit", trial.api.value(suite, "player.volume"), 0.35)
+
+
+def two_schemas(trial, person):
+    """A schema that another caller puts while one is edited is told of, and not overwritten."""
+    suite = "two_schemas"
+    trial.api.player(suite)
+    person.visit(trial.origin, f"#/{suite}?schema")
+    person.until("document.querySelector('textarea.code')?.value.includes('player.crossfade')", "the schema is there")
+    mine = json.dumps({"type": "object", "additionalProperties": {"title": "mine"}})
+    person.fill("JSON Schema", mine, "main")
+    theirs = {"type": "object", "additionalProperties": {"title": "theirs"}}
+    trial.api.send("PUT", f"suites/{suite}/schema", theirs)
+    person.shows("changed elsewhere meanwhile", "main")
+    person.until("document.querySelector('textarea.code').value.includes('mine')", "the edited text stays")
+    person.click("Put in force…", "button", "main")
+    person.click("Put in force", "button", "dialog")
+    person.shows("changed elsewhere meanwhile", "dialog")
+    equal("their schema", trial.api.send("GET", f"suites/{suite}/schema"), theirs)
+    person.leave()
+    person.click("Revert", "button", "main")
+    person.until("document.querySelector('textarea.code').value.includes('theirs')", "Revert shows the other schema")
