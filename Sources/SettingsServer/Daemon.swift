@@ -82,7 +82,7 @@ package final class Daemon: Sendable {
         _ = schemas.set(files)
         let reloader = Reloader(
             given, addresses, room: room, board, schemas, audit, manager, log, reread: reread ?? { given })
-        let questions = (persistence as? EtcdLog)?.questions
+        let etcdLog = persistence as? EtcdLog
         let past = (persistence as? LocalLog)?.pastFiles.map { files in
             { @Sendable (state: State) -> any PastReading in PastView(files, state) }
         }
@@ -92,7 +92,7 @@ package final class Daemon: Sendable {
             budget: budget,
             backups: BackupMaker { state throws(FileError) in try DataDirectory(path).backup(of: state) }, audit: audit,
             past: past,
-            peers: questions.map { Peers(findEnd: $0.confirmEnd, describe: $0.describe) },
+            peers: etcdLog?.peers,
             reload: { reloader.reload($0) }, debug: { log.debug($0) }, slow: { log.warning($0) }, clock: { Self.now() },
             schemas: { schemas.condition.rawValue },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
@@ -114,7 +114,6 @@ package final class Daemon: Sendable {
         self.log = log
         self.isStopping = isStopping
         bound = UInt64(max(0, configuration.stopBound)) * 1_000_000_000
-        let etcdLog = persistence as? EtcdLog
         do throws(SystemError) {
             try etcdLog?.start(at: addresses.first?.location) { store.tend() }
         } catch {

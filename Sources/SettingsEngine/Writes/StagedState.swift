@@ -22,14 +22,20 @@ package struct StagedState: Sendable {
     private var changed: [(key: Repeat, before: Commit?)] = []
 
     /// A request key of one caller. That of another caller is another key.
-    private struct Repeat: Hashable {
+    package struct Repeat: Hashable, Sendable {
         let key: RequestKey
         let by: String?
 
-        init?(_ key: RequestKey?, of origin: CommitOrigin?) {
+        fileprivate init?(_ key: RequestKey?, of origin: CommitOrigin?) {
             guard let key else { return nil }
             self.key = key
             by = origin?.by
+        }
+
+        /// Nil for a request that may not be repeated, or that writes nothing.
+        package init?(_ request: WriteRequest) {
+            guard !request.isDryRun else { return nil }
+            self.init(request.requestKey, of: request.origin)
         }
     }
 
@@ -51,9 +57,7 @@ package struct StagedState: Sendable {
     package mutating func write(
         _ request: WriteRequest, at now: Timestamp
     ) throws(Problem) -> (answer: WriteAnswer, commit: Commit?) {
-        if let key = Repeat(request.requestKey, of: request.origin), !request.isDryRun, let commit = repeatable[key] {
-            return (try request.replay(commit, on: state), nil)
-        }
+        if let answer = try replay(request) { return (answer, nil) }
         guard let revision = issued.advanced(by: 1) else {
             throw Problem(.storageFailed, "there are no revisions left")
         }
@@ -66,6 +70,12 @@ package struct StagedState: Sendable {
             mismatch = error
         }
         return (decision.answer, commit)
+    }
+
+    /// Returns the first answer again of a request key that was used before; nil if this one was not.
+    package func replay(_ request: WriteRequest) throws(Problem) -> WriteAnswer? {
+        guard let key = Repeat(request), let commit = repeatable[key] else { return nil }
+        return try request.replay(commit, on: state)
     }
 
     /// Applies a commit that was decided elsewhere. It counts as confirmed.

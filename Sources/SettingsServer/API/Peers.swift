@@ -10,6 +10,8 @@ struct Peers: Sendable {
     var findEnd: @Sendable (_ completion: @escaping @Sendable (Cursor?) -> Void) -> Void
     /// Describes the daemons: the members of `GET /v1/cluster`. Calls `completion` once, on any queue.
     var describe: @Sendable (_ completion: @escaping @Sendable (Result<JSONObject, Problem>) -> Void) -> Void
+    /// The figures of the log that they share.
+    var figures: @Sendable () -> LogFigures.Contents
 }
 
 extension APIHandler {

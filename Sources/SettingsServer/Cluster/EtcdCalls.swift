@@ -233,7 +233,8 @@ enum EtcdWatchMessage: Equatable, Sendable {
         guard let result = json["result"] else { return nil }
         if result["canceled"]?.bool ?? false {
             self = .cancelled(
-                result["cancel_reason"]?.string ?? result["compact_revision"].map { _ in "it was compacted" } ?? "")
+                result["cancel_reason"]?.string ?? result["compact_revision"].map { "compacted up to \($0)" }
+                    ?? "it gave no reason")
         } else if result["created"]?.bool ?? false {
             self = .created
         } else {

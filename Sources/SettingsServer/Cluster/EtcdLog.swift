@@ -15,7 +15,7 @@ package final class EtcdLog: StorageLog {
         package var copyInterval: UInt64 = 300_000_000_000
         /// The growth of the log after which a snapshot is put into etcd; more if the snapshot is larger.
         package var snapshotLogBytes = 64 << 20
-        /// The time that a batch may take before its outcome counts as unknown.
+        /// The most time that a batch may take before its outcome counts as unknown.
         package var writeTime = Duration.seconds(8)
 
         package init(_ etcd: EtcdOptions) {
@@ -36,6 +36,8 @@ package final class EtcdLog: StorageLog {
 
     /// The time for a write while etcd is known not to answer.
     private static let shortTime = Duration.seconds(1)
+    /// The most time that ``close(within:)`` waits for a snapshot under way to end, in nanoseconds.
+    private static let abandonTime: UInt64 = 3_000_000_000
     /// The silence of etcd after which what is read may be old.
     package static let staleTime = Duration.seconds(5)
 
@@ -59,8 +61,9 @@ package final class EtcdLog: StorageLog {
     private let snapshotting = BackgroundTask<Int64?>(label: "settingsd.snapshots", qos: .utility, runsInline: false)
     /// The seconds of silence that were reported last.
     private let reported = Mutex<Int?>(nil)
-    /// The reason why the last flush failed; nil if it did not.
-    private let obstacle = Mutex<String?>(nil)
+    /// The error of the last flush that failed, until writes are taken again.
+    private let obstacle = Mutex<CommitLogError?>(nil)
+    private let logFigures = LogFigures()
 
     /// Recovers the state: from etcd, or from the copy in the data directory if that is there and etcd does not answer.
     /// Waits for etcd as long as there is no copy.
@@ -105,7 +108,7 @@ package final class EtcdLog: StorageLog {
         (self.keys, self.daemon, self.directory, self.cache) = (keys, daemon, directory, cache)
         (self.options, self.limits, self.log, self.clock) = (options, limits, log, clock)
         inbox = LogInbox(applied: start.head, heard: heard)
-        writer = Mutex(LogWriter(client, keys, daemon: daemon))
+        writer = Mutex(LogWriter(client, keys, daemon: daemon, inbox))
         latest = Mutex(Published(state: start.state, head: start.head, copied: copied, copyTime: clock()))
     }
 
@@ -117,7 +120,8 @@ package final class EtcdLog: StorageLog {
     package func start(at address: String? = nil, wakeWriter: @escaping @Sendable () -> Void) throws(SystemError) {
         let member = address.map { ClusterMember(id: daemon, address: $0) }
         let follower = try LogFollower(
-            inbox, keys, daemon: daemon, in: directory, limits: limits, log: log, as: member, wakeWriter: wakeWriter)
+            inbox, keys, daemon: daemon, in: directory, limits: limits, log: log, logFigures, as: member,
+            wakeWriter: wakeWriter)
         self.follower.withLock { $0 = follower }
         follower.start(EtcdClient(options.etcd))
     }
@@ -139,15 +143,26 @@ package final class EtcdLog: StorageLog {
     }
 
     package var health: String? {
-        inbox.trouble.map { _ in "etcd does not answer" } ?? obstacle.withLock { $0 }
+        inbox.trouble.map { _ in "etcd does not answer" } ?? obstacle.withLock { $0?.reason }
+    }
+
+    /// The figures of the log.
+    var contents: LogFigures.Contents {
+        var contents = logFigures.contents
+        contents.silence = inbox.silence / .seconds(1)
+        return contents
     }
 
     /// What the interface asks about the other daemons.
-    var questions: ClusterQuestions { ClusterQuestions(EtcdClient(options.etcd), keys, daemon: daemon) }
+    var peers: Peers {
+        let questions = ClusterQuestions(EtcdClient(options.etcd), keys, daemon: daemon)
+        return Peers(findEnd: questions.confirmEnd, describe: questions.describe, figures: { self.contents })
+    }
 
     // MARK: CommitLog
 
     package var isShared: Bool { true }
+    package var isUnsettled: Bool { writer.withLock { $0?.isUnsettled ?? false } }
     package var flushesAtOnce: Bool { false }
 
     package func stage(_ commit: Commit, after predecessor: Revision) {
@@ -158,7 +173,7 @@ package final class EtcdLog: StorageLog {
         staged.withLock { $0.removeAll() }
     }
 
-    package func flush() throws(CommitLogError) {
+    package func flush(by deadline: UInt64) throws(CommitLogError) {
         let batch = staged.withLock { staged in
             defer { staged.removeAll() }
             return staged
@@ -168,16 +183,23 @@ package final class EtcdLog: StorageLog {
         }
         defer { self.writer.withLock { $0 = writer } }
         do throws(CommitLogError) {
-            try flush(batch, &writer)
-            report(nil)
+            let time = Duration.nanoseconds(Int64(clamping: deadline - min(deadline, clock())))
+            let most = health == nil ? options.writeTime : Self.shortTime
+            try flush(batch, &writer, by: .now + min(time, most))
+            // Where etcd has no space it still answers reads.
+            if batch.last != nil || !lacksSpace { report(nil) }
         } catch {
+            if error.outcome == .unknown { logFigures.update { $0.unknownOutcomes += 1 } }
             if error.cause != .contended { report(error) }
             throw error
         }
     }
 
-    private func flush(_ batch: JournalBatch, _ writer: inout LogWriter) throws(CommitLogError) {
-        let deadline = ContinuousClock.now + (health == nil ? options.writeTime : Self.shortTime)
+    private var lacksSpace: Bool { obstacle.withLock { $0?.cause == .full } }
+
+    private func flush(
+        _ batch: JournalBatch, _ writer: inout LogWriter, by deadline: ContinuousClock.Instant
+    ) throws(CommitLogError) {
         try settle(&writer, by: deadline)
         writer.pauseAfterLosses(by: deadline)
         guard !inbox.isDiverged || inbox.hasNews else {
@@ -185,11 +207,15 @@ package final class EtcdLog: StorageLog {
         }
         if inbox.hasNews { throw Self.overtaken }
         let start = ContinuousClock.now
-        switch writer.write(batch, behind: inbox.applied, by: deadline) {
+        let outcome = writer.write(batch, behind: inbox.applied, by: deadline)
+        let time = UInt64(clamping: Int64((ContinuousClock.now - start) / .nanoseconds(1)))
+        logFigures.update { $0.rounds.add(time) }
+        switch outcome {
         case .done(let head):
             inbox.noteApplied(head)
             inbox.noteHeard(at: start)
         case .overtaken(let entries):
+            logFigures.update { $0.lostRounds += 1 }
             for entry in entries where inbox.add(entry) == .diverged { break }
             throw Self.overtaken
         case .failed(let error): throw error
@@ -259,13 +285,14 @@ package final class EtcdLog: StorageLog {
         guard inbox.trouble == nil, var writer = writer.withLock({ $0.take() }) else { return }
         defer { self.writer.withLock { $0 = writer } }
         do throws(CommitLogError) {
-            try settle(&writer, by: .now + Self.shortTime)
+            let deadline = ContinuousClock.now + Self.shortTime
+            try settle(&writer, by: deadline)
             if writer.isUnsettled { return }
-            if obstacle.withLock({ $0 }) != nil,
-                case .done = writer.write(JournalBatch(), behind: inbox.applied, by: .now + Self.shortTime)
-            {
-                report(nil)
-            }
+            writer.giveBackClaim(by: deadline)
+            guard obstacle.withLock({ $0 }) != nil, !lacksSpace || writer.hasSpace(by: deadline),
+                case .done = writer.write(JournalBatch(), behind: inbox.applied, by: deadline)
+            else { return }
+            report(nil)
         } catch {
             report(error)
         }
@@ -273,10 +300,10 @@ package final class EtcdLog: StorageLog {
 
     private func report(_ error: CommitLogError?) {
         let before = obstacle.withLock { obstacle in
-            defer { obstacle = error?.reason }
+            defer { obstacle = error }
             return obstacle
         }
-        guard before != error?.reason else { return }
+        guard before?.reason != error?.reason else { return }
         if let error { log.error("writes fail: \(error)") } else { log.info("writes are taken again") }
     }
 
@@ -285,7 +312,7 @@ package final class EtcdLog: StorageLog {
     private func takeReports() {
         if let copied = copying.takeReport(), let copied { latest.withLock { $0.copied = copied } }
         if let bytes = snapshotting.takeReport() {
-            // After a failure the next second brings another attempt.
+            // After one that was put, the next second finds out when the next is due.
             if let bytes { latest.withLock { $0.snapshotBytes = bytes } }
         }
     }
@@ -304,23 +331,27 @@ package final class EtcdLog: StorageLog {
 
     /// Puts a snapshot into etcd if the log has grown enough since the last one. Reports when the next is due.
     private func beginSnapshot(_ latest: Published) {
-        let (options, keys, directory, log) = (options, keys, directory, log)
-        snapshotting.begin { _ in
+        let (options, keys, directory, log, figures) = (options, keys, directory, log, logFigures)
+        snapshotting.begin { task in
             var client = EtcdClient(options.etcd)
+            let later = latest.head.bytes + Int64(options.snapshotLogBytes / 8)
             do throws(EtcdError) {
-                var pointer = try client.readSnapshotPointer(keys, by: .now + options.writeTime)
-                let growth = Int64(max(options.snapshotLogBytes, pointer?.bytes ?? 0))
-                let due = (pointer?.head.bytes ?? 0) + growth
-                // Not all daemons at once.
-                guard latest.head.bytes >= due else { return due + .random(in: 0...growth / 8) }
-                let isFirst = try client.putSnapshot(
-                    of: latest.state, at: latest.head, replacing: pointer, keys, in: directory)
-                pointer = try client.readSnapshotPointer(keys, by: .now + options.writeTime)
-                if isFirst { log.info("put a snapshot of revision \(latest.head.revision) into etcd") }
-                return (pointer?.head.bytes ?? 0) + Int64(max(options.snapshotLogBytes, pointer?.bytes ?? 0))
+                let pointer = try client.readSnapshotPointer(keys, by: .now + options.writeTime)
+                let due = (pointer?.head.bytes ?? 0) + Int64(max(options.snapshotLogBytes, pointer?.bytes ?? 0))
+                guard latest.head.bytes >= due else { return due }
+                // Another daemon that has the turn puts the one that is due.
+                guard var turn = try SnapshotTurn(&client, keys) else { return later }
+                defer { turn.end(replacing: pointer, &client, by: .now + .seconds(1)) }
+                try turn.put(
+                    latest.state, at: latest.head, replacing: pointer, in: directory,
+                    isAbandoned: { task.isAbandoned }, &client)
+                log.info("put a snapshot of revision \(latest.head.revision) into etcd")
+                return nil
             } catch {
+                guard !task.isAbandoned else { return nil }
+                figures.update { $0.failedSnapshots += 1 }
                 log.warning("cannot put a snapshot into etcd: \(error); it is tried again")
-                return latest.head.bytes + Int64(options.snapshotLogBytes / 8)
+                return later
             }
         }
     }
@@ -332,6 +363,7 @@ package final class EtcdLog: StorageLog {
         defer { cache.release() }
         follower.withLock { $0 }?.stop()
         writer.withLock { $0 = nil }
+        snapshotting.abandon(waiting: min(bound, Self.abandonTime))
         copying.wait()
         takeReports()
         let latest = latest.withLock { $0 }

@@ -199,6 +199,8 @@ struct LogKeys: Sendable {
     var claim: String { prefix + "claim" }
     /// Where a daemon that knows nothing begins.
     var snapshot: String { prefix + "snapshot" }
+    /// The snapshot that a daemon is putting, under a lease.
+    var snapshotClaim: String { prefix + "snapshotting" }
     var log: String { prefix + "log/" }
     /// The end of a range of batches.
     var logEnd: String { prefix + "log0" }
@@ -208,28 +210,31 @@ struct LogKeys: Sendable {
     /// The key of a batch. The names are ordered as the numbers are.
     func batch(_ number: Int64) -> String { log + Self.digits(number, 16) }
 
-    /// The keys of a batch's parts, up to a number of batch. They have the batch's random `id`, as two daemons may write
-    /// the same number at once.
-    func parts(before batch: Int64) -> (from: String, to: String) {
-        (prefix + "parts/", prefix + "parts/" + Self.digits(batch, 16))
+    /// Deletes the parts of all batches before one.
+    func dropParts(before batch: Int64) -> EtcdTransaction.Operation {
+        .delete(prefix + "parts/", to: prefix + "parts/" + Self.digits(batch, 16))
     }
 
+    /// The key of a part of a batch. It has the batch's random `id`, as two daemons may write the same number at once.
     func part(_ number: Int, of head: LogHead) -> String {
         "\(prefix)parts/\(Self.digits(head.batch, 16))/\(head.id)/\(Self.digits(Int64(number), 8))"
     }
 
-    func parts(of head: LogHead) -> (from: String, to: String) {
+    /// Deletes the parts of a batch.
+    func dropParts(of head: LogHead) -> EtcdTransaction.Operation {
         let folder = "\(prefix)parts/\(Self.digits(head.batch, 16))/\(head.id)"
-        return (folder + "/", folder + "0")
+        return .delete(folder + "/", to: folder + "0")
     }
 
     func snapshotPart(_ number: Int, of id: String) -> String {
         "\(prefix)snapshots/\(id)/\(Self.digits(Int64(number), 8))"
     }
 
-    /// The keys of all snapshots but one.
-    func snapshotParts(besides id: String) -> [(from: String, to: String)] {
-        [("\(prefix)snapshots/", "\(prefix)snapshots/\(id)/"), ("\(prefix)snapshots/\(id)0", "\(prefix)snapshots0")]
+    /// Deletes the parts of all snapshots, or of all but one.
+    func dropSnapshots(besides id: String?) -> [EtcdTransaction.Operation] {
+        let all = (from: "\(prefix)snapshots/", to: "\(prefix)snapshots0")
+        guard let id else { return [.delete(all.from, to: all.to)] }
+        return [.delete(all.from, to: "\(all.from)\(id)/"), .delete("\(all.from)\(id)0", to: all.to)]
     }
 
     private static func digits(_ number: Int64, _ count: Int) -> String {

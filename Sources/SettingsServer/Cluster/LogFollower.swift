@@ -23,6 +23,7 @@ final class LogFollower: Sendable {
     private let directory: DataDirectory
     private let limits: History.Limits
     private let log: Log
+    private let figures: LogFigures
     /// Has the writer apply what came.
     private let wakeWriter: @Sendable () -> Void
     /// What the daemon says of itself; nil if it says nothing.
@@ -34,10 +35,11 @@ final class LogFollower: Sendable {
 
     init(
         _ inbox: LogInbox, _ keys: LogKeys, daemon: String, in directory: DataDirectory, limits: History.Limits,
-        log: Log, as member: ClusterMember?, wakeWriter: @escaping @Sendable () -> Void
+        log: Log, _ figures: LogFigures, as member: ClusterMember?, wakeWriter: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         (self.inbox, self.keys, self.daemon, self.directory) = (inbox, keys, daemon, directory)
         (self.limits, self.log, self.member, self.wakeWriter) = (limits, log, member, wakeWriter)
+        self.figures = figures
         waker = try Waker()
     }
 
@@ -70,7 +72,10 @@ final class LogFollower: Sendable {
             do throws(EtcdError) {
                 let (revision, foundNew) = try catchUp(&client)
                 // A watch that is alive would have brought them.
-                if foundNew { watch = nil }
+                if foundNew, watch != nil {
+                    watch = nil
+                    figures.update { $0.watchRepairs += 1 }
+                }
                 let hadTrouble = inbox.trouble != nil
                 inbox.noteHeard(at: start)
                 if hadTrouble { log.info("etcd answers again") }
@@ -109,6 +114,12 @@ final class LogFollower: Sendable {
             if inbox.mustLoad { try load(&client) }
             let (base, end) = (inbox.base, inbox.end)
             let found = try client.readLog(behind: end.batch, keys, by: .now + Self.callTime)
+            if let before = inbox.noteCluster(found.cluster) {
+                let epoch = found.head.map { "its log is in epoch \($0.epoch)" } ?? "it has no log"
+                log.warning(
+                    "etcd is another cluster than before, \(found.cluster) instead of \(before): it was set up anew, or "
+                        + "etcd.endpoints lead elsewhere; \(epoch), this daemon in \(base.epoch)")
+            }
             guard let head = found.head else {
                 throw EtcdError(
                     outcome: .refused,

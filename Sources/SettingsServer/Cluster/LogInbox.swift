@@ -37,6 +37,8 @@ final class LogInbox: Sendable {
         var heard: Instant
         /// The reason why etcd does not answer; nil if it does.
         var trouble: String?
+        /// The identity of the etcd cluster that answered last.
+        var cluster: String?
 
         /// What the waiting batches follow.
         var base: LogHead { replacement?.head ?? applied }
@@ -100,6 +102,11 @@ final class LogInbox: Sendable {
         contents.withLock { ($0.replacement, $0.waiting) }
     }
 
+    /// The batches that wait, if they follow this end; none if they follow another.
+    func entries(behind end: LogHead) -> [LogEntry] {
+        contents.withLock { $0.applied.id == end.id && $0.replacement == nil ? $0.waiting : [] }
+    }
+
     /// Takes note of the last batch that the writer applied or flushed.
     func noteApplied(_ head: LogHead) {
         contents.withLock { contents in
@@ -138,6 +145,14 @@ final class LogInbox: Sendable {
         contents.withLock { contents in
             contents.heard = max(contents.heard, moment)
             contents.trouble = nil
+        }
+    }
+
+    /// Takes note of the identity of the etcd cluster that answers. Returns the one before if it was another.
+    func noteCluster(_ cluster: String) -> String? {
+        contents.withLock { contents in
+            defer { contents.cluster = cluster }
+            return contents.cluster == cluster ? nil : contents.cluster
         }
     }
 

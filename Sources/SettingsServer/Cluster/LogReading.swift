@@ -34,16 +34,16 @@ extension EtcdClient {
     /// log.
     mutating func readLog(
         behind batch: Int64, _ keys: LogKeys, by deadline: Instant
-    ) throws(EtcdError) -> (head: LogHead?, entries: [LogEntry], revision: Int64) {
+    ) throws(EtcdError) -> (head: LogHead?, entries: [LogEntry], revision: Int64, cluster: String) {
         let reads: [EtcdTransaction.Operation] = [
             .range(EtcdRange(key: keys.head)),
             .range(EtcdRange(key: keys.batch(batch + 1), end: keys.logEnd, limit: LogWriter.page)),
         ]
         let answer = try call(EtcdTransaction(success: reads), isRepeatable: true, by: deadline)
-        guard let line = answer.ranges[0].first?.value else { return (nil, [], answer.revision) }
+        guard let line = answer.ranges[0].first?.value else { return (nil, [], answer.revision, answer.cluster) }
         do {
             let entries = try answer.ranges[1].map { try LogEntry($0.value) }
-            return (try LogHead(line), try complete(entries, keys, by: deadline), answer.revision)
+            return (try LogHead(line), try complete(entries, keys, by: deadline), answer.revision, answer.cluster)
         } catch let error as EtcdError {
             throw error
         } catch {

@@ -89,8 +89,13 @@ extension EtcdClient {
     }
 
     /// Puts a snapshot, part by part. It counts once the pointer leads to it.
+    ///
+    /// - Parameters:
+    ///   - id: the name of the snapshot: two daemons may write one of the same batch.
+    ///   - put: puts one part.
     mutating func putParts(
-        of state: State, at head: LogHead, _ keys: LogKeys, in directory: DataDirectory
+        of state: State, at head: LogHead, as id: String, _ keys: LogKeys, in directory: DataDirectory,
+        put: (inout EtcdClient, EtcdTransaction.Operation) throws(EtcdError) -> Void
     ) throws(EtcdError) -> LogSnapshot {
         let file: OpenFile
         do throws(FileError) {
@@ -98,8 +103,6 @@ extension EtcdClient {
         } catch {
             throw EtcdError(outcome: .refused, description: "cannot write a snapshot for etcd: \(error)")
         }
-        // Two daemons may write one of the same batch.
-        let id = LogHead.randomID()
         var part = [UInt8](repeating: 0, count: LogKeys.partSize)
         var (number, offset) = (0, 0)
         while true {
@@ -110,31 +113,95 @@ extension EtcdClient {
                 throw EtcdError(outcome: .refused, description: "cannot read a snapshot for etcd: \(error)")
             }
             guard count > 0 else { break }
-            let put = EtcdTransaction(success: [.put(keys.snapshotPart(number, of: id), Array(part[..<count]))])
-            _ = try call(put, isRepeatable: true, by: .now + Self.snapshotTime)
+            try put(&self, .put(keys.snapshotPart(number, of: id), Array(part[..<count])))
             (number, offset) = (number + 1, offset + count)
         }
         return LogSnapshot(head, id: id, parts: number, bytes: offset)
     }
+}
 
-    /// Puts a snapshot, moves the pointer to it, and deletes the other snapshots and the batches that neither this one nor the
-    /// one before needs. Returns false if another daemon was first: then the parts stay until the next.
-    mutating func putSnapshot(
-        of state: State, at head: LogHead, replacing old: LogSnapshot?, _ keys: LogKeys, in directory: DataDirectory
-    ) throws(EtcdError) -> Bool {
-        let snapshot = try putParts(of: state, at: head, keys, in: directory)
-        var trim = keys.snapshotParts(besides: snapshot.id)
-        if let old {
-            trim.append((keys.batch(LogHead.first), keys.batch(old.head.batch + 1)))
-            trim.append(keys.parts(before: old.head.batch + 1))
-        }
-        // In one transaction: what is deleted later could be what the next pointer leads to.
-        let move = EtcdTransaction(
-            conditions: [EtcdTransaction.Condition(key: keys.snapshot, value: old?.value)],
-            success: [.put(keys.snapshot, snapshot.value)] + trim.map { .delete($0.from, to: $0.to) })
-        return try call(move, by: .now + Self.snapshotTime).hasSucceeded
+/// A daemon's turn to put a snapshot into etcd, which no other daemon has at the same time.
+///
+/// It is a key with a lease, and the condition of every step. So a daemon that was paused for longer than the lease changes
+/// nothing afterwards, and what an interrupted snapshot left is deleted by the next turn.
+struct SnapshotTurn: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    private static let leaseSeconds = 30
+    /// The time for one step.
+    private static let stepTime = Duration.seconds(10)
+
+    private let keys: LogKeys
+    /// The name of the snapshot, and the value of the key.
+    private let id: String
+    /// When the lease has to be renewed.
+    private var renewal = Instant.now
+
+    /// Takes the turn; nil if another daemon has it.
+    init?(_ client: inout EtcdClient, _ keys: LogKeys) throws(EtcdError) {
+        (self.keys, id) = (keys, LogHead.randomID())
+        guard try claim(&client, after: nil) else { return nil }
     }
 
-    /// The time for one step of a snapshot.
-    private static let snapshotTime = Duration.seconds(30)
+    private mutating func claim(_ client: inout EtcdClient, after held: [UInt8]?) throws(EtcdError) -> Bool {
+        let start = Instant.now
+        let lease = try client.call(EtcdLeaseGrant(seconds: Self.leaseSeconds), by: start + Self.stepTime)
+        let put = EtcdTransaction(
+            conditions: [EtcdTransaction.Condition(key: keys.snapshotClaim, value: held)],
+            success: [.put(keys.snapshotClaim, Array(id.utf8), lease: lease)])
+        renewal = start + .seconds(Self.leaseSeconds / 3)
+        return try client.call(put, by: start + Self.stepTime).hasSucceeded
+    }
+
+    /// Carries out a step, on the condition that this daemon still has the turn, and that the pointer is as it was.
+    private func step(
+        _ operations: [EtcdTransaction.Operation], replacing old: LogSnapshot?, _ client: inout EtcdClient
+    ) throws(EtcdError) {
+        let transaction = EtcdTransaction(
+            conditions: [
+                EtcdTransaction.Condition(key: keys.snapshotClaim, value: Array(id.utf8)),
+                EtcdTransaction.Condition(key: keys.snapshot, value: old?.value),
+            ], success: operations)
+        guard try client.call(transaction, by: .now + Self.stepTime).hasSucceeded else {
+            throw EtcdError(outcome: .refused, description: "another daemon has taken the turn meanwhile")
+        }
+    }
+
+    /// Puts a snapshot, moves the pointer to it, and deletes the other snapshots and the batches that neither this one nor the
+    /// one before needs.
+    ///
+    /// - Parameter isAbandoned: true once the daemon stops.
+    mutating func put(
+        _ state: State, at head: LogHead, replacing old: LogSnapshot?, in directory: DataDirectory,
+        isAbandoned: () -> Bool, _ client: inout EtcdClient
+    ) throws(EtcdError) {
+        // What a turn before this left, whose daemon failed or stopped.
+        try step(keys.dropSnapshots(besides: old?.id), replacing: old, &client)
+        let snapshot = try client.putParts(of: state, at: head, as: id, keys, in: directory) {
+            (client, part) throws(EtcdError) in
+            guard !isAbandoned() else { throw EtcdError(outcome: .refused, description: "the daemon stops") }
+            if .now >= renewal { _ = try claim(&client, after: Array(id.utf8)) }
+            try step([part], replacing: old, &client)
+        }
+        var operations: [EtcdTransaction.Operation] = [.put(keys.snapshot, snapshot.value)]
+        operations += keys.dropSnapshots(besides: id)
+        if let old {
+            operations.append(.delete(keys.batch(LogHead.first), to: keys.batch(old.head.batch + 1)))
+            operations.append(keys.dropParts(before: old.head.batch + 1))
+        }
+        // In one transaction: what is deleted later could be what the next pointer leads to.
+        try step(operations, replacing: old, &client)
+    }
+
+    /// Gives the turn back, and deletes what an interrupted snapshot left. If that fails, the turn ends with its lease, and the
+    /// next one deletes it.
+    func end(replacing old: LogSnapshot?, _ client: inout EtcdClient, by deadline: Instant) {
+        let mine = EtcdTransaction.Condition(key: keys.snapshotClaim, value: Array(id.utf8))
+        let drop = EtcdTransaction(
+            conditions: [mine, EtcdTransaction.Condition(key: keys.snapshot, value: old?.value)],
+            success: keys.dropSnapshots(besides: old?.id))
+        _ = try? client.call(drop, isRepeatable: true, by: deadline)
+        let leave = EtcdTransaction(conditions: [mine], success: [.delete(keys.snapshotClaim)])
+        _ = try? client.call(leave, isRepeatable: true, by: deadline)
+    }
 }

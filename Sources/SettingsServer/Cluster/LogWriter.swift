@@ -41,12 +41,14 @@ struct LogWriter: Sendable {
     private var client: EtcdClient
     private let keys: LogKeys
     private let daemon: String
+    /// What the watch brings.
+    private let inbox: LogInbox
     private var unsettled: Unsettled?
     private var losses = 0
     private var hasClaim = false
 
-    init(_ client: EtcdClient, _ keys: LogKeys, daemon: String) {
-        (self.client, self.keys, self.daemon) = (client, keys, daemon)
+    init(_ client: EtcdClient, _ keys: LogKeys, daemon: String, _ inbox: LogInbox) {
+        (self.client, self.keys, self.daemon, self.inbox) = (client, keys, daemon, inbox)
     }
 
     /// True if the outcome of a batch is unknown: nothing else may be written before it is found out.
@@ -67,8 +69,9 @@ struct LogWriter: Sendable {
 
     /// Writes an entry behind the end of the log.
     mutating func write(_ entry: LogEntry, behind end: LogHead, by deadline: Instant) -> Outcome {
-        if losses >= Self.mostLosses, !hasClaim { claim(by: deadline) }
+        // At first, as the claim lasts for some seconds only.
         if let error = putParts(of: entry, by: deadline) { return .failed(error) }
+        if losses >= Self.mostLosses, !hasClaim { claim(by: deadline) }
         return settle(entry, behind: end, isUncertain: false, by: deadline)
     }
 
@@ -79,9 +82,42 @@ struct LogWriter: Sendable {
         return (pending.entry, settle(pending.entry, behind: pending.end, isUncertain: true, by: deadline))
     }
 
+    /// True if etcd takes what needs space. It refuses a lease where it has none, and one leaves nothing behind.
+    mutating func hasSpace(by deadline: Instant) -> Bool {
+        (try? client.call(EtcdLeaseGrant(seconds: Self.claimSeconds), isRepeatable: true, by: deadline)) != nil
+    }
+
+    /// Gives the claimed turn back, if there is one that no write has used.
+    mutating func giveBackClaim(by deadline: Instant) {
+        guard hasClaim else { return }
+        hasClaim = false
+        let transaction = EtcdTransaction(
+            conditions: [EtcdTransaction.Condition(key: keys.claim, value: Array(daemon.utf8))],
+            success: [.delete(keys.claim)])
+        _ = try? client.call(transaction, isRepeatable: true, by: deadline)
+    }
+
     /// Sends the transaction until its outcome is known. At most one of several copies is carried out, as each
     /// moves the end that it compares.
     private mutating func settle(
+        _ entry: LogEntry, behind end: LogHead, isUncertain: Bool, by deadline: Instant
+    ) -> Outcome {
+        let outcome = search(entry, behind: end, isUncertain: isUncertain, by: deadline)
+        let isOver =
+            switch outcome {
+            case .done: false
+            case .overtaken: true
+            case .failed(let error): error.outcome == .notDone
+            }
+        if isOver, entry.head.parts > 0 {
+            // If that fails, they go with the next snapshot but one.
+            let drop = EtcdTransaction(success: [keys.dropParts(of: entry.head)])
+            _ = try? client.call(drop, isRepeatable: true, by: deadline)
+        }
+        return outcome
+    }
+
+    private mutating func search(
         _ entry: LogEntry, behind end: LogHead, isUncertain: Bool, by deadline: Instant
     ) -> Outcome {
         var isUncertain = isUncertain
@@ -100,8 +136,8 @@ struct LogWriter: Sendable {
                 case .unmoved:
                     if let refusal, !isUncertain { return .failed(CommitLogError(.notDone, refusal)) }
                     refusal = nil
-                    // Another daemon has claimed the turn, or the own claim is over.
-                    if answer.ranges.last?.isEmpty ?? true { hasClaim = false }
+                    // Another daemon has claimed the turn, or the own claim is over, or its answer was lost.
+                    hasClaim = answer.ranges.last?.first?.value == Array(daemon.utf8)
                     Self.pause(milliseconds: 20, until: deadline)
                 }
                 if .now >= deadline, !isUncertain { return .failed(Self.contention) }
@@ -113,6 +149,10 @@ struct LogWriter: Sendable {
                 }
                 if error.outcome == .unknown || error.cause == .full || refusal != nil { isUncertain = true }
                 if !isUncertain { return .failed(CommitLogError(.notDone, error)) }
+                let heard = inbox.entries(behind: end)
+                if let first = heard.first {
+                    return first.head.id == entry.head.id ? done(entry) : lost(to: heard)
+                }
                 guard .now < deadline else {
                     unsettled = Unsettled(entry: entry, end: end)
                     return .failed(CommitLogError(.unknown, error))
@@ -134,6 +174,7 @@ struct LogWriter: Sendable {
 
     /// Finds out if the log still ends there.
     private mutating func confirm(_ end: LogHead, by deadline: Instant) -> Outcome {
+        giveBackClaim(by: deadline)
         do throws(EtcdError) {
             let answer = try client.call(EtcdTransaction(success: reads(behind: end)), isRepeatable: true, by: deadline)
             switch look(at: answer, for: nil, behind: end) {

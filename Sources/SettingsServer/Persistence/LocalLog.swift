@@ -177,7 +177,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             && !(past?.isDue(latest) ?? false)
     }
 
-    package func flush() throws(CommitLogError) {
+    package func flush(by deadline: UInt64 = .max) throws(CommitLogError) {
         defer { discard() }
         do throws(CommitLogError) {
             try ensureJournal()

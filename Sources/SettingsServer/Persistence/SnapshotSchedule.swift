@@ -179,6 +179,12 @@ final class BackgroundTask<Report: Sendable>: Sendable {
         wait()
     }
 
+    /// As ``abandon()``, but waits for so many nanoseconds at most.
+    func abandon(waiting time: UInt64) {
+        abandoned.store(true, ordering: .relaxed)
+        _ = wait(for: time)
+    }
+
     func takeReport() -> Report? {
         progress.withLock { progress in
             guard let report = progress.report else { return nil }

@@ -92,7 +92,11 @@ struct ClusterTool {
         for note in recovery.notes { Program.say(note.description) }
         let state = recovery.state
         let head = LogHead.beginning(state.epoch, at: state.revision, by: "import")
-        let snapshot = try client.putParts(of: state, at: head, keys, in: directory)
+        let deadline = deadline
+        let snapshot = try client.putParts(of: state, at: head, as: LogHead.randomID(), keys, in: directory) {
+            (client, part) throws(EtcdError) in
+            _ = try client.call(EtcdTransaction(success: [part]), isRepeatable: true, by: deadline)
+        }
         let begin = EtcdTransaction(
             conditions: [
                 EtcdTransaction.Condition(key: keys.head), EtcdTransaction.Condition(key: keys.snapshot),

@@ -16,11 +16,16 @@ package protocol CommitLog: AnyObject, Sendable {
 
     /// Makes the batch as durable as was promised: all of it or, if it throws, as the error says. Empties the batch in
     /// either case. After a success, also of an empty batch, no commit comes back whose outcome was unknown before.
-    func flush() throws(CommitLogError)
+    ///
+    /// - Parameter deadline: the monotonic nanoseconds at which a log that waits for others gives up.
+    func flush(by deadline: UInt64) throws(CommitLogError)
 
     /// True if other daemons add commits to the same log. Then every answer to a write rests on a flush, also one that
     /// nothing was staged for: that finds out if there are such commits.
     var isShared: Bool { get }
+
+    /// True if the log is still finding out the outcome of a batch: until then ``flush(by:)`` makes nothing durable.
+    var isUnsettled: Bool { get }
 
     /// Applies the commits that other daemons added behind the last one that was flushed or followed. Returns false if
     /// there are none. Runs while nothing is staged.
@@ -52,6 +57,7 @@ package protocol StorageLog: CommitLog {
 
 extension CommitLog {
     package var isShared: Bool { false }
+    package var isUnsettled: Bool { false }
 
     package func follow(_ staged: inout StagedState) -> Bool { false }
 }

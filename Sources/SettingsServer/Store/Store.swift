@@ -199,6 +199,8 @@ package struct WriteLimits: Sendable {
     package var turn: UInt64 = 20_000_000
     /// How many nanoseconds a write may wait.
     package var patience: UInt64 = 10_000_000_000
+    /// As `patience`, on a log that other daemons share: some of it is left to settle what is decided.
+    var sharedPatience: UInt64 { patience / 10 * 9 }
     /// After how many nanoseconds of turns a write that takes long is decided, though others still wait.
     package var longPause: UInt64 = 1_000_000_000
     /// The most keys that one write may change, and that a suite may store when its schema changes.

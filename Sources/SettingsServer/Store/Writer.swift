@@ -193,7 +193,7 @@ extension Writer {
         while let next = next(&line) {
             for probe in next.probes { probe() }
             takeTurns(&line)
-            if next.isTendingDue { session.tend() }
+            if next.isTendingDue { add(long: session.tend()) }
             if let long = next.long {
                 if next.isStopping {
                     long.replies.deliver(refusals(of: long.writes, because: .shuttingDown))

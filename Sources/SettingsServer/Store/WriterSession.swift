@@ -18,6 +18,10 @@ final class WriterSession: @unchecked Sendable {
     /// True if a commit may be on disk that was answered as unknown. A restart could bring it back until the log has begun
     /// anew.
     private var isInDoubt = false
+    /// The requests whose commits may be there or not, until a flush succeeds.
+    private var doubted: Set<StagedState.Repeat> = []
+    /// Repeats of these, which wait until the log knows.
+    private var repeats: [Writer.Parcel] = []
 
     /// True if other daemons commit to the same log.
     private let isShared: Bool
@@ -68,6 +72,8 @@ final class WriterSession: @unchecked Sendable {
         fileprivate var answers: [Answer] = []
         /// From here on answers rest on what is not durable yet.
         fileprivate var firstStaged: (answer: Int, outcome: Int)?
+        /// When the first write came that a flush is to make durable, or to confirm; nil if there is none.
+        fileprivate var oldest: UInt64?
         /// The writes that were decided, and the nanoseconds that took.
         fileprivate(set) var count = 0
         fileprivate var start: UInt64 = 0
@@ -104,11 +110,11 @@ final class WriterSession: @unchecked Sendable {
             let parcel = line.parcels[line.parcel]
             var answer = Answer(replies: parcel.replies, since: parcel.since)
             answer.outcomes.reserveCapacity(parcel.writes.count - line.write)
-            var decided = (first: line.write, end: line.write, long: [Int]())
+            var decided = (first: line.write, end: line.write, left: [Int]())
             defer {
                 turn.answers.append(answer)
                 if isShared {
-                    turn.decided.append(parcel.part(decided.first..<decided.end, without: decided.long))
+                    turn.decided.append(parcel.part(decided.first..<decided.end, without: decided.left))
                 }
             }
             while line.write < parcel.writes.count {
@@ -116,15 +122,21 @@ final class WriterSession: @unchecked Sendable {
                 let write = parcel.writes[line.write]
                 line.write += 1
                 decided.end = line.write
-                let isLate = bounds.now > parcel.since + limits.patience
+                let isLate = bounds.now > parcel.since + (isShared ? limits.sharedPatience : limits.patience)
+                if !isLate, isDoubted(write.request), log.isUnsettled {
+                    decided.left.append(line.write - 1)
+                    repeats.append(Writer.Parcel(writes: [write], replies: parcel.replies, since: parcel.since))
+                    continue
+                }
                 let (outcome, isStaged) = isLate ? late(write) : decide(write)
                 if outcome.isOverloaded, write.request.isAlone, !isLate {
                     var write = write
                     write.request.becomeLong()
-                    decided.long.append(line.write - 1)
+                    decided.left.append(line.write - 1)
                     turn.long.append(Writer.Parcel(writes: [write], replies: parcel.replies, since: parcel.since))
                     continue
                 }
+                if !isLate { turn.oldest = min(turn.oldest ?? parcel.since, parcel.since) }
                 if isStaged, turn.firstStaged == nil {
                     turn.firstStaged = (turn.answers.count, answer.outcomes.count)
                 }
@@ -156,7 +168,9 @@ final class WriterSession: @unchecked Sendable {
 
     /// True if answers of the turn have to wait for a flush. In doubt all do: what is published could lack what is there
     /// after a restart, or what another daemon added.
-    private func mustFlush(_ turn: Turn) -> Bool { isInDoubt || isShared || turn.firstStaged != nil }
+    private func mustFlush(_ turn: Turn) -> Bool {
+        isShared ? turn.oldest != nil : isInDoubt || turn.firstStaged != nil
+    }
 
     /// Makes durable what a turn staged and publishes it, or changes the answers to what went wrong. Decides the turn again
     /// as often as another daemon comes first. Returns the listeners to call once the answers are on their way.
@@ -164,24 +178,27 @@ final class WriterSession: @unchecked Sendable {
         guard mustFlush(turn) else { return [] }
         let start = monotonic.now()
         defer { note(&turn, flushed: start) }
-        while true {
+        while mustFlush(turn) {
+            let deadline = (turn.oldest ?? start) + limits.current.patience
             do throws(CommitLogError) {
-                try flush()
+                try flush(by: deadline)
                 isInDoubt = false
+                doubted = []
                 guard turn.firstStaged != nil else { return [] }
                 return publish(mayWait: mayWait)
             } catch {
-                if error.outcome == .overtaken, monotonic.now() < start + limits.current.patience {
+                if error.outcome == .overtaken, monotonic.now() < deadline {
                     decideAgain(&turn)
                     continue
                 }
                 let first = isInDoubt || isShared ? (answer: 0, outcome: 0) : turn.firstStaged
                 if error.outcome == .unknown { isInDoubt = true }
                 staged.recall(to: publishedState)
-                if let first { refuse(&turn.answers, from: first, because: error) }
+                if let first { refuse(&turn, from: first, because: error) }
                 return []
             }
         }
+        return []
     }
 
     /// Publishes what is staged. Returns the listeners to call.
@@ -256,10 +273,25 @@ final class WriterSession: @unchecked Sendable {
         }
     }
 
-    /// Has the log do its periodic maintenance, and follows other daemons.
-    func tend() {
+    /// Has the log do its periodic maintenance, and follows other daemons. Returns writes that turned out to be long.
+    func tend() -> [Writer.Parcel] {
         log.tend()
-        if isShared { follow() }
+        guard isShared else { return [] }
+        follow()
+        var line = Line(repeats)
+        var long: [Writer.Parcel] = []
+        repeats = []
+        while !line.isEmpty {
+            var turn = begin(&line, within: limits.current.turn)
+            finish(&turn)
+            long += turn.long
+        }
+        return long
+    }
+
+    /// True if the write repeats one whose outcome is unknown.
+    private func isDoubted(_ request: WriteRequest) -> Bool {
+        !doubted.isEmpty && StagedState.Repeat(request).map { doubted.contains($0) } ?? false
     }
 
     private func decide(_ write: PendingWrite) -> (outcome: WriteOutcome, isStaged: Bool) {
@@ -276,31 +308,49 @@ final class WriterSession: @unchecked Sendable {
     }
 
     private func late(_ write: PendingWrite) -> (outcome: WriteOutcome, isStaged: Bool) {
-        (WriteOutcome(id: write.id, result: .failure(.tooManyWrites), cursor: staged.state.cursor), false)
+        let problem = isDoubted(write.request) ? Problem.doubted : .tooManyWrites
+        return (WriteOutcome(id: write.id, result: .failure(problem), cursor: staged.state.cursor), false)
     }
 
     /// Makes the staged commits durable, unless one of them does not fit the state.
-    private func flush() throws(CommitLogError) {
+    private func flush(by deadline: UInt64) throws(CommitLogError) {
         if let mismatch = staged.mismatch {
             log.discard()
             throw CommitLogError(.notDone, .failed, "a commit did not follow from the state: \(mismatch)")
         }
-        try log.flush()
+        try log.flush(by: deadline)
     }
 
     /// Answers the writes of a batch that failed: those that committed with what the log says, those behind them that they
     /// were not done, since they were decided on commits that are gone.
     private func refuse(
-        _ answers: inout [Answer], from first: (answer: Int, outcome: Int), because error: CommitLogError
+        _ turn: inout Turn, from first: (answer: Int, outcome: Int), because error: CommitLogError
     ) {
-        for answer in first.answer..<answers.count {
+        for answer in first.answer..<turn.answers.count {
             let start = answer == first.answer ? first.outcome : 0
-            for position in start..<answers[answer].outcomes.count {
-                let wasCommitted = answers[answer].outcomes[position].tellsOfCommit(after: publishedState.revision)
-                answers[answer].outcomes[position].result = .failure(Problem(error, wasCommitted: wasCommitted))
-                answers[answer].outcomes[position].commit = nil
-                answers[answer].outcomes[position].cursor = publishedState.cursor
+            for position in start..<turn.answers[answer].outcomes.count {
+                let outcome = turn.answers[answer].outcomes[position]
+                let wasCommitted = outcome.tellsOfCommit(after: publishedState.revision)
+                let request = isShared ? turn.decided[answer].writes[position].request : nil
+                turn.answers[answer].outcomes[position].result =
+                    request.flatMap { lasting($0) } ?? .failure(Problem(error, wasCommitted: wasCommitted))
+                if wasCommitted, error.outcome == .unknown, let name = request.flatMap({ StagedState.Repeat($0) }) {
+                    doubted.insert(name)
+                }
+                turn.answers[answer].outcomes[position].commit = nil
+                turn.answers[answer].outcomes[position].cursor = publishedState.cursor
             }
+        }
+    }
+
+    /// Returns the answer to a repeated request that holds although nothing could be written; nil if there is none. Nothing
+    /// is staged.
+    private func lasting(_ request: WriteRequest) -> Result<WriteAnswer, Problem>? {
+        if isDoubted(request) { return .failure(.doubted) }
+        do throws(Problem) {
+            return try staged.replay(request).map { .success($0) }
+        } catch {
+            return .failure(error)
         }
     }
 }
@@ -319,6 +369,13 @@ extension WriteOutcome {
 }
 
 extension Problem {
+    /// The problem of a repeated request while the outcome of the first is unknown.
+    fileprivate static var doubted: Problem {
+        Problem(
+            .storageFailed, outcome: .unknown,
+            "a request with this Idempotency-Key may have been carried out, or may still be; repeat it")
+    }
+
     /// The problem of a write that could not be made durable.
     init(_ error: CommitLogError, wasCommitted: Bool) {
         let isUnknown = wasCommitted && error.outcome == .unknown

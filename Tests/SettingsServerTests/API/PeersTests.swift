@@ -25,7 +25,8 @@ struct PeersTests {
         var peers: Peers {
             Peers(
                 findEnd: { self.ask($0) },
-                describe: { $0(.success(["daemons": 3, "place": .string("e0.7")])) })
+                describe: { $0(.success(["daemons": 3, "place": .string("e0.7")])) },
+                figures: { LogFigures.Contents() })
         }
     }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Platform
 import SettingsAPI
 import SettingsEngine
@@ -13,9 +14,13 @@ final class ClusterNode: Sendable {
     /// Stays until the log is closed.
     private let directory: TemporaryDirectory
 
-    /// - Parameter directory: where it keeps its copy of the state.
+    /// - Parameters:
+    ///   - directory: where it keeps its copy of the state.
+    ///   - patience: the seconds that a write may take.
+    ///   - said: gets the lines of its log.
     init(
-        _ endpoints: [String], in directory: TemporaryDirectory, _ adapt: (inout EtcdLog.Options) -> Void = { _ in }
+        _ endpoints: [String], in directory: TemporaryDirectory, patience: UInt64 = 10,
+        said: EventLog? = nil, _ adapt: (inout EtcdLog.Options) -> Void = { _ in }
     ) throws {
         var etcd = EtcdOptions()
         etcd.endpoints = endpoints.compactMap { EtcdEndpoint($0) }
@@ -24,9 +29,12 @@ final class ClusterNode: Sendable {
         adapt(&options)
         self.directory = directory
         let (state, log) = try EtcdLog.open(
-            DataDirectory(directory.path), options: options, limits: History.Limits(), log: LogHarness.quiet,
+            DataDirectory(directory.path), options: options, limits: History.Limits(),
+            log: Log(level: .info, clock: { Timestamp(milliseconds: 1000) }, write: { said?.add($0) }),
             clock: MonotonicClock.system.now)
-        let store = Store(state, log: log) { Timestamp(milliseconds: 1000) }
+        var limits = WriteLimits()
+        limits.patience = patience * 1_000_000_000
+        let store = Store(state, log: log, limits: limits) { Timestamp(milliseconds: 1000) }
         (self.store, self.log) = (store, log)
         try log.start { [weak store] in store?.tend() }
     }
@@ -39,20 +47,40 @@ final class ClusterNode: Sendable {
         }
     }
 
+    /// Writes, and waits for the outcome.
     func write(
         _ action: Transaction.Operation.Action, to key: String, guards: [WriteRequest.Guard] = [],
         as requestKey: String? = nil
     ) throws -> WriteOutcome {
+        let replies = CollectedReplies()
+        let now = try submit(action, to: key, guards: guards, as: requestKey, replies)
+        return try #require(now ?? replies.wait(for: 1)[1])
+    }
+
+    /// Hands over a write. Returns its outcome if that is known at once.
+    func submit(
+        _ action: Transaction.Operation.Action, to key: String, guards: [WriteRequest.Guard] = [],
+        as requestKey: String? = nil, _ replies: CollectedReplies
+    ) throws -> WriteOutcome? {
         var request = WriteRequest(
             .setting(Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), action)))
         request.guards = guards
         request.requestKey = requestKey.flatMap { RequestKey($0) }
         request.digest = requestKey
         request.size = 100
-        let replies = CollectedReplies()
-        let now = store.submit([PendingWrite(id: 1, request: request)], replies: replies)
-        return try #require(now.first ?? replies.wait(for: 1)[1])
+        return store.submit([PendingWrite(id: 1, request: request)], replies: replies).first
     }
+
+    /// Has the log do its periodic maintenance, and waits for that.
+    func tend() {
+        let done = DispatchSemaphore(value: 0)
+        store.tend()
+        store.whenIdle { _ in done.signal() }
+        done.patientWait()
+    }
+
+    /// What a request to etcd has that puts something, and none that only reads.
+    static let put = #""success":[{"request_put""#
 
     /// The stored value of a key, as this daemon knows it.
     func value(_ key: String) throws -> JSONValue? {

@@ -106,6 +106,37 @@ struct EtcdFaultTests {
         try writers.check()
     }
 
+    @Test("A write whose answers are lost is settled by what the watch brings")
+    func lostAnswers() throws {
+        let etcd = try EtcdCluster()
+        let proxy = try TCPProxy(to: etcd.ports[0])
+        defer { proxy.stop() }
+        let node = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory())
+        let direct = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
+        #expect(try node.write(.set(0), to: "a").problem == nil)
+        proxy.set(.replacing(ClusterNode.put, with: nil))
+        for value in 1...2 { #expect(try node.write(.set(.integer(Int64(value))), to: "a").problem == nil) }
+        #expect(try direct.write(.set(3), to: "a").problem == nil)
+        try eventually { try node.value("a") == 3 }
+        #expect(node.description == direct.description)
+    }
+
+    @Test("A way to etcd that takes its time makes writes slow, and no more")
+    func delays() throws {
+        let etcd = try EtcdCluster()
+        let proxy = try TCPProxy(to: etcd.ports[0])
+        defer { proxy.stop() }
+        let behind = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory())
+        let direct = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
+        let writers = Writers([behind, direct])
+        try writers.progress()
+        proxy.set(.delaying(milliseconds: 100))
+        try writers.progress()
+        proxy.set(.passing)
+        try writers.progress()
+        try writers.check()
+    }
+
     @Test("A way to etcd that loses answers or is cut makes no write happen twice")
     func ways() throws {
         let etcd = try EtcdCluster()

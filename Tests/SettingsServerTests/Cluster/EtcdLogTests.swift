@@ -128,6 +128,47 @@ struct EtcdLogTests {
         #expect(one.description == other.description)
     }
 
+    @Test("A repeat of a write in doubt waits for the outcome of the first, and is never answered as not done")
+    func repeatInDoubt() throws {
+        let one = try node(0) { $0.writeTime = .milliseconds(300) }
+        #expect(try one.write(.set(1), to: "a").problem == nil)
+        etcd.signal(0, SIGSTOP)
+        #expect(try one.write(.change(.add(.integer(1))), to: "a", as: "k").problem?.outcome == .unknown)
+        let replies = CollectedReplies()
+        #expect(try one.submit(.change(.add(.integer(1))), to: "a", as: "k", replies) == nil)
+        #expect(try one.write(.set(3), to: "b").problem?.outcome == .notDone, "it has another key")
+        #expect(replies.order.isEmpty)
+        etcd.signal(0, SIGCONT)
+        try eventually {
+            one.tend()
+            return !replies.order.isEmpty
+        }
+        let answer = try #require(replies.wait(for: 1)[1])
+        #expect(answer.setting?.isReplayed == true && answer.setting?.revision == Revision(2), "\(answer)")
+        #expect(try one.value("a") == 2)
+        etcd.signal(0, SIGSTOP)
+        let again = try one.write(.change(.add(.integer(1))), to: "a", as: "k")
+        #expect(again.setting?.revision == Revision(2), "what is known needs no etcd: \(again)")
+        etcd.signal(0, SIGCONT)
+    }
+
+    @Test("A repeat of a write whose outcome stays unknown is answered as unknown once its time is over")
+    func repeatWithoutOutcome() throws {
+        let one = try ClusterNode(etcd.endpoints, in: directories[0], patience: 2) { $0.writeTime = .milliseconds(300) }
+        #expect(try one.write(.set(1), to: "a").problem == nil)
+        etcd.signal(0, SIGSTOP)
+        defer { etcd.signal(0, SIGCONT) }
+        #expect(try one.write(.set(2), to: "a", as: "k").problem?.outcome == .unknown)
+        let replies = CollectedReplies()
+        #expect(try one.submit(.set(2), to: "a", as: "k", replies) == nil)
+        try eventually {
+            one.tend()
+            return !replies.order.isEmpty
+        }
+        let problem = try #require(replies.wait(for: 1)[1]?.problem)
+        #expect(problem.code == .storageFailed && problem.outcome == .unknown, "\(problem)")
+    }
+
     @Test("A log that was restored to an earlier end goes on in a new epoch")
     func restored() throws {
         let (one, other) = (try node(0), try node(1))

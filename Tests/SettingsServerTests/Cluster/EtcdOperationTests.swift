@@ -1,6 +1,7 @@
 import Glibc
 import Platform
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import SettingsServer
 import TestSupport
@@ -52,6 +53,59 @@ struct EtcdOperationTests {
         }
         #expect(problem?.code == .insufficientStorage && problem?.outcome == .notDone, "\(String(describing: problem))")
         #expect(try node.value("a")?.string?.hasPrefix("\(last - 1)x") ?? false)
-        #expect(node.log.health != nil)
+        // Reads and confirmations go on, which says nothing about space.
+        #expect(try node.write(.set(.string("small")), to: "b", guards: [.exists]).problem?.code == .preconditionFailed)
+        for _ in 0..<3 {
+            node.tend()
+            #expect(node.log.health?.contains("space") ?? false)
+        }
+
+        let status = try JSONValue(parsing: etcd.call("maintenance/status", "{}").body)
+        let revision = try #require(status["header"]?["revision"]?.string)
+        try done(etcd, "kv/compaction", #"{"revision":"\#(revision)","physical":true}"#)
+        try done(etcd, "maintenance/defragment", "{}")
+        let alarms = try JSONValue(parsing: etcd.call("maintenance/alarm", #"{"action":"GET"}"#).body)
+        let member = try #require(alarms["alarms"]?.array?.first?["memberID"]?.string)
+        try done(etcd, "maintenance/alarm", #"{"action":"DEACTIVATE","memberID":"\#(member)","alarm":"NOSPACE"}"#)
+        try eventually {
+            node.tend()
+            return node.log.health == nil
+        }
+        #expect(try node.write(.set(1), to: "a").problem == nil)
+    }
+
+    @Test("A refusal for want of space after the write was carried out counts as done")
+    func lastOfTheSpace() throws {
+        let etcd = try EtcdCluster()
+        try etcd.awaitStart()
+        let proxy = try TCPProxy(to: etcd.ports[0])
+        defer { proxy.stop() }
+        let node = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory())
+        let refusal = #"{"error":"etcdserver: mvcc: database space exceeded","code":8}"#
+        proxy.set(
+            .replacing(
+                ClusterNode.put,
+                with: "HTTP/1.1 429 Too Many Requests\r\nContent-Length: \(refusal.utf8.count)\r\n\r\n\(refusal)"))
+        #expect(try node.write(.set(1), to: "a").problem == nil)
+        #expect(try node.value("a") == 1)
+    }
+
+    @Test("Another etcd behind the same address is noticed, and its log takes the place of the one before")
+    func anotherCluster() throws {
+        let (first, second) = (try EtcdCluster(), try EtcdCluster())
+        let proxy = try TCPProxy(to: first.ports[0])
+        defer { proxy.stop() }
+        let said = EventLog()
+        let node = try ClusterNode(
+            ["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory(), said: said)
+        let other = try ClusterNode(second.endpoints, in: TemporaryDirectory())
+        #expect(try node.write(.set(1), to: "a").problem == nil)
+        #expect(try other.write(.set(2), to: "a").problem == nil)
+        proxy.lead(to: second.ports[0])
+        try eventually { try node.value("a") == 2 }
+        #expect(node.store.state.cursor == other.store.state.cursor)
+        #expect(said.all.contains { $0.contains("etcd is another cluster than before") }, "\(said.all)")
+        try eventually { try node.write(.set(3), to: "a").problem == nil }
+        try eventually { try other.value("a") == 3 }
     }
 }

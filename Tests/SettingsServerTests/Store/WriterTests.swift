@@ -1,4 +1,5 @@
 import Dispatch
+import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
@@ -191,6 +192,29 @@ struct WriterTests {
         log.letGo()
         let problem = try #require(replies.wait(for: 2)[2]?.problem)
         #expect(problem.code == .overloaded && problem.outcome == .notDone && problem.retryAfterMs != nil)
+    }
+
+    @Test("a write to a shared log is given up in the time since it came, however often other daemons are first")
+    func sharedPatience() throws {
+        let log = ScriptedLog(isGated: true, isShared: true)
+        var limits = WriteLimits()
+        limits.patience = 1_000_000_000
+        let store = Store(
+            State(epoch: try #require(Epoch("e0"))), log: log, limits: limits, monotonic: time.clock
+        ) { Timestamp(milliseconds: 1000) }
+        let start = time.clock.now()
+        #expect(store.submit([try put(1, "first", 1)], replies: replies).isEmpty)
+        log.awaitFlush()
+        #expect(store.submit([try put(2, "a", 1)], replies: replies).isEmpty)
+        time.advance(seconds: 0.8)
+        log.letGo()
+        log.awaitFlush()
+        time.advance(seconds: 0.15)
+        log.failNext(.overtaken, .contended)
+        log.letGo()
+        let problem = try #require(replies.wait(for: 2)[2]?.problem)
+        #expect(problem.code == .overloaded && problem.outcome == .notDone)
+        #expect(log.deadlines == [start + limits.patience, start + limits.patience])
     }
 
     @Test("a long write waits for a bounded time of others")

@@ -13,6 +13,7 @@ final class ScriptedLog: CommitLog {
         var flushed: [[(commit: Commit, predecessor: Revision)]] = []
         var failures: [CommitLogError] = []
         var published: [Revision] = []
+        var deadlines: [UInt64] = []
     }
 
     private let contents = Mutex(Contents())
@@ -22,8 +23,10 @@ final class ScriptedLog: CommitLog {
     /// - Parameters:
     ///   - isGated: whether each flush waits for a ``letGo()``.
     ///   - flushesAtOnce: whether threads that hand over writes may flush.
-    init(isGated: Bool = false, flushesAtOnce: Bool = false) {
+    ///   - isShared: whether other daemons add commits.
+    init(isGated: Bool = false, flushesAtOnce: Bool = false, isShared: Bool = false) {
         self.flushesAtOnce = flushesAtOnce
+        self.isShared = isShared
         gate = isGated ? DispatchSemaphore(value: 0) : nil
     }
 
@@ -47,7 +50,11 @@ final class ScriptedLog: CommitLog {
     var predecessors: [Revision] { contents.withLock { $0.flushed.flatMap { $0.map(\.predecessor) } } }
     var published: [Revision] { contents.withLock { $0.published } }
 
+    /// The deadline of each flush.
+    var deadlines: [UInt64] { contents.withLock { $0.deadlines } }
+
     let flushesAtOnce: Bool
+    let isShared: Bool
 
     func stage(_ commit: Commit, after predecessor: Revision) {
         contents.withLock { $0.staged.append((commit, predecessor)) }
@@ -57,7 +64,8 @@ final class ScriptedLog: CommitLog {
         contents.withLock { $0.staged = [] }
     }
 
-    func flush() throws(CommitLogError) {
+    func flush(by deadline: UInt64) throws(CommitLogError) {
+        contents.withLock { $0.deadlines.append(deadline) }
         flushing.signal()
         gate?.patientWait()
         let failure = contents.withLock { contents -> CommitLogError? in

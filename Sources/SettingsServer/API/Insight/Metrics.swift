@@ -54,6 +54,7 @@ extension Service {
         addRequests(loops, to: &text)
         addWaiting(loops, to: &text)
         addStorage(to: &text)
+        if let peers { addLog(peers.figures(), to: &text) }
         addState(state, to: &text)
         addProcess(to: &text)
         return Response(
@@ -136,6 +137,25 @@ extension Service {
         text.gauge(
             "settingsd_scrub_damaged_files", "Those of them that are not as they were written.", disk.damagedFiles)
         text.gauge("settingsd_ready", "1 while writes are taken.", obstacle() == nil ? 1 : 0)
+    }
+
+    /// Adds the figures of a log in etcd.
+    private func addLog(_ log: LogFigures.Contents, to text: inout MetricsText) {
+        let rounds = "settingsd_etcd_round_seconds"
+        text.begin(rounds, "histogram", "Time of an attempt to put a batch of writes into etcd.")
+        text.add(rounds, [], log.rounds, unit: Self.nanoseconds)
+        text.counter(
+            "settingsd_etcd_lost_rounds_total", "Attempts that another daemon was faster than.", log.lostRounds)
+        text.counter(
+            "settingsd_etcd_unknown_outcomes_total", "Batches whose outcome was not known in time.",
+            log.unknownOutcomes)
+        text.counter(
+            "settingsd_etcd_watch_repairs_total", "Batches that the watch of etcd should have brought, and did not.",
+            log.watchRepairs)
+        text.counter(
+            "settingsd_etcd_failed_snapshots_total", "Snapshots that could not be put into etcd.", log.failedSnapshots)
+        text.gauge(
+            "settingsd_etcd_silence_seconds", "Time since the end of the log was last heard of.", log.silence)
     }
 
     /// Adds the time of day of a monotonic time; no sample if there is none.

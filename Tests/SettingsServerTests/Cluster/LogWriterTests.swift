@@ -1,0 +1,153 @@
+import Platform
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+/// What daemons leave in etcd beside the log: claims, and the parts of what is large.
+@Suite(.ownThread)
+struct LogWriterTests {
+    private let etcd: EtcdCluster
+    private let keys = LogKeys("settingsd/test")
+    private let first: LogHead
+    private let state: State
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        etcd = try EtcdCluster()
+        directory = try TemporaryDirectory()
+        let epoch = try #require(Epoch("e0"))
+        first = .beginning(epoch, by: "other")
+        var staged = StagedState(State(epoch: epoch))
+        _ = try staged.write(
+            WriteRequest(
+                .setting(
+                    Transaction.Operation(
+                        suite: try SuiteName("app"), key: try KeyName("a"),
+                        .set(.string(String(repeating: "x", count: 3_000_000)))))),
+            at: Timestamp(milliseconds: 1000))
+        state = staged.state
+        var client = makeClient()
+        try client.beginLog(LogEntry(first, lines: []), keys, by: soon())
+    }
+
+    private func makeClient() -> EtcdClient {
+        var options = EtcdOptions()
+        options.endpoints = etcd.endpoints.compactMap { EtcdEndpoint($0) }
+        return EtcdClient(options)
+    }
+
+    private func soon() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
+
+    private func writer() -> LogWriter {
+        LogWriter(makeClient(), keys, daemon: "me", LogInbox(applied: first, heard: .now))
+    }
+
+    /// The keys from one up to another.
+    private func found(_ client: inout EtcdClient, from key: String, to end: String? = nil) throws -> [String] {
+        let range = EtcdRange(key: key, end: end, hasKeysOnly: true)
+        return try client.call(EtcdTransaction(success: [.range(range)]), by: soon()).ranges[0].map(\.key)
+    }
+
+    private func entry(behind end: LogHead, bytes: Int = 10) throws -> LogEntry {
+        let parts = bytes > LogKeys.partSize ? 2 : 0
+        let head = end.next(to: try #require(Revision(1)), bytes: bytes, parts: parts, by: "me")
+        return LogEntry(head, lines: [UInt8](repeating: 10, count: bytes))
+    }
+
+    private func isDone(_ outcome: LogWriter.Outcome) -> Bool { if case .done = outcome { true } else { false } }
+
+    @Test("A claim whose answer was lost holds up no write of its own daemon")
+    func lostClaim() throws {
+        var (client, writer) = (makeClient(), writer())
+        _ = try client.call(EtcdTransaction(success: [.put(keys.claim, Array("me".utf8))]), by: soon())
+        #expect(isDone(writer.write(try entry(behind: first), behind: first, by: soon())))
+        #expect(try found(&client, from: keys.claim).isEmpty)
+    }
+
+    @Test("A claim is given back when there is nothing to write any more")
+    func givenBack() throws {
+        var (client, writer) = (makeClient(), writer())
+        let other = try entry(behind: first)
+        #expect(isDone(writer.write(other, behind: first, by: soon())))
+        // Behind an end that is not the end any more it is overtaken each time.
+        for _ in 0..<6 { #expect(!isDone(writer.write(try entry(behind: first), behind: first, by: soon()))) }
+        #expect(try found(&client, from: keys.claim) == [keys.claim])
+        #expect(isDone(writer.write(JournalBatch(), behind: other.head, by: soon())))
+        #expect(try found(&client, from: keys.claim).isEmpty)
+    }
+
+    @Test("The parts of a large batch are gone once another daemon was first")
+    func lostParts() throws {
+        var (client, writer) = (makeClient(), writer())
+        let other = try entry(behind: first)
+        #expect(isDone(writer.write(other, behind: first, by: soon())))
+        let large = try entry(behind: first, bytes: LogKeys.partSize + 1)
+        #expect(!isDone(writer.write(large, behind: first, by: soon())))
+        let all = (from: "settingsd/test/parts/", to: "settingsd/test/parts0")
+        #expect(try found(&client, from: all.from, to: all.to).isEmpty)
+        let next = try entry(behind: other.head, bytes: LogKeys.partSize + 1)
+        #expect(isDone(writer.write(next, behind: other.head, by: soon())))
+        #expect(try found(&client, from: all.from, to: all.to).count == 2)
+    }
+
+    private func snapshotKeys(_ client: inout EtcdClient) throws -> [String] {
+        try found(&client, from: "settingsd/test/snapshots/", to: "settingsd/test/snapshots0")
+    }
+
+    @Test("One daemon at a time puts a snapshot, and one that has lost its turn changes nothing any more")
+    func turns() throws {
+        var client = makeClient()
+        var turn = try #require(try SnapshotTurn(&client, keys))
+        #expect(try SnapshotTurn(&client, keys) == nil)
+        // As when the lease is over.
+        _ = try client.call(EtcdTransaction(success: [.delete(keys.snapshotClaim)]), by: soon())
+        var next = try #require(try SnapshotTurn(&client, keys))
+        let error = #expect(throws: EtcdError.self) {
+            try turn.put(
+                state, at: first, replacing: nil, in: DataDirectory(directory.path), isAbandoned: { false }, &client)
+        }
+        #expect(error?.description.contains("another daemon") ?? false)
+        turn.end(replacing: nil, &client, by: soon())
+        try next.put(
+            state, at: first, replacing: nil, in: DataDirectory(directory.path), isAbandoned: { false }, &client)
+        next.end(replacing: nil, &client, by: soon())
+        let pointer = try #require(try client.readSnapshotPointer(keys, by: soon()))
+        #expect(try snapshotKeys(&client).count == pointer.parts)
+        let limits = History.Limits()
+        let read = try client.readSnapshot(
+            pointer, keys, limits: limits, in: DataDirectory(directory.path), by: soon())
+        #expect(read.revision == state.revision)
+        #expect(try SnapshotTurn(&client, keys) != nil, "the turn is given back")
+    }
+
+    @Test("What an interrupted snapshot left is deleted, by its daemon or by the next turn")
+    func leftovers() throws {
+        var client = makeClient()
+        var parts = 0
+        var turn = try #require(try SnapshotTurn(&client, keys))
+        #expect(throws: EtcdError.self) {
+            try turn.put(
+                state, at: first, replacing: nil, in: DataDirectory(directory.path),
+                isAbandoned: {
+                    parts += 1
+                    return parts > 1
+                }, &client)
+        }
+        #expect(try snapshotKeys(&client).count == 1)
+        turn.end(replacing: nil, &client, by: soon())
+        #expect(try snapshotKeys(&client).isEmpty)
+
+        let left = keys.snapshotPart(0, of: "killed")
+        _ = try client.call(EtcdTransaction(success: [.put(left, [1])]), by: soon())
+        var next = try #require(try SnapshotTurn(&client, keys))
+        #expect(throws: EtcdError.self) {
+            try next.put(
+                state, at: first, replacing: nil, in: DataDirectory(directory.path), isAbandoned: { true }, &client)
+        }
+        #expect(try snapshotKeys(&client).isEmpty)
+    }
+}
