@@ -29,7 +29,7 @@ extension Arguments {
     }
 
     /// A variable of the environment; nil if it is empty, too.
-    private static func variable(_ name: String) -> String? {
+    static func variable(_ name: String) -> String? {
         guard let text = getenv(name), text.pointee != 0 else { return nil }
         return String(cString: text)
     }

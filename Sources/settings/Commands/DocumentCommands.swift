@@ -88,7 +88,7 @@ private struct EditedFile {
     private let text: String
 
     init(_ text: String, name: String) throws(ToolError) {
-        var template = Array("\(Self.variable("TMPDIR") ?? "/tmp")/settings-\(name)-XXXXXX.json".utf8CString)
+        var template = Array("\(Arguments.variable("TMPDIR") ?? "/tmp")/settings-\(name)-XXXXXX.json".utf8CString)
         let descriptor = mkstemps(&template, 5)
         path = template.withUnsafeBufferPointer {
             String(decoding: $0.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -106,7 +106,7 @@ private struct EditedFile {
 
     /// Runs the editor. Returns what was saved.
     func edit() throws(ToolError) -> [UInt8] {
-        let editor = Self.variable("VISUAL") ?? Self.variable("EDITOR") ?? "vi"
+        let editor = Arguments.variable("VISUAL") ?? Arguments.variable("EDITOR") ?? "vi"
         let code = try Shell.run("\(editor) \"$@\"", [path], hasTerminal: true)
         guard code == 0 else { throw ToolError(.failed, "the editor '\(editor)' ended with \(code)") }
         return try InputFile.bytes(of: path)
@@ -116,9 +116,4 @@ private struct EditedFile {
     var isChanged: Bool { (try? InputFile.bytes(of: path)).map { $0 != Array(text.utf8) } ?? true }
 
     func remove() { unlink(path) }
-
-    /// The value of a variable of the environment; nil if it is empty.
-    private static func variable(_ name: String) -> String? {
-        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
-    }
 }

@@ -11,22 +11,21 @@ struct SwiftKeys {
     private var needsFoundation = false
 
     /// The types that a listed key's type would hide.
-    private static let takenTypes: Set<String> = [
-        "String", "Int", "Double", "Bool", "Data", "Date", "URL", "UUID", "Array", "Dictionary", "Optional",
-        "JSONValue",
-        "Self", "Type", "Any", "DefaultsKey", "DefaultsKeys", "DefaultsSerializable", "CaseIterable",
-    ]
-    private static let reserved: Set<String> = [
-        "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
-        "else",
-        "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import", "in",
-        "init",
-        "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol", "public",
-        "repeat",
-        "rethrows", "return", "self", "static", "struct", "subscript", "super", "switch", "throw", "throws", "true",
-        "try",
-        "typealias", "var", "where", "while",
-    ]
+    private static let takenTypes = words(
+        """
+        String Int Double Bool Data Date URL UUID Array Dictionary Optional JSONValue Self Type Any DefaultsKey DefaultsKeys
+        DefaultsSerializable CaseIterable
+        """)
+    private static let reserved = words(
+        """
+        as associatedtype break case catch class continue default defer deinit do else enum extension fallthrough false
+        fileprivate for func guard if import in init inout internal is let nil operator precedencegroup private protocol public
+        repeat rethrows return self static struct subscript super switch throw throws true try typealias var where while
+        """)
+
+    private static func words(_ text: String) -> Set<String> {
+        Set(text.split(whereSeparator: \.isWhitespace).map(String.init))
+    }
 
     /// Returns the declarations of all listed keys.
     ///
