@@ -16,6 +16,7 @@ typedef struct bio_st BIO;
 typedef struct bio_method_st BIO_METHOD;
 
 #define FUNCTIONS(F) \
+    F(int, OPENSSL_init_ssl, (uint64_t options, const void *settings)) \
     F(const void *, TLS_client_method, (void)) \
     F(SSL_CTX *, SSL_CTX_new, (const void *method)) \
     F(long, SSL_CTX_ctrl, (SSL_CTX *, int command, long number, void *)) \
@@ -60,7 +61,7 @@ enum {
     error_wants_read = 2, error_wants_write = 3, error_ended = 6,
     bio_read = 1, bio_write = 2, bio_should_retry = 8, bio_ctrl_flush = 11, bio_type_source = 0x400,
 };
-static const uint64_t option_no_renegotiation = 1u << 30;
+static const uint64_t option_no_renegotiation = 1u << 30, init_no_atexit = 1u << 19;
 
 static pthread_once_t loading = PTHREAD_ONCE_INIT;
 static const char *load_failure;
@@ -112,6 +113,8 @@ static void load(void) {
     if ((name = (result (*) parameters)dlsym(library, #name)) == NULL) load_failure = "libssl.so.3 has no " #name;
     FUNCTIONS(LOAD)
     if (load_failure != NULL) return;
+    // At exit OpenSSL would free what other threads of the program may still use.
+    OPENSSL_init_ssl(init_no_atexit, NULL);
     context = SSL_CTX_new(TLS_client_method());
     method = BIO_meth_new(bio_type_source | 127, "socket");
     // The authorities are those of the system, or of SSL_CERT_FILE and SSL_CERT_DIR.
