@@ -34,7 +34,8 @@ def inspect(person, axe, what):
     """Raises an error that lists what is wrong for people with what the page shows now."""
     # Rows that fade in have other colours for a moment.
     person.evaluate("document.getAnimations().forEach(each => each.finish())")
-    person.evaluate(f"window.axe || (() => {{ {axe}\n }})(); true")
+    if not person.evaluate("'axe' in window"):
+        person.evaluate(f"{axe}\n; true")
     found = person.awaits(f"axe.run(document, {json.dumps(RULES)}).then(result => result.violations.map("
                           "each => `${each.id}: ${each.help}: ${each.nodes.slice(0, 3).map(node => node.html.slice(0, 200) + ' ' + node.failureSummary).join('; ')}`))")
     if found:
@@ -45,7 +46,7 @@ PLACES = ["", "#/{0}", "#/{0}/player.volume", "#/{0}/library.server", "#/{0}/lib
 
 
 def everybody(trial, person):
-    """axe-core finds nothing in any place, in light, in dark and on a narrow screen; nothing is wider than a narrow screen; right to left is as good."""
+    """axe-core finds nothing in any place, in light and on a narrow screen in dark; nothing is wider than a narrow screen; right to left is as good."""
     suite = "everybody"
     trial.api.player(suite)
     trial.api.put(suite, "look.greeting", "مرحبا بك")
@@ -55,7 +56,7 @@ def everybody(trial, person):
         person.visit(trial.origin, place.format(suite))
         person.until("document.querySelector('.list .row, .empty:not([hidden]), .commits .commit, textarea, .curve')", f"{place} is drawn")
         if place in PLACES:
-            for width, dark in ((1280, False), (1280, True), (320, True)):
+            for width, dark in ((1280, False), (320, True)):
                 person.look(width, 800, dark=dark, less_motion=True)
                 inspect(person, trial.axe, f"{place or 'the suites'}, {width} wide, in {'dark' if dark else 'light'}")
         for width, height in ((320, 640), (768, 1024), (3840, 2160)):
@@ -70,10 +71,14 @@ def everybody(trial, person):
     person.shows("refused", "#tray")
     trial.api.put(suite, "player.volume", 0.2)
     person.shows("conflict", "#tray")
-    inspect(person, trial.axe, "a conflict")
+    for dark in (False, True):
+        person.look(1280, 800, dark=dark, less_motion=True)
+        inspect(person, trial.axe, f"a conflict in {'dark' if dark else 'light'}")
     person.press("Enter", CTRL)
     person.until("document.querySelector('dialog.review')", "the review opens")
-    inspect(person, trial.axe, "the review")
+    inspect(person, trial.axe, "the review in dark")
+    person.look(1280, 800)
+    inspect(person, trial.axe, "the review in light")
     person.leave()
     person.click("Discard", "button", "#tray")
     person.click("Discard", "button", "dialog")
