@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 package import Platform
 package import SettingsAPI
 package import SettingsEngine
@@ -55,6 +56,7 @@ package final class EtcdLog: StorageLog {
     /// Nil while a call uses it.
     private let writer: Mutex<LogWriter?>
     private let staged = Mutex(JournalBatch())
+    private let order: Mutex<TurnOrder>
     private let latest: Mutex<Published>
     private let follower = Mutex<LogFollower?>(nil)
     private let copying = BackgroundTask<LogHead?>(label: "settingsd.copies", qos: .utility, runsInline: false)
@@ -109,6 +111,7 @@ package final class EtcdLog: StorageLog {
         (self.options, self.limits, self.log, self.clock) = (options, limits, log, clock)
         inbox = LogInbox(applied: start.head, heard: heard)
         writer = Mutex(LogWriter(client, keys, daemon: daemon, inbox))
+        order = Mutex(TurnOrder(of: daemon))
         latest = Mutex(Published(state: start.state, head: start.head, copied: copied, copyTime: clock()))
     }
 
@@ -169,6 +172,12 @@ package final class EtcdLog: StorageLog {
         staged.withLock { $0.add(commit, after: predecessor, followsSync: false) }
     }
 
+    package func awaitTurn() -> Bool {
+        let turn = order.withLock { $0.turn(at: .now) }
+        while !inbox.hasNews, .now < turn { usleep(100) }
+        return inbox.hasNews
+    }
+
     package func discard() {
         staged.withLock { $0.removeAll() }
     }
@@ -201,11 +210,10 @@ package final class EtcdLog: StorageLog {
         _ batch: JournalBatch, _ writer: inout LogWriter, by deadline: ContinuousClock.Instant
     ) throws(CommitLogError) {
         try settle(&writer, by: deadline)
-        writer.pauseAfterLosses(by: deadline)
         guard !inbox.isDiverged || inbox.hasNews else {
             throw CommitLogError(.notDone, .failed, "the log in etcd is being read anew; try again")
         }
-        if inbox.hasNews { throw Self.overtaken }
+        if awaitTurn() { throw Self.overtaken }
         let start = ContinuousClock.now
         let outcome = writer.write(batch, behind: inbox.applied, by: deadline)
         let time = UInt64(clamping: Int64((ContinuousClock.now - start) / .nanoseconds(1)))
@@ -214,6 +222,10 @@ package final class EtcdLog: StorageLog {
         case .done(let head):
             inbox.noteApplied(head)
             inbox.noteHeard(at: start)
+            order.withLock { order in
+                if batch.last != nil { order.note(head, at: .now) }
+                order.note(round: .now - start)
+            }
         case .overtaken(let entries):
             logFigures.update { $0.lostRounds += 1 }
             for entry in entries where inbox.add(entry) == .diverged { break }
@@ -250,6 +262,7 @@ package final class EtcdLog: StorageLog {
             do throws(LogDamage) {
                 try entry.apply(to: &staged)
                 inbox.noteApplied(entry.head)
+                order.withLock { $0.note(entry.head, at: .now) }
             } catch {
                 log.error("cannot apply batch \(entry.head.batch) of the log in etcd: \(error); reading all of it anew")
                 staged.replace(with: before)

@@ -54,11 +54,6 @@ struct LogWriter: Sendable {
     /// True if the outcome of a batch is unknown: nothing else may be written before it is found out.
     var isUnsettled: Bool { unsettled != nil }
 
-    /// Waits for a short random time if other daemons were first lately. What they write meanwhile costs no transaction.
-    func pauseAfterLosses(by deadline: Instant) {
-        if losses > 0 { Self.pause(milliseconds: losses, until: deadline) }
-    }
-
     /// Writes a batch behind the end of the log.
     mutating func write(_ batch: JournalBatch, behind end: LogHead, by deadline: Instant) -> Outcome {
         guard let last = batch.last else { return confirm(end, by: deadline) }

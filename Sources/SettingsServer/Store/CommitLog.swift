@@ -27,6 +27,9 @@ package protocol CommitLog: AnyObject, Sendable {
     /// True if the log is still finding out the outcome of a batch: until then ``flush(by:)`` makes nothing durable.
     var isUnsettled: Bool { get }
 
+    /// Waits for a short time if others are to flush first. Returns true if they added commits, to be followed first.
+    func awaitTurn() -> Bool
+
     /// Applies the commits that other daemons added behind the last one that was flushed or followed. Returns false if
     /// there are none. Runs while nothing is staged.
     func follow(_ staged: inout StagedState) -> Bool
@@ -58,6 +61,8 @@ package protocol StorageLog: CommitLog {
 extension CommitLog {
     package var isShared: Bool { false }
     package var isUnsettled: Bool { false }
+
+    package func awaitTurn() -> Bool { false }
 
     package func follow(_ staged: inout StagedState) -> Bool { false }
 }

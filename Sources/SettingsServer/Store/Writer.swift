@@ -89,7 +89,7 @@ final class Writer: Sendable {
     /// found no room. The others come later, to `replies`.
     func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [WriteOutcome] {
         let (now, limits) = (monotonic.now(), limits.current)
-        if writes.allSatisfy(\.request.isQuick) {
+        if !session.isShared, writes.allSatisfy(\.request.isQuick) {
             let parcel = Parcel(writes: writes, replies: replies, since: now)
             if parcel.bytes <= limits.waitingBytes, inbox.withLock({ $0.take() }) { return decideHere(parcel) }
         }
@@ -190,7 +190,11 @@ extension Writer {
     private func work() {
         dispatchPrecondition(condition: .onQueue(queue))
         var line = WriterSession.Line()
-        while let next = next(&line) {
+        while true {
+            if session.isShared, line.isEmpty, count.load(ordering: .relaxed) > 0 {
+                session.awaitTurn { self.count.load(ordering: .relaxed) }
+            }
+            guard let next = next(&line) else { return }
             for probe in next.probes { probe() }
             takeTurns(&line)
             if next.isTendingDue { add(long: session.tend()) }
@@ -237,6 +241,7 @@ extension Writer {
         while !line.isEmpty {
             var turn = session.begin(&line, within: limits.turn)
             session.finish(&turn)
+            if session.isShared { session.gather(count.load(ordering: .relaxed)) }
             count.subtract(turn.count, ordering: .relaxed)
             let last = pace.load(ordering: .relaxed)
             pace.store(max(Self.leastPace, (3 * last + Int(turn.time) / turn.count) / 4), ordering: .relaxed)

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
@@ -24,7 +25,11 @@ final class WriterSession: @unchecked Sendable {
     private var repeats: [Writer.Parcel] = []
 
     /// True if other daemons commit to the same log.
-    private let isShared: Bool
+    let isShared: Bool
+    /// The writes to gather before the next turn, and for how long: a flush takes a while where other daemons take part.
+    private var gathering: (count: Int, end: UInt64) = (0, 0)
+    /// The nanoseconds that the last flush took.
+    private var flushTime: UInt64 = 0
     private let limits: LimitsInForce
     private let figures: WriteFigures
     private let monotonic: MonotonicClock
@@ -94,6 +99,24 @@ final class WriterSession: @unchecked Sendable {
 
     /// The nanoseconds of a turn on the thread of a caller.
     static let shortTurn: UInt64 = 1_000_000
+
+    /// The nanoseconds that a turn gathers writes, or lets other daemons go first, at most.
+    private static let (longestGathering, longestWait): (UInt64, UInt64) = (5_000_000, 1_000_000_000)
+
+    /// Has the next turn gather so many writes, for a quarter of the time that a flush takes: callers who got their answers
+    /// come back together.
+    func gather(_ count: Int) {
+        gathering = (count, monotonic.now() + min(flushTime / 4, Self.longestGathering))
+    }
+
+    /// Waits until the log is to be flushed next, and until enough writes have come.
+    ///
+    /// - Parameter waiting: counts those that wait.
+    func awaitTurn(_ waiting: () -> Int) {
+        while waiting() < gathering.count, monotonic.now() < gathering.end { usleep(100) }
+        let end = monotonic.now() + Self.longestWait
+        while log.awaitTurn(), monotonic.now() < end { follow() }
+    }
 
     /// Decides writes of a line until the time is over. At least one is decided.
     func begin(_ line: inout Line, within time: UInt64) -> Turn {
@@ -231,6 +254,7 @@ final class WriterSession: @unchecked Sendable {
     /// Notes the times of a turn that was flushed.
     private func note(_ turn: inout Turn, flushed start: UInt64) {
         let now = monotonic.now()
+        flushTime = now - start
         figures.add(turn.count, times: turn.answers.lazy.map { now &- $0.since })
         for position in turn.answers.indices where now &- turn.answers[position].since > WriteTimes.much {
             let waiting = turn.start &- min(turn.start, turn.answers[position].since)

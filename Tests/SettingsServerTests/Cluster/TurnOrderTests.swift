@@ -1,0 +1,47 @@
+import SettingsAPI
+import Testing
+
+@testable import SettingsServer
+
+@Suite struct TurnOrderTests {
+    private static let start = ContinuousClock.now
+
+    /// Returns the order of a daemon that has seen batches of others, one a millisecond, and sends one in 2 ms.
+    private func order(of daemon: String, after writers: [String]) throws -> TurnOrder {
+        var order = TurnOrder(of: daemon)
+        let epoch = try #require(Epoch("aaaaaaaa"))
+        for (number, writer) in writers.enumerated() {
+            let head = LogHead.beginning(epoch, by: writer)
+            order.note(head, at: Self.start + .milliseconds(number - writers.count + 1))
+        }
+        return order
+    }
+
+    @Test(
+        "The daemon behind the last writer is next, the others wait for each one between",
+        arguments: [
+            ("a", [], 0), ("a", ["a"], 0), ("a", ["b"], 0), ("b", ["b", "a"], 0), ("a", ["b", "a"], 3),
+            ("c", ["b", "c", "a"], 3), ("b", ["b", "c", "a"], 0), ("a", ["b", "c", "a"], 6), ("a", ["a", "b", "c"], 0),
+            ("x", ["a", "b"], 0), ("0", ["a", "b"], 0), ("ab", ["a", "b"], 3), ("x", ["b", "a"], 3),
+        ] as [(String, [String], Int)])
+    func nextBehindLastWriter(daemon: String, writers: [String], milliseconds: Int) throws {
+        var order = try order(of: daemon, after: writers)
+        #expect(max(order.turn(at: Self.start), Self.start) == Self.start + .milliseconds(milliseconds))
+    }
+
+    @Test("A daemon that writes no more is not waited for") func silentDaemonIsNotWaitedFor() throws {
+        var order = try order(of: "a", after: ["b", "a"])
+        let later = Self.start + .milliseconds(250)
+        order.note(LogHead.beginning(try #require(Epoch("aaaaaaaa")), by: "a"), at: later)
+        #expect(order.turn(at: later) == later)
+    }
+
+    @Test("The time to wait follows the time of a transaction, up to a bound") func waitFollowsTransactions() throws {
+        var order = try order(of: "a", after: ["b", "a"])
+        for _ in 0..<100 { order.note(round: .milliseconds(8)) }
+        let wait = order.turn(at: Self.start) - Self.start
+        #expect(wait > .milliseconds(11) && wait <= .milliseconds(12))
+        for _ in 0..<100 { order.note(round: .seconds(1)) }
+        #expect(order.turn(at: Self.start) == Self.start + .milliseconds(20))
+    }
+}
