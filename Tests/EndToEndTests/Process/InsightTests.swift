@@ -1,5 +1,6 @@
 import Foundation
 import SettingsModel
+import SettingsServer
 import TestSupport
 import Testing
 
@@ -14,8 +15,10 @@ struct InsightTests {
     }
 
     /// The metrics of a daemon that has had some of all requests.
-    private func metrics() throws -> String {
-        let daemon = try TestDaemon()
+    private func metrics(on etcd: EtcdCluster? = nil) throws -> String {
+        let daemon = try TestDaemon {
+            if let etcd { $0.etcd.endpoints = etcd.endpoints.compactMap { EtcdEndpoint($0) } }
+        }
         try daemon.done("PUT app/keys/a 1")
         for _ in 0..<3 { try daemon.done("GET app/keys/a") }
         _ = try daemon.send("GET none/keys/a")
@@ -39,8 +42,10 @@ struct InsightTests {
     @Test("promtool finds nothing wrong with the metrics and the rules", .enabled(if: InsightTests.hasPromtool))
     func lint() throws {
         let directory = try TemporaryDirectory()
-        let path = try directory.file("metrics", metrics())
-        try promtool("check metrics < '\(path)'")
+        for metrics in [try metrics(), try metrics(on: EtcdCluster())] {
+            let path = try directory.file("metrics", metrics)
+            try promtool("check metrics < '\(path)'")
+        }
         try promtool("check rules '\(Self.root.path)/config/alerts.yml'")
     }
 
@@ -59,7 +64,9 @@ struct InsightTests {
 
     @Test("The rules and the dashboard use metrics that there are, and the manual has each alert")
     func names() throws {
-        let lines = try metrics().split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
+        let shared = try metrics(on: EtcdCluster())
+        #expect(shared.contains("settingsd_etcd_round_seconds_count 1\n"), "\(shared)")
+        let lines = shared.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
         let known = Set(lines.map { String($0.split(separator: " ")[2]) })
         for file in ["config/alerts.yml", "config/grafana.json"] {
             let used = try Self.text(file).matches(of: /\b(settingsd|process)_[a-z_]+/).map { String($0.output.0) }
@@ -73,6 +80,8 @@ struct InsightTests {
         for alert in try Self.text("config/alerts.yml").matches(of: /alert: (\w+)/) {
             #expect(manual.contains("| `\(alert.output.1)` |"))
         }
+        let cluster = try Self.text("docs/cluster.md")
+        for name in known where name.hasPrefix("settingsd_etcd_") { #expect(cluster.contains("| `\(name)` |")) }
         #expect(try JSONValue(parsing: Array(Self.text("config/grafana.json").utf8)).object != nil)
     }
 
