@@ -91,7 +91,8 @@ let package = Package(
             name: "CTrustedAuthority", path: "Tests/CTrustedAuthority",
             linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic-symbol=curl_easy_init"])]),
         .target(
-            name: "TestSupport", dependencies: ["SettingsModel", "SettingsServer"], path: "Tests/TestSupport",
+            name: "TestSupport", dependencies: ["SettingsAPI", "SettingsModel", "SettingsServer"],
+            path: "Tests/TestSupport",
             swiftSettings: houseRules),
         .target(
             name: "ClientTestSupport",

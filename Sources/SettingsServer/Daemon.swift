@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Glibc
 package import Platform
 package import SettingsAPI
 internal import SettingsEngine
@@ -55,7 +54,7 @@ package final class Daemon: Sendable {
         let budget = MemoryBudget(limit: configuration.bufferBytes)
         let (state, persistence) = try Self.open(path, configuration, budget, log)
         let store = Store(
-            state, log: persistence, limits: configuration.writes, clock: { Self.now() })
+            state, log: persistence, limits: configuration.writes, clock: { .now() })
         let listeners =
             sockets.isEmpty ? try Self.listen(configuration.listen, configuration.socketMode) : sockets
         if !sockets.isEmpty { log.info("sockets of the service manager take the place of the option listen") }
@@ -92,8 +91,11 @@ package final class Daemon: Sendable {
             budget: budget,
             backups: BackupMaker { state throws(FileError) in try DataDirectory(path).backup(of: state) }, audit: audit,
             past: past,
-            peers: etcdLog?.peers,
-            reload: { reloader.reload($0) }, debug: { log.debug($0) }, slow: { log.warning($0) }, clock: { Self.now() },
+            peers: etcdLog.map { log in
+                let questions = log.questions
+                return Peers(findEnd: questions.confirmEnd, describe: questions.describe, figures: { log.contents })
+            },
+            reload: { reloader.reload($0) }, debug: { log.debug($0) }, slow: { log.warning($0) }, clock: { .now() },
             schemas: { schemas.condition.rawValue },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         do {
@@ -205,7 +207,7 @@ package final class Daemon: Sendable {
         log.info("data in \(path), durability \(configuration.durability.rawValue)")
         do {
             let (recovered, persistence) = try LocalLog.open(
-                DataDirectory(path), options: options, limits: configuration.history, log: log, newEpoch: newEpoch,
+                DataDirectory(path), options: options, limits: configuration.history, log: log, newEpoch: Epoch.random,
                 clock: MonotonicClock.system.now)
             let state = recovered.state
             log.info("epoch \(state.epoch), revision \(state.revision), suites: \(state.suites.count)")
@@ -242,21 +244,6 @@ package final class Daemon: Sendable {
         } catch {
             throw .listen(error)
         }
-    }
-
-    /// A name for a history that begins.
-    package static func newEpoch() -> Epoch {
-        let letters = Array("0123456789abcdefghijklmnopqrstuvwxyz")
-        while true {
-            if let epoch = Epoch(String((0..<8).compactMap { _ in letters.randomElement() })) { return epoch }
-        }
-    }
-
-    /// The time of day.
-    package static func now() -> Timestamp {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 }
 

@@ -98,7 +98,7 @@ extension Policies {
         servesPage = configuration.servesPage
         rate = configuration.rate.perSecond > 0 ? configuration.rate : nil
         let options = configuration.access
-        if options.isConfigured { access = try AccessPolicy(options, clock: { Daemon.now() }) }
+        if options.isConfigured { access = try AccessPolicy(options, clock: { Timestamp.now() }) }
     }
 
     /// Throws if the network could reach a daemon without access control.

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Glibc
+internal import SettingsAPI
 package import SettingsServer
 internal import Synchronization
 
@@ -31,7 +32,7 @@ package final class DaemonInProcess: Sendable {
             configuration.etcd.prefix = "test" + data
         }
         adapt(&configuration)
-        let log = Log(level: .error, clock: { Daemon.now() }, write: { _ in })
+        let log = Log(level: .error, clock: { Timestamp.now() }, write: { _ in })
         daemon = try Daemon(configuration, directory: data, log: log)
         guard case .tcp(_, let port)? = daemon.addresses.first else { throw NoPort() }
         self.port = port

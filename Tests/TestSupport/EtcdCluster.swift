@@ -1,9 +1,15 @@
+internal import Foundation
 internal import Glibc
+internal import SettingsModel
 internal import Synchronization
 
 /// Members of etcd, Debian's `etcd-server`, as processes of the tests on ports of loopback that were free.
 package final class EtcdCluster: Sendable {
     private struct Member {
+        let name: String
+        /// Where other members reach it.
+        let peer: String
+        var data: String
         let arguments: [String]
         var process: ChildProcess?
     }
@@ -24,9 +30,10 @@ package final class EtcdCluster: Sendable {
             let (client, peer) = ("http://127.0.0.1:\(client)", "http://127.0.0.1:\(peer)")
             members.append(
                 Member(
+                    name: "m\(number)", peer: peer, data: "\(directory.path)/m\(number)",
                     arguments: [
-                        "--name", "m\(number)", "--data-dir", "\(directory.path)/m\(number)", "--logger", "zap",
-                        "--log-level", "fatal", "--listen-client-urls", client, "--advertise-client-urls", client,
+                        "--name", "m\(number)", "--logger", "zap", "--log-level", "fatal", "--listen-client-urls",
+                        client, "--advertise-client-urls", client,
                         "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", cluster,
                         "--initial-cluster-state", "new",
                     ] + options))
@@ -41,7 +48,8 @@ package final class EtcdCluster: Sendable {
     package func start(_ number: Int) throws {
         try members.withLock { members in
             let process = try ChildProcess(
-                members[number].arguments, environment: ["ETCD_UNSUPPORTED_ARCH=arm64"], of: "/usr/bin/etcd")
+                members[number].arguments + ["--data-dir", members[number].data],
+                environment: ["ETCD_UNSUPPORTED_ARCH=arm64"], of: "/usr/bin/etcd")
             members[number].process = process
         }
     }
@@ -54,6 +62,31 @@ package final class EtcdCluster: Sendable {
         }
         process?.signal(SIGKILL)
         _ = try process?.end()
+    }
+
+    /// Saves all of etcd to a file.
+    package func save(to file: String) throws {
+        try control(["--endpoints", endpoints[0], "snapshot", "save", file])
+    }
+
+    /// Kills the only member, and starts it with what was saved.
+    package func restore(from file: String) throws {
+        try kill(0)
+        let (name, peer, data) = members.withLock { members in
+            members[0].data += "-restored"
+            return (members[0].name, members[0].peer, members[0].data)
+        }
+        try control([
+            "snapshot", "restore", file, "--data-dir", data, "--name", name, "--initial-cluster", "\(name)=\(peer)",
+            "--initial-advertise-peer-urls", peer,
+        ])
+        try start(0)
+    }
+
+    /// Runs `etcdctl`.
+    private func control(_ arguments: [String]) throws {
+        let end = try ChildProcess(arguments, environment: ["ETCDCTL_API=3"], of: "/usr/bin/etcdctl").end()
+        guard end.code == 0 else { throw ChildProcess.Failure(description: "etcdctl \(arguments): \(end)") }
     }
 
     /// Sends a signal to a member: SIGSTOP and SIGCONT pause it.
@@ -75,6 +108,19 @@ package final class EtcdCluster: Sendable {
     package func call(_ path: String, _ body: String) throws -> RawResponse {
         try RawClient(port: ports[0]).exchange(
             "POST /v3/\(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+    }
+
+    /// Reads values, as many as fit into an answer.
+    package func values(from key: String, to end: String) throws -> [(key: String, value: [UInt8])] {
+        func encoded(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
+        let range = #"{"key":"\#(encoded(key))","range_end":"\#(encoded(end))","limit":"16"}"#
+        let answer = try JSONValue(parsing: call("kv/range", range).body, maximumDepth: 16)
+        return try (answer["kvs"]?.array ?? []).map { pair in
+            guard let key = pair["key"]?.string.flatMap({ Data(base64Encoded: $0) }),
+                let value = Data(base64Encoded: pair["value"]?.string ?? "")
+            else { throw ChildProcess.Failure(description: "kv/range: \(answer)") }
+            return (String(decoding: key, as: UTF8.self), Array(value))
+        }
     }
 
     /// The addresses as the option `etcd` has them.

@@ -20,6 +20,14 @@ public struct Epoch: Hashable, Sendable, CustomStringConvertible {
         text = bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 
+    /// Returns a name for a history that begins.
+    package static func random() -> Epoch {
+        let letters = Array("0123456789abcdefghijklmnopqrstuvwxyz")
+        while true {
+            if let epoch = Epoch(String((0..<8).compactMap { _ in letters.randomElement() })) { return epoch }
+        }
+    }
+
     /// The name itself.
     public var description: String {
         text

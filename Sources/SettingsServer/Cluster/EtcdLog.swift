@@ -82,7 +82,7 @@ package final class EtcdLog: StorageLog {
         var age = Duration.zero
         if let (copy, time) = copy {
             start = copy
-            age = .milliseconds(max(0, Daemon.now().milliseconds - time.milliseconds))
+            age = .milliseconds(max(0, Timestamp.now().milliseconds - time.milliseconds))
             do throws(EtcdError) {
                 let moment = ContinuousClock.now
                 start = try client.goOn(
@@ -157,10 +157,7 @@ package final class EtcdLog: StorageLog {
     }
 
     /// What the interface asks about the other daemons.
-    var peers: Peers {
-        let questions = ClusterQuestions(EtcdClient(options.etcd), keys, daemon: daemon)
-        return Peers(findEnd: questions.confirmEnd, describe: questions.describe, figures: { self.contents })
-    }
+    var questions: ClusterQuestions { ClusterQuestions(EtcdClient(options.etcd), keys, daemon: daemon) }
 
     // MARK: CommitLog
 

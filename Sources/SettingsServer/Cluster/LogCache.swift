@@ -94,7 +94,7 @@ final class LogCache: Sendable {
         let name = DataDirectory.snapshotName(at: state.revision)
         let mark: JSONObject = [
             "format": 1, "prefix": .string(prefix), "snapshot": .string(name),
-            "time": .integer(Daemon.now().milliseconds),
+            "time": .integer(Timestamp.now().milliseconds),
         ]
         try place(mark, head.line)
         for snapshot in try directory.list().snapshots where !snapshot.name.hasSameBytes(as: name) {

@@ -172,7 +172,7 @@ final class LogFollower: Sendable {
                     + "\(applied.epoch).\(applied.revision), which this daemon has: etcd was restored; a new epoch begins"
             )
             try client.beginEpoch(
-                Daemon.newEpoch(), beyond: applied.revision, behind: head, by: daemon, keys, by: .now + Self.callTime)
+                Epoch.random(), beyond: applied.revision, behind: head, by: daemon, keys, by: .now + Self.callTime)
         }
         inbox.demandLoad()
     }

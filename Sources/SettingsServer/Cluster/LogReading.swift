@@ -171,7 +171,7 @@ extension EtcdClient {
                 if let state = try readState(keys, limits: limits, in: directory, by: deadline) {
                     return (state, moment)
                 }
-                let first = LogHead.beginning(Daemon.newEpoch(), by: daemon)
+                let first = LogHead.beginning(Epoch.random(), by: daemon)
                 log.info("there is no log in etcd yet; beginning one at \(keys.head)")
                 try beginLog(LogEntry(first, lines: []), keys, by: deadline)
             } catch {

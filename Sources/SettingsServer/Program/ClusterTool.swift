@@ -88,7 +88,7 @@ struct ClusterTool {
         guard var recovery = try Recovery(of: directory, limits: configuration.history) else {
             throw ProgramError(.usage, "\(directory.path) has no data", remedy: "name the directory of a daemon")
         }
-        if recovery.mustBeginEpoch { recovery = try recovery.beginning(Daemon.newEpoch(), in: directory) }
+        if recovery.mustBeginEpoch { recovery = try recovery.beginning(Epoch.random(), in: directory) }
         for note in recovery.notes { Program.say(note.description) }
         let state = recovery.state
         let head = LogHead.beginning(state.epoch, at: state.revision, by: "import")
@@ -151,7 +151,7 @@ struct ClusterTool {
                 .unavailable, "there is no log in etcd under \(configuration.etcd.prefix)", remedy: "look at the prefix"
             )
         }
-        let epoch = Daemon.newEpoch()
+        let epoch = Epoch.random()
         try client.beginEpoch(epoch, beyond: end.revision, behind: end, by: "new-epoch", keys, by: deadline)
         let now = try client.readLog(behind: .max - 1, keys, by: deadline).head
         guard let now, now.epoch == epoch else {

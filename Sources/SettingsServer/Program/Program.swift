@@ -2,6 +2,7 @@ internal import CLinux
 internal import Dispatch
 internal import Glibc
 internal import Platform
+internal import SettingsAPI
 internal import SettingsModel
 
 /// The program `settingsd`, from its command line to its exit code.
@@ -56,7 +57,7 @@ package enum Program {
     ) throws -> Never {
         // Before any other file is opened, so that a socket that is missing is not mistaken for one of those.
         let sockets = try ActivatedSockets.take(environment, process: getpid())
-        let log = Log.standardError(level: configuration.logLevel, clock: { Daemon.now() })
+        let log = Log.standardError(level: configuration.logLevel, clock: { Timestamp.now() })
         let lifecycle = Lifecycle(stopBound: configuration.stopBound, log: log)
         let location = try location(of: configuration)
         log.info("\(Service.name) \(Service.version), process \(getpid())")
@@ -86,7 +87,7 @@ package enum Program {
     /// Says what would be cut off a damaged data directory and, if that is confirmed, does it.
     private static func repair(_ path: String, isConfirmed: Bool) throws(ProgramError) -> ExitCode {
         do {
-            let repair = try DirectoryRepair(DataDirectory(path), apply: isConfirmed, newEpoch: Daemon.newEpoch)
+            let repair = try DirectoryRepair(DataDirectory(path), apply: isConfirmed, newEpoch: Epoch.random)
             for line in repair.lines { say(line) }
             switch repair.outcome {
             case .nothingToDo: break
@@ -109,7 +110,7 @@ package enum Program {
         }
         do {
             let restore = try DirectoryRestore(
-                of: file, into: DataDirectory(path), limits: configuration.history, newEpoch: Daemon.newEpoch)
+                of: file, into: DataDirectory(path), limits: configuration.history, newEpoch: Epoch.random)
             for line in restore.lines { say(line) }
         } catch {
             throw ProgramError(StartError.recovery(error))

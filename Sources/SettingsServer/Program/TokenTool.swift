@@ -50,7 +50,7 @@ struct TokenTool {
         } catch {
             throw ProgramError(.usage, "--grant: \(error)", remedy: nil)
         }
-        let now = Daemon.now()
+        let now = Timestamp.now()
         let expires = try command.expires.map { try Self.end(of: $0, from: now) }
         let token = try TokenFile.change(at: file) { [grants] (tokens: inout TokenFile) throws(ConfigurationError) in
             try tokens.create(name, grants, expires: expires, now: now)
@@ -84,7 +84,7 @@ struct TokenTool {
     /// The line of a token in the list: name, end and grants, with tabs between.
     private static func line(of token: TokenFile.Token) -> String {
         let end =
-            token.expires.map { "\($0.milliseconds <= Daemon.now().milliseconds ? "expired" : "until") \($0)" }
+            token.expires.map { "\($0.milliseconds <= Timestamp.now().milliseconds ? "expired" : "until") \($0)" }
             ?? "for good"
         return "\(token.name)\t\(end)\t\(token.grants.map(\.description).joined(separator: " "))"
     }

@@ -59,7 +59,7 @@ struct PastOnDiskTests {
 
     @Test("Metrics say how many past files there are, how large they are, and how far they go back")
     func metrics() throws {
-        let before = Daemon.now().milliseconds / 1000
+        let before = Timestamp.now().milliseconds / 1000
         let guarded = try Self.guarded()
         let data = guarded.daemon.directory.path + "/data"
         func sizes() throws -> [Int] {

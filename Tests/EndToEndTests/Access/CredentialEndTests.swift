@@ -36,7 +36,7 @@ struct CredentialEndTests {
         var token = ""
         try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in
             guard let read = try? Grant("*:read") else { return }
-            token = try file.create("short", [read], expires: .now(after: 2000), now: Daemon.now())
+            token = try file.create("short", [read], expires: .now(after: 2000), now: Timestamp.now())
         }
         let field = "Authorization: Bearer \(token)"
         let stream = try guarded.daemon.stream(Request("GET app/observe", field))

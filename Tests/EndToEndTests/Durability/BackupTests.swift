@@ -20,7 +20,7 @@ struct BackupTests {
         try Self.write(backup.body, to: file)
         return try DirectoryRestore(
             of: file, into: DataDirectory(directory.path + "/data"), limits: History.Limits(),
-            newEpoch: Daemon.newEpoch
+            newEpoch: Epoch.random
         ).lines
     }
 
@@ -61,7 +61,7 @@ struct BackupTests {
         func isRefused(_ bytes: [UInt8]) throws -> Bool {
             try Self.write(bytes, to: file)
             do throws(RecoveryError) {
-                _ = try DirectoryRestore(of: file, into: data, limits: History.Limits(), newEpoch: Daemon.newEpoch)
+                _ = try DirectoryRestore(of: file, into: data, limits: History.Limits(), newEpoch: Epoch.random)
                 return false
             } catch {
                 return error.kind == .damaged && error.description.contains("no whole backup")

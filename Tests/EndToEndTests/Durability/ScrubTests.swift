@@ -52,7 +52,7 @@ struct ScrubTests {
             $0.snapshotJournalBytes = 4096
         }
         let lines = Mutex<[String]>([])
-        let log = Log(level: .warning, clock: { Daemon.now() }) { line in
+        let log = Log(level: .warning, clock: { Timestamp.now() }) { line in
             lines.withLock { $0.append(line) }
         }
         let peer = try daemon.connect()

@@ -18,7 +18,7 @@ struct FlagEventTests {
             "message", cursor, #"{"type":"refetchEvaluation","etag":"\"\#(tag)\"","lastModified":"*"}"#,
             sourceLocation: sourceLocation)
         let seconds = try #require(data["lastModified"]?.integer)
-        #expect(abs(seconds - Daemon.now().milliseconds / 1000) < 600, sourceLocation: sourceLocation)
+        #expect(abs(seconds - Timestamp.now().milliseconds / 1000) < 600, sourceLocation: sourceLocation)
     }
 
     @Test("Each commit of the suite is an event with the suite's new tag, and commits of others are none")

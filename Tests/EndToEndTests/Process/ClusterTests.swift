@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import SettingsModel
 import SettingsServer
@@ -75,6 +76,75 @@ struct ClusterTests {
         try eventually { try again.send("PUT app/keys/a 3").status == 200 }
         try eventually { try again.send("GET app/keys/a").field("Settings-Stale") == nil }
         #expect(try again.send("GET /readyz").status == 200)
+    }
+
+    @Test(
+        "A daemon that was paused while etcd was compacted catches up, and its watchers miss nothing or get a reset",
+        arguments: [
+            // The log is whole, or only the snapshot has what the daemon missed; with a history of all, or of little.
+            (1_000_000, 1000, false), (4096, 1000, false), (4096, 3, true),
+        ])
+    func compacted(_ journalBytes: Int, _ history: Int, _ isReset: Bool) throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.file(
+            "settingsd.json",
+            #"{"snapshot":{"journalBytes":\#(journalBytes)},"history":{"commits":\#(history)}}"#)
+        func daemon(_ name: String) throws -> TestDaemon {
+            try TestDaemon(
+                ofItsOwnIn: directory, data: directory.path + "/" + name,
+                options: ["--etcd.endpoints", etcd.endpoints[0], "--config", file])
+        }
+        let (one, paused) = (try daemon("one"), try daemon("paused"))
+        let start = try #require(try one.done("PUT app/keys/a 0").field("Settings-Cursor"))
+        try paused.done(Request("GET app/keys/a", "Settings-At-Least: \(start)"))
+        let watcher = try paused.connect()
+        try watcher.send(Request("GET app/observe?since=\(start)&wait=60").bytes)
+        paused.process?.signal(SIGSTOP)
+        var cursors: [String] = []
+        let text = String(repeating: "x", count: 1000)
+        func write() throws {
+            let answer = try one.done(Request("PUT app/keys/a \"\(cursors.count)\(text)\""))
+            cursors.append(try #require(answer.field("Settings-Cursor")))
+        }
+        for _ in 0..<20 { try write() }
+        if journalBytes < 10_000 {
+            // Until the log begins behind what the daemon has.
+            try eventually {
+                try write()
+                return try firstBatch() > 5
+            }
+        }
+        let status = try JSONValue(parsing: etcd.call("maintenance/status", "{}").body)
+        let revision = try #require(status["header"]?["revision"]?.string)
+        #expect(try etcd.call("kv/compaction", #"{"revision":"\#(revision)","physical":true}"#).status == 200)
+        paused.process?.signal(SIGCONT)
+
+        var (revisions, place, wasReset) = ([String](), start, false)
+        let last = try #require(cursors.last)
+        while place != last {
+            let answer = try watcher.readResponse()
+            let json = try #require(answer.json)
+            if json["reset"] == true { wasReset = true }
+            for change in json["changes"]?.array ?? [] {
+                revisions.append(try #require(change["revision"]?.integer).description)
+            }
+            place = try #require(json["cursor"]?.string)
+            try watcher.send(Request("GET app/observe?since=\(place)&wait=60").bytes)
+        }
+        #expect(wasReset == isReset)
+        if !isReset { #expect(revisions == cursors.map { String($0.split(separator: ".")[1]) }) }
+        #expect(try paused.done("GET app/keys/a").body == one.done("GET app/keys/a").body)
+        try paused.done("PUT app/keys/a 1")
+    }
+
+    /// The number of the first batch that the log has.
+    private func firstBatch() throws -> Int {
+        // Base64 of settingsd/log/ and settingsd/log0.
+        let range = #"{"key":"c2V0dGluZ3NkL2xvZy8=","range_end":"c2V0dGluZ3NkL2xvZzA=","limit":"1","keys_only":true}"#
+        let answer = try JSONValue(parsing: etcd.call("kv/range", range).body)
+        let encoded = answer["kvs"]?.array?.first?["key"]?.string
+        let key = try #require(encoded.flatMap { Data(base64Encoded: $0) })
+        return try #require(Int(String(decoding: key, as: UTF8.self).suffix(16), radix: 16))
     }
 
     @Test("The data of a daemon without etcd moves there and back, with its epoch and revisions")

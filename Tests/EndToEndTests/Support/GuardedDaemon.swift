@@ -37,9 +37,9 @@ final class GuardedDaemon {
     /// Makes a token and returns its text.
     static func make(_ name: String, _ grants: [String], in file: String) throws -> String {
         let grants = try grants.map { try Grant($0) }
-        let expires = name == "expired" ? Daemon.now() : nil
+        let expires = name == "expired" ? Timestamp.now() : nil
         return try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
-            try tokens.create(name, grants, expires: expires, now: Daemon.now())
+            try tokens.create(name, grants, expires: expires, now: Timestamp.now())
         }
     }
 
@@ -65,7 +65,7 @@ final class GuardedDaemon {
 extension Timestamp {
     /// An instant from now on.
     static func now(after milliseconds: Int64) -> Timestamp {
-        Timestamp(milliseconds: Daemon.now().milliseconds + milliseconds)
+        Timestamp(milliseconds: Timestamp.now().milliseconds + milliseconds)
     }
 }
 

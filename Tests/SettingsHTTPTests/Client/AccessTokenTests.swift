@@ -21,7 +21,7 @@ struct AccessTokenTests {
         tokens = try ["one", "two"].map { name in
             let grants = [try Grant("*:read,write,admin")]
             return try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
-                try tokens.create(name, grants, expires: nil, now: Daemon.now())
+                try tokens.create(name, grants, expires: nil, now: Timestamp.now())
             }
         }
         self.directory = directory

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Glibc
 import Platform
 import SettingsAPI
@@ -220,6 +221,62 @@ struct EtcdLogTests {
         #expect(try late.write(.set(-2), to: "a").problem == nil)
     }
 
+    @Test("An etcd restored from its own snapshot goes on in one new epoch, with what it had and nothing else")
+    func restoredFromFile() throws {
+        let nodes = try [node(0), node(1), node(2)]
+        for value in 1...3 { #expect(try nodes[0].write(.set(.integer(Int64(value))), to: "a").problem == nil) }
+        let file = directories[0].path + "/etcd.db"
+        try etcd.save(to: file)
+        #expect(try nodes[1].write(.set(4), to: "a").problem == nil)
+        #expect(try nodes[1].write(.set(true), to: "b").problem == nil)
+        for node in nodes { try eventually { try node.value("b") == true } }
+        let before = nodes[0].store.state.cursor
+        try etcd.restore(from: file)
+        for node in nodes { try eventually { node.store.state.epoch != before.epoch } }
+        let keys = ["x", "y", "z"]
+        for (node, key) in zip(nodes, keys) { try eventually { try node.write(.set(1), to: key).problem == nil } }
+        for node in nodes { try eventually { try keys.allSatisfy { try node.value($0) == 1 } } }
+        for node in nodes {
+            #expect(try node.value("a") == 3)
+            #expect(try node.value("b") == nil)
+            #expect(node.description == nodes[0].description)
+            #expect(node.store.state.revision.number >= before.revision.number + 1_000_000_000)
+        }
+        var client = makeClient()
+        var (place, epochs) = (LogHead.first - 1, 0)
+        while true {
+            let found = try client.readLog(behind: place, self.keys, by: soon())
+            epochs += found.entries.count { $0.head.beginsEpoch }
+            guard let last = found.entries.last else { break }
+            place = last.head.batch
+        }
+        #expect(epochs == 2, "the first, and one more, whichever daemon began it")
+    }
+
+    @Test("A copy that is damaged is set aside, and the state is read anew")
+    func damagedCopies() throws {
+        var last: ClusterNode? = try node(0)
+        #expect(try last?.write(.set(1), to: "a").problem == nil)
+        let before = last?.description
+        last = nil
+        let path = directories[0].path
+        for damage in ["CLUSTER", "snapshot"] {
+            let names = try FileManager.default.contentsOfDirectory(atPath: path)
+            let name = try #require(names.first { $0.hasPrefix(damage) && !$0.contains("aside") }, "\(names)")
+            let url = URL(filePath: path).appending(path: name)
+            var bytes = try Data(contentsOf: url)
+            bytes.replaceSubrange(bytes.count / 2..<bytes.count / 2 + 8, with: Data("\u{0}garbage".utf8))
+            try bytes.write(to: url)
+            let said = EventLog()
+            last = try ClusterNode(etcd.endpoints, in: directories[0], said: said)
+            #expect(last?.description == before)
+            #expect(said.all.contains { $0.contains("set aside") }, "\(said.all)")
+            #expect(try last?.write(.set(1), to: "a").problem == nil)
+            last = nil
+            #expect(try FileManager.default.contentsOfDirectory(atPath: path).count > names.count)
+        }
+    }
+
     @Test("A data directory of another daemon without etcd is refused, a copy of another log is set aside")
     func foreignDirectories() throws {
         var first: ClusterNode? = try node(0)
@@ -230,7 +287,7 @@ struct EtcdLogTests {
 
         let (lone, log) = try LocalLog.open(
             DataDirectory(directories[2].path), options: LocalLog.Options(durability: .always),
-            limits: History.Limits(), log: LogHarness.quiet, newEpoch: Daemon.newEpoch, clock: MonotonicClock.system.now
+            limits: History.Limits(), log: LogHarness.quiet, newEpoch: Epoch.random, clock: MonotonicClock.system.now
         )
         let epoch = lone.state.epoch
         try log.close()
@@ -238,7 +295,7 @@ struct EtcdLogTests {
         #expect(error?.description.contains("without etcd") ?? false)
         let (found, again) = try LocalLog.open(
             DataDirectory(directories[2].path), options: LocalLog.Options(durability: .always),
-            limits: History.Limits(), log: LogHarness.quiet, newEpoch: Daemon.newEpoch, clock: MonotonicClock.system.now
+            limits: History.Limits(), log: LogHarness.quiet, newEpoch: Epoch.random, clock: MonotonicClock.system.now
         )
         #expect(found.state.epoch == epoch)
         try again.close()

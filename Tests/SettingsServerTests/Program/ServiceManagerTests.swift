@@ -1,5 +1,6 @@
 import Glibc
 import Platform
+import SettingsAPI
 import SettingsModel
 import TestSupport
 import Testing
@@ -64,7 +65,7 @@ struct ServiceManagerTests {
     @Test("Nothing is reported after the stop, as by a reload that ends then")
     func afterStopping() throws {
         let socket = try NotifySocket(in: directory)
-        let log = Log(level: .error, clock: { Daemon.now() }, write: { _ in })
+        let log = Log(level: .error, clock: { Timestamp.now() }, write: { _ in })
         let manager = try #require(ServiceManager(environment: ["NOTIFY_SOCKET": socket.name], process: 7, log: log))
         manager.reloading()
         manager.stopping()
@@ -94,7 +95,7 @@ struct ServiceManagerTests {
             (["WATCHDOG_USEC": "soon"], nil),
         ] as [([String: String], UInt64?)])
     func interval(variables: [String: String], nanoseconds: UInt64?) throws {
-        let log = Log(level: .error, clock: { Daemon.now() }, write: { _ in })
+        let log = Log(level: .error, clock: { Timestamp.now() }, write: { _ in })
         let environment = variables.merging(["NOTIFY_SOCKET": "/run/notify"]) { $1 }
         let manager = try #require(ServiceManager(environment: environment, process: 7, log: log))
         #expect(manager.watchdogInterval == nanoseconds)

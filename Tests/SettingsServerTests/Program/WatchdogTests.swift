@@ -13,7 +13,7 @@ struct WatchdogTests {
     private let said = EventLog()
 
     private func watchdog(_ parts: [Watchdog.Part]) -> Watchdog {
-        let log = Log(level: .info, clock: { Daemon.now() }, write: { [said] in said.add($0) })
+        let log = Log(level: .info, clock: { Timestamp.now() }, write: { [said] in said.add($0) })
         return Watchdog(parts, log) { [fed] in fed.add("fed") }
     }
 
