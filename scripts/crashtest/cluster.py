@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Has daemons share three members of etcd, writes to all of them, and kills and pauses both kinds again and again.
 
 Each write adds one to a counter under an Idempotency-Key and is repeated, at any daemon, until one answers. In the end
@@ -6,23 +5,18 @@ each counter has to be what its writes make of it: none lost, none done twice. A
 in one epoch. After each fault, writes have to flow again within ten seconds.
 """
 
-import argparse
 import contextlib
 import http.client
-import pathlib
 import random
-import shutil
 import signal
-import sys
-import tempfile
 import threading
 import time
 
 from benchmark.cluster import members
 from benchmark.bench import Bench
-from harness.daemon import Settingsd, build
+from harness.daemon import Settingsd
 from harness.http import Connection
-from harness.service import ServiceFailed, end_on_signals, free_port
+from harness.service import free_port
 
 DAEMONS, WRITERS, FLOW_SECONDS = 3, 12, 10
 
@@ -153,52 +147,32 @@ class ClusterTest:
         return wrong
 
 
-def arguments():
-    parser = argparse.ArgumentParser(prog="scripts/cluster-test", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     epilog="exit code: 0 all held, 1 something did not, 2 it could not be run")
-    parser.add_argument("minutes", nargs="?", type=float, default=5, help="how long (default: 5)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="the choices of another run")
-    parser.add_argument("--daemon", type=pathlib.Path, metavar="PATH", help="a daemon built already")
-    return parser.parse_args()
-
-
-def main():
-    chosen = arguments()
-    end_on_signals()
-    program = chosen.daemon.resolve() if chosen.daemon else build("debug")
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="cluster-test-"))
-    print(f"seed {chosen.seed}", flush=True)
-    try:
-        with contextlib.ExitStack() as stack:
-            etcd = members(Bench(program, folder, 1, 1), stack)
-            test = ClusterTest(program, folder, etcd, chosen.seed)
-            for daemon in test.daemons:
-                daemon.start()
-                stack.callback(daemon.kill)
-            with Connection(test.daemons[0].port) as connection:
-                names = ["all", *(f"own-{number}" for number in range(WRITERS))]
-                connection.request("PATCH", "/v1/suites/test", dict.fromkeys(names, 0))
-            writers = [Writer(number, [daemon.port for daemon in test.daemons], chosen.seed + number)
-                       for number in range(WRITERS)]
-            for writer in writers:
-                writer.start()
-            wrong = rage(test, writers, time.monotonic() + 60 * chosen.minutes)
-            for writer in writers:
-                writer.is_over = True
-            for writer in writers:
-                writer.join(60)
-                if writer.is_alive():
-                    wrong.append(f"writer {writer.number} got no answer for a minute")
-            wrong += test.check(writers)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def run(program, folder, minutes, seed):
+    """Lets it go on for so long. Prints what happened; returns what is wrong."""
+    with contextlib.ExitStack() as stack:
+        etcd = members(Bench(program, folder, 1, 1), stack)
+        test = ClusterTest(program, folder, etcd, seed)
+        for daemon in test.daemons:
+            daemon.start()
+            stack.callback(daemon.kill)
+        with Connection(test.daemons[0].port) as connection:
+            names = ["all", *(f"own-{number}" for number in range(WRITERS))]
+            connection.request("PATCH", "/v1/suites/test", dict.fromkeys(names, 0))
+        writers = [Writer(number, [daemon.port for daemon in test.daemons], seed + number) for number in range(WRITERS)]
+        for writer in writers:
+            writer.start()
+        wrong = rage(test, writers, time.monotonic() + 60 * minutes)
+        for writer in writers:
+            writer.is_over = True
+        for writer in writers:
+            writer.join(60)
+            if writer.is_alive():
+                wrong.append(f"writer {writer.number} got no answer for a minute")
+        wrong += test.check(writers)
     faults = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in sorted(test.tally.items()))
     writes, attempts = sum(writer.done for writer in writers), sum(writer.attempts for writer in writers)
     print(f"{writes} writes in {attempts} attempts; {faults}; {test.slowest:.1f} s until writes flowed at the most")
-    for line in wrong:
-        print(line)
-    return 1 if wrong else 0
+    return wrong
 
 
 def rage(test, writers, end):
@@ -216,11 +190,3 @@ def rage(test, writers, end):
         if flow > FLOW_SECONDS:
             wrong.append(f"after {kind}, writes flowed again after {flow:.1f} s")
     return wrong
-
-
-if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (ServiceFailed, ConnectionError) as error:
-        print(error, file=sys.stderr)
-        sys.exit(2)
