@@ -4,9 +4,12 @@ import SettingsAPI
 import Synchronization
 import TestSupport
 
-/// A daemon that is killed and started again on the same data, while clients use it.
+/// A daemon that is killed and started again on the same data, while clients use it; or three that share an etcd, and are
+/// killed and started together.
 final class DaemonLives: Sendable {
     private let data: TemporaryDirectory
+    /// What the daemons share; nil if there is one alone.
+    private let etcd: EtcdCluster?
     private let current: Mutex<Life>
     /// Entered while there is no daemon.
     private let revival = DispatchGroup()
@@ -17,7 +20,7 @@ final class DaemonLives: Sendable {
     private let options: [String]
 
     private struct Life {
-        var daemon: DaemonProcess
+        var daemons: [DaemonProcess]
         var number = 0
         /// The commits of the lives before.
         var commits: JournaledCommits?
@@ -26,27 +29,42 @@ final class DaemonLives: Sendable {
     /// - Parameters:
     ///   - kills: how often it is killed,
     ///   - period: after so many answers each time,
-    ///   - options: of the daemon, beside its data.
-    init(kills: Int = 0, period: Int = .max, options: [String] = []) throws {
+    ///   - options: of the daemon, beside its data,
+    ///   - isShared: true for three members of etcd and three daemons.
+    init(kills: Int = 0, period: Int = .max, options: [String] = [], isShared: Bool = false) throws {
         data = try TemporaryDirectory()
-        self.options = options
-        current = Mutex(Life(daemon: try DaemonProcess(data: data.path, options: options)))
+        etcd = isShared ? try EtcdCluster(members: 3) : nil
+        self.options = options + (etcd?.endpoints ?? []).flatMap { ["--etcd.endpoints", $0] }
+        current = Mutex(Life(daemons: try Self.daemons(isShared ? 3 : 1, in: data, self.options)))
         self.kills = kills
         self.period = period
     }
 
-    /// A connection to the daemon, once there is one.
-    func connect() throws -> RawClient {
-        try connectToLife().client
+    private static func daemons(
+        _ count: Int, in data: TemporaryDirectory, _ options: [String]
+    ) throws -> [DaemonProcess] {
+        guard count > 1 else { return [try DaemonProcess(data: data.path, options: options)] }
+        return try (0..<count).map { try DaemonProcess(data: "\(data.path)/\($0)", options: options) }
     }
 
-    /// A connection to the daemon, once there is one, and how many there were before it.
-    func connectToLife(receiveBuffer: Int32? = nil) throws -> (client: RawClient, life: Int) {
+    /// The daemons of a life.
+    var count: Int { etcd == nil ? 1 : 3 }
+
+    /// A connection to one of the daemons, once there are some.
+    func connect(for number: Int = 0) throws -> RawClient {
+        try connectToLife(for: number).client
+    }
+
+    /// A connection to one of the daemons, once there are some, and how many lives there were before. It is the same daemon
+    /// for the same number, and another one in the next life.
+    func connectToLife(for place: Int = 0, receiveBuffer: Int32? = nil) throws -> (client: RawClient, life: Int) {
         while true {
             guard revival.wait(timeout: .now() + .seconds(Deadline.patience)) == .success else {
                 throw ChildProcess.Failure(description: "no daemon was started again")
             }
-            let (port, number) = current.withLock { ($0.daemon.port, $0.number) }
+            let (port, number) = current.withLock { life in
+                (life.daemons[(place + life.number) % life.daemons.count].port, life.number)
+            }
             do {
                 return (try RawClient(port: port, receiveBuffer: receiveBuffer), number)
             } catch {
@@ -71,30 +89,32 @@ final class DaemonLives: Sendable {
         try replace { try $0.killAtOnce() }
     }
 
-    /// Ends the daemon in some way, checks and collects what it left, and starts another on that. Returns the last commit.
+    /// Ends each daemon in some way, checks and collects what it left, and starts another on that. Returns the last commit.
     @discardableResult
     func replace(ending: (DaemonProcess) throws -> Void) throws -> Revision {
         try current.withLock { life in
             revival.enter()
             defer { revival.leave() }
-            try ending(life.daemon)
+            for daemon in life.daemons { try ending(daemon) }
             let commits = try commits(after: life.commits)
             life = Life(
-                daemon: try DaemonProcess(data: data.path, options: options), number: life.number + 1, commits: commits)
+                daemons: try Self.daemons(life.daemons.count, in: data, options), number: life.number + 1,
+                commits: commits)
             return commits.last
         }
     }
 
-    /// Stops the daemon, for good, and returns all commits.
+    /// Stops the daemons, for good, and returns all commits.
     func finish() throws -> JournaledCommits {
         try current.withLock { life in
-            try life.daemon.stop()
+            for daemon in life.daemons { try daemon.stop() }
             return try commits(after: life.commits)
         }
     }
 
     /// Checks what a daemon left, and adds its commits to those of the lives before.
     private func commits(after known: JournaledCommits?) throws -> JournaledCommits {
+        if let etcd { return try JournaledCommits(log: etcd) }
         let check = try ChildProcess.run(["check", data.path])
         // A kill may tear the last line.
         guard check.code == 0 || check.code == 1 else {

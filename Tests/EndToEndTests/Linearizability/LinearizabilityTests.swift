@@ -86,7 +86,8 @@ struct LinearizabilityAcrossKillsTests {
         let initial = try settings.prepare(daemon.connect())
         let history = try await ConcurrentClients.run(Self.clients) { number in
             let workload = Workload(client: number, seed: seed, settings: settings, breadth: .connected)
-            let client = HistoryClient(number, workload, settings: settings, namesWrites: true, connect: daemon.connect)
+            let client = HistoryClient(
+                number, workload, settings: settings, namesWrites: true, connect: { try daemon.connect() })
             client.answered = daemon.countAnswer
             return try client.run(120)
         }

@@ -32,7 +32,8 @@ final class Storm: Sendable {
         case lives([StormLife])
     }
 
-    init(seed: UInt64, seconds: Double) throws {
+    /// - Parameter isShared: true for three daemons that share an etcd.
+    init(seed: UInt64, seconds: Double, isShared: Bool = false) throws {
         self.seed = seed
         self.seconds = seconds
         var random = SeededGenerator(seed: seed)
@@ -44,7 +45,7 @@ final class Storm: Sendable {
         let file = try configuration.file(
             "settingsd.json",
             #"{"history":{"commits":\#(history),"bytes":1000000000},"loops":\#(1 + random.below(3))}"#)
-        lives = try DaemonLives(options: ["--config", file])
+        lives = try DaemonLives(options: ["--config", file], isShared: isShared)
         end = HistoryClient.now + UInt64(seconds * 1e9)
     }
 
@@ -67,20 +68,20 @@ final class Storm: Sendable {
             case ..<(writers + watchers):
                 return [.transcript(try watch(number, random))]
             default:
-                return [.readings(try read(random))]
+                return [.readings(try read(number, random))]
             }
         }
-        let left = try watchersLeft()
+        let left = try (0..<lives.count).reduce(0) { try $0 + watchersLeft(at: $1) }
         var outcome = judge(parts, try lives.finish())
         if left > 0 { outcome.faults.append("seed \(seed): \(left) watchers are left when all are gone") }
         return outcome
     }
 
-    /// The daemon's own count of watchers, once it had the time to notice that there are none.
-    private func watchersLeft() throws -> Int {
+    /// A daemon's own count of watchers, once it had the time to notice that there are none.
+    private func watchersLeft(at number: Int) throws -> Int {
         let end = HistoryClient.now + Patience.delivery
         while true {
-            let peer = try lives.connect()
+            let peer = try lives.connect(for: number)
             let count = try peer.watcherCount()
             guard count != 0, HistoryClient.now < end else { return count }
             // Nothing comes: this is a pause.
@@ -103,7 +104,7 @@ final class Storm: Sendable {
             let isKilled = number != clean
             var endedAt: UInt64 = 0
             let last = try lives.replace {
-                endedAt = HistoryClient.now
+                if endedAt == 0 { endedAt = HistoryClient.now }
                 try isKilled ? $0.killAtOnce() : $0.stop()
             }
             ends.append(StormLife(endedAt: endedAt, isKilled: isKilled, last: last))
@@ -126,10 +127,10 @@ final class Storm: Sendable {
         return try StormWatcher(number, watched, in: self, random).run()
     }
 
-    private func read(_ random: SeededGenerator) throws -> Readings {
+    private func read(_ number: Int, _ random: SeededGenerator) throws -> Readings {
         var random = random
         let key = random.chance(oneIn: 3) ? nil : try KeyName(random.pick(StormWrites.keys))
-        return try StormReader(SuiteName(random.pick(StormWrites.suites)), key, in: self, random).run()
+        return try StormReader(number, SuiteName(random.pick(StormWrites.suites)), key, in: self, random).run()
     }
 
     private func judge(_ parts: [Part], _ truth: JournaledCommits) -> Outcome {

@@ -32,13 +32,15 @@ struct Readings: Sendable {
 
 /// Follows a setting or a suite by reading it again and again, each time waiting for another answer.
 final class StormReader {
+    private let number: Int
     private let storm: Storm
     private var random: SeededGenerator
     private var readings: Readings
     private var tag: Revision?
     private var connection: (client: RawClient, life: Int)?
 
-    init(_ suite: SuiteName, _ key: KeyName?, in storm: Storm, _ random: SeededGenerator) {
+    init(_ number: Int, _ suite: SuiteName, _ key: KeyName?, in storm: Storm, _ random: SeededGenerator) {
+        self.number = number
         readings = Readings(suite: suite, key: key)
         self.storm = storm
         self.random = random
@@ -57,7 +59,7 @@ final class StormReader {
     }
 
     private func read() throws {
-        let (client, life) = try connection ?? storm.lives.connectToLife()
+        let (client, life) = try connection ?? storm.lives.connectToLife(for: number)
         connection = nil
         let wait = random.pick([0, 1, 2, 3, 10, 60])
         var reading = Readings.Reading(life: life, known: tag, wait: wait, askedAt: HistoryClient.now)

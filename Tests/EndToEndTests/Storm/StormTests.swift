@@ -1,3 +1,4 @@
+import Glibc
 import SettingsAPI
 import SettingsModel
 import TestSupport
@@ -9,6 +10,8 @@ struct StormTests {
     private static let length = 4.0
     /// How long one in some lasts, so that long waits end and quiet streams are kept alive.
     private static let (longLength, oneIn) = (40.0, 10)
+    /// True if three daemons share an etcd: `scripts/storm --cluster`.
+    private static let isShared = getenv("SETTINGSD_TEST_CLUSTER") != nil
 
     @Test(
         "Watchers get every commit once and in order, across reconnects, kills and restarts"
@@ -17,7 +20,9 @@ struct StormTests {
         var tally: [String: Int] = [:]
         for (number, random) in FuzzBudget.generators(share: 0.001).enumerated() {
             let isLong = number % Self.oneIn == Self.oneIn - 1
-            let outcome = try await Storm(seed: random.seed, seconds: isLong ? Self.longLength : Self.length).run()
+            let outcome = try await Storm(
+                seed: random.seed, seconds: isLong ? Self.longLength : Self.length, isShared: Self.isShared
+            ).run()
             for fault in outcome.faults.prefix(5) { Issue.record("\(fault)") }
             tally.merge(outcome.tally, uniquingKeysWith: +)
             if !outcome.faults.isEmpty { break }

@@ -31,7 +31,9 @@ final class StormWatcher {
         var hasMore = true
         while hasMore {
             let ask = Ask(
-                life: 0, since: cursor.map { .cursor($0) }, form: .poll(wait: 0, limit: nil, isLatest: false), at: 0)
+                life: 0, since: cursor.map { .cursor($0) },
+                form: .poll(wait: storm.lives.count > 1 ? 1 : 0, limit: nil, isLatest: false),
+                at: 0)
             hasMore = try poll(ask, leavesAfter: nil)
         }
         return transcript
@@ -92,7 +94,8 @@ extension StormWatcher {
     /// Sends a question. The connection is nil if it was lost at that.
     private func send(_ ask: inout Ask, _ target: String, _ fields: [String]) throws -> RawClient? {
         if ask.isSlow || random.chance(oneIn: 4) { connection = nil }
-        let (client, life) = try connection ?? storm.lives.connectToLife(receiveBuffer: ask.isSlow ? 4096 : nil)
+        let (client, life) =
+            try connection ?? storm.lives.connectToLife(for: transcript.number, receiveBuffer: ask.isSlow ? 4096 : nil)
         connection = nil
         ask.life = life
         ask.at = HistoryClient.now
@@ -134,7 +137,8 @@ extension StormWatcher {
         if let wait { target += "wait=\(wait)&" }
         if let limit { target += "limit=\(limit)&" }
         if isLatest { target += "latest&" }
-        let client = try send(&ask, String(target.dropLast()), [])
+        // Another daemon may have the end that this one does not have yet.
+        let client = try send(&ask, String(target.dropLast()), asksOn ? ["Settings-Fresh: true"] : [])
         guard let client else { return true }
         let longest = ask.wait * 1000 + Int(Patience.delivery / 1_000_000)
         if !waitForNews(client, milliseconds: min(leavesAfter ?? .max, longest), isPatient: asksOn) {

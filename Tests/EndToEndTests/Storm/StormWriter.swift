@@ -58,7 +58,7 @@ final class StormWriter {
 
     private func perform(_ request: Request, _ key: String?) throws {
         for _ in 0..<20 {
-            let (client, life) = try connection ?? storm.lives.connectToLife()
+            let (client, life) = try connection ?? storm.lives.connectToLife(for: number)
             connection = (client, life)
             do {
                 let answer = try client.ask(request)

@@ -1,6 +1,7 @@
 import Foundation
 import SettingsAPI
 import SettingsModel
+import TestSupport
 
 /// All commits of a data directory, read from the journals that each daemon left when it had ended.
 ///
@@ -76,6 +77,37 @@ struct JournaledCommits: Sendable {
             if commits[middle].revision <= revision { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+}
+
+/// The log in etcd.
+extension JournaledCommits {
+    /// Reads all of a log in etcd that no snapshot has taken the place of.
+    init(log etcd: EtcdCluster) throws {
+        var found: JournaledCommits?
+        // The keys from here on.
+        var start = "settingsd/log/"
+        while let (key, value) = try etcd.values(from: start, to: "settingsd/log0").first {
+            start = key + "\0"
+            var lines = value.split(separator: UInt8(ascii: "\n"))
+            let head = try Self.read(lines.removeFirst())
+            guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }), let id = head["id"]?.string else {
+                throw Unsound(description: "\(key) has no head")
+            }
+            var commits = found ?? JournaledCommits(epoch: epoch, [])
+            guard commits.epoch == epoch else { throw Unsound(description: "\(key) begins epoch \(epoch)") }
+            let parts = "settingsd/parts/\(key.split(separator: "/").last ?? "")/\(id)"
+            let text = try etcd.values(from: parts + "/", to: parts + "0").flatMap(\.value)
+            for line in lines + text.split(separator: UInt8(ascii: "\n")) {
+                let json = try Self.read(line)
+                guard let commit = json["commit"], try json["after"].map({ try Revision(json: $0) }) == commits.last
+                else { throw Unsound(description: "\(key) does not follow \(commits.last)") }
+                commits.commits.append(try Commit(json: commit))
+            }
+            found = commits
+        }
+        guard let found else { throw Unsound(description: "there is no log") }
+        self = found
     }
 }
 
