@@ -144,8 +144,8 @@ struct RefusedFieldTests {
     static let duplicates: [RefusedRequest] = FieldName.allCases
         .filter {
             ![
-                .host, .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor,
-                .requestID, .traceParent,
+                .host, .connection, .transferEncoding, .accept, .acceptEncoding, .ifMatch, .ifNoneMatch, .prefer,
+                .forwardedFor, .requestID, .traceParent,
             ].contains($0)
         }
         .map { name in

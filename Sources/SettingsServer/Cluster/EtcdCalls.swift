@@ -233,7 +233,7 @@ enum EtcdWatchMessage: Equatable, Sendable {
         guard let result = json["result"] else { return nil }
         if result["canceled"]?.bool ?? false {
             self = .cancelled(
-                result["cancel_reason"]?.string ?? result["compact_revision"].map { "compacted up to \($0)" }
+                result["cancel_reason"]?.string ?? result["compact_revision"]?.string.map { "compacted up to \($0)" }
                     ?? "it gave no reason")
         } else if result["created"]?.bool ?? false {
             self = .created

@@ -27,7 +27,7 @@ final class WriterSession: @unchecked Sendable {
     /// True if other daemons commit to the same log.
     let isShared: Bool
     /// The writes to gather before the next turn, and for how long: a flush takes a while where other daemons take part.
-    private var gathering: (count: Int, end: UInt64) = (0, 0)
+    private var gathering: (count: Int, end: ContinuousClock.Instant) = (0, .now)
     /// The nanoseconds that the last flush took.
     private var flushTime: UInt64 = 0
     private let limits: LimitsInForce
@@ -100,22 +100,24 @@ final class WriterSession: @unchecked Sendable {
     /// The nanoseconds of a turn on the thread of a caller.
     static let shortTurn: UInt64 = 1_000_000
 
-    /// The nanoseconds that a turn gathers writes, or lets other daemons go first, at most.
-    private static let (longestGathering, longestWait): (UInt64, UInt64) = (5_000_000, 1_000_000_000)
+    /// The most nanoseconds that a turn gathers writes.
+    private static let longestGathering: UInt64 = 5_000_000
+    /// How long a turn lets other daemons go first.
+    private static let longestWait = Duration.seconds(1)
 
     /// Has the next turn gather so many writes, for a quarter of the time that a flush takes: callers who got their answers
     /// come back together.
     func gather(_ count: Int) {
-        gathering = (count, monotonic.now() + min(flushTime / 4, Self.longestGathering))
+        gathering = (count, .now + .nanoseconds(Int64(min(flushTime / 4, Self.longestGathering))))
     }
 
     /// Waits until the log is to be flushed next, and until enough writes have come.
     ///
     /// - Parameter waiting: counts those that wait.
     func awaitTurn(_ waiting: () -> Int) {
-        while waiting() < gathering.count, monotonic.now() < gathering.end { usleep(100) }
-        let end = monotonic.now() + Self.longestWait
-        while log.awaitTurn(), monotonic.now() < end { follow() }
+        while waiting() < gathering.count, .now < gathering.end { usleep(100) }
+        let end = ContinuousClock.now + Self.longestWait
+        while log.awaitTurn(), .now < end { follow() }
     }
 
     /// Decides writes of a line until the time is over. At least one is decided.

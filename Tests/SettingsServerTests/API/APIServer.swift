@@ -29,7 +29,12 @@ final class APIServer {
         self.port = port
         let epoch = Epoch("e0")
         guard let epoch else { throw RawClient.Failure.malformed("no epoch") }
-        store = Store(State(epoch: epoch, limits: limits), log: ScriptedLog(), clock: { Timestamp(milliseconds: 1) })
+        var writeLimits = WriteLimits()
+        // Large bodies of one test may take longer than 10 s together on a busy machine.
+        writeLimits.patience = UInt64(Deadline.patience) * 1_000_000_000
+        store = Store(
+            State(epoch: epoch, limits: limits), log: ScriptedLog(), limits: writeLimits,
+            clock: { Timestamp(milliseconds: 1) })
         let budget = MemoryBudget(limit: 256 << 20)
         let service = Service(
             store: store, policies: policies,

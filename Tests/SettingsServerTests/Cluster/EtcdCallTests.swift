@@ -95,7 +95,7 @@ struct EtcdCallTests {
                 .puts([EtcdPair(key: "a", value: Array("v".utf8))])
             ),
             (#"{"result":{"header":{}}}"#, .puts([])),
-            (#"{"result":{"canceled":true,"compact_revision":"5"}}"#, .cancelled("it was compacted")),
+            (#"{"result":{"canceled":true,"compact_revision":"5"}}"#, .cancelled("compacted up to 5")),
             (#"{"result":{"canceled":true,"cancel_reason":"why"}}"#, .cancelled("why")),
             (
                 #"{"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader"}}"#,
