@@ -96,7 +96,7 @@ package final class Listener: Sendable {
         guard accepted < 0 else {
             let socket = Socket(adopting: accepted)
             // Where connections come faster than they are served, many are reset while they wait in the kernel.
-            guard Socket.option(SO_ERROR, on: accepted) == 0 else { return .lost }
+            guard !socket.hasFailed else { return .lost }
             // A peer that comes by IPv4 to a socket for both families is the same as at one for IPv4 alone.
             if case .tcp(let host, let port) = peer { return .connection(socket, .tcp(host.unmapped, port: port)) }
             return .connection(socket, .unix(path: ""))

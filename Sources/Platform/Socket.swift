@@ -75,6 +75,9 @@ package struct Socket: ~Copyable, Sendable {
         return code == 0 ? connected : .failed(code: code)
     }
 
+    /// True if an error ended the connection that nobody was told of, as when its peer has reset it. Asking forgets it.
+    package var hasFailed: Bool { Self.option(SO_ERROR, on: descriptor) != 0 }
+
     /// TCP connects a client to itself that tries a local port where no program listens and gets that port as its own.
     private var connected: Connecting {
         let own = SocketAddress.written { getsockname(descriptor, $0, $1) }

@@ -252,9 +252,10 @@ package final class EventLoop: @unchecked Sendable {
     private func open(_ accepted: AcceptedSocket, _ context: LoopContext) {
         guard let socket = accepted.take() else { return }
         let connection = context.connections.insert(socket, accepted)
-        guard context.epoll.add(connection.socket.descriptor, connection.interest, name: connection.name) else {
-            return connection.close(context)
-        }
+        // It may have been reset while it waited for the loop.
+        guard !connection.socket.hasFailed,
+            context.epoll.add(connection.socket.descriptor, connection.interest, name: connection.name)
+        else { return connection.close(context) }
         if let refusal = accepted.refusal { connection.reject(refusal, nil, Span(), context) }
         connection.proceed(context)
     }
