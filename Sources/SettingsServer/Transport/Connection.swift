@@ -29,7 +29,7 @@ final class Connection {
 
     var phase = Phase.open
     /// The events that epoll reports.
-    var interest: Epoll.Events = .readable
+    var interest: Epoll.Events = [.readable, .peerEnded]
     /// True if the peer has shut down its sending side, and everything before that has been read.
     var inputEnded = false
     /// As `inputEnded`, but there may be something left to read.
@@ -39,6 +39,8 @@ final class Connection {
     var isUnsettled = false
     /// True if its turn ended with requests left, which are taken in a later batch.
     var isPostponed = false
+    /// True while it is not read, as those have their turn first whose peers are still there: see `LoopContext.ended`.
+    var isLast = false
     /// True if a stream may have fallen too far behind; decided once the kernel has been offered what there is.
     var mayLag = false
     /// True while the handler looks at a request of this connection: see `LoopContext.offered`.
@@ -89,11 +91,22 @@ final class Connection {
         // Over a Unix domain socket a peer that closes has hung up before what it sent last has been read.
         let hasMore = events.contains(.readable) && !inputEnded
         guard !events.contains(.failed), !events.contains(.hungUp) || hasMore else { return close(context) }
-        if events.contains(.readable) {
+        if events.contains([.readable, .peerEnded]), !inputEnded {
+            context.readLast(self)
+        } else if events.contains(.readable) {
             receive(context)
         } else if events.contains(.peerEnded) {
             notePeerEnded(context)
         }
+        proceed(context)
+    }
+
+    /// Reads what a peer had sent before it ended.
+    func readLast(_ context: LoopContext) {
+        guard isLast else { return }
+        isLast = false
+        guard phase == .open else { return }
+        receive(context)
         proceed(context)
     }
 
@@ -225,12 +238,9 @@ final class Connection {
         if unsent != nil { wanted = .writable }
         if phase == .lingering {
             wanted = .readable
-        } else if !inputEnded {
-            if hasRoom(context), backlog.map({ $0.waiting == .bytes }) ?? true {
-                wanted.insert(.readable)
-            } else if !peerEnded {
-                wanted.insert(.peerEnded)
-            }
+        } else if !inputEnded, !isLast {
+            if !peerEnded { wanted.insert(.peerEnded) }
+            if hasRoom(context), backlog.map({ $0.waiting == .bytes }) ?? true { wanted.insert(.readable) }
         }
         guard wanted != interest else { return }
         interest = wanted

@@ -207,21 +207,22 @@ extension Connection {
         return last.isAlone && !last.isComplete
     }
 
-    /// Fewer bytes hold few requests, for which the clock is not read.
-    private static let manyBytes = 1024
-
-    /// The time that a connection has for requests before others are served.
+    /// The time that a connection has for requests before others are served. A single short request is served in any
+    /// case, and the clock is not read for it.
     private struct Turn {
         private static let length: UInt64 = 1_000_000
+        /// A short request has at most so many bytes.
+        private static let shortBytes = 1024
 
-        private let end: UInt64
+        private var end: UInt64?
 
-        init(isLong: Bool, _ context: LoopContext) {
-            end = isLong ? min(context.loop.clock.now() &+ Self.length, context.longRequestsEnd) : .max
-        }
-
-        func isOver(_ context: LoopContext) -> Bool {
-            end != .max && context.loop.clock.now() > end
+        /// Begins when it is first asked whether it is over.
+        mutating func isOver(beforeRequestAt start: Int, of count: Int, _ context: LoopContext) -> Bool {
+            guard start > 0 || count > Self.shortBytes else { return false }
+            let now = context.loop.clock.now()
+            let end = self.end ?? min(now &+ Self.length, context.longRequestsEnd)
+            self.end = end
+            return now > end
         }
     }
 
@@ -243,10 +244,10 @@ extension Connection {
         _ bytes: Span<UInt8>, of kept: Backlog? = nil, _ parser: inout MessageParser, _ context: LoopContext
     ) -> Taken {
         var start = 0
-        let turn = Turn(isLong: bytes.count > Self.manyBytes, context)
+        var turn = Turn()
         while start < bytes.count {
             guard hasRoom(context) else { return Taken(count: start, waiting: .room) }
-            guard !turn.isOver(context) else {
+            guard !turn.isOver(beforeRequestAt: start, of: bytes.count, context) else {
                 isPostponed = true
                 context.postponed.append(self)
                 return Taken(count: start, waiting: .room)

@@ -18,6 +18,8 @@ package final class EventLoop: @unchecked Sendable {
     private static let eventsPerTurn = 64
     /// The nanoseconds that connections which were put off have in a turn.
     private static let timeForPostponed: UInt64 = 3_000_000
+    /// The nanoseconds that connections whose peers have ended have in a turn.
+    private static let timeForEnded: UInt64 = 1_000_000
 
     /// Its position among the loops of its server.
     package let index: Int
@@ -175,6 +177,7 @@ package final class EventLoop: @unchecked Sendable {
         context.readLongBodies()
         for item in work { item() }
         serve(events, context)
+        readLast(context)
         endTurn(context)
     }
 
@@ -205,6 +208,15 @@ package final class EventLoop: @unchecked Sendable {
         for _ in 0..<max(context.drained.count, context.postponed.count) {
             if let ticket = context.drained.popFirst() { find(ticket)?.0.callDrained(ticket, context) }
             if let connection = context.postponed.popFirst() { connection.resume(context) }
+            guard clock.now() < end else { return }
+        }
+    }
+
+    /// Reads connections whose peers have ended, for a while: the others have their turn after that.
+    private func readLast(_ context: LoopContext) {
+        let end = clock.now() &+ Self.timeForEnded
+        while let connection = context.ended.popFirst() {
+            connection.readLast(context)
             guard clock.now() < end else { return }
         }
     }

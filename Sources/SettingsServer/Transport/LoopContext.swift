@@ -46,6 +46,11 @@ final class LoopContext {
     var drained = Deque<Ticket>()
     /// Connections whose turn ended with requests left.
     var postponed = Deque<Connection>()
+    /// Connections whose peers have ended their side, with something left to read. They come after all others: most such
+    /// peers are gone, and where many come and go those that are still there must not wait for them.
+    var ended = Deque<Connection>()
+    /// How many of those may wait. Beyond that the oldest is closed.
+    private static let mostEnded = 512
     /// Connections that wait for memory for a long body, in their order in the line of all loops.
     var awaitingMemory = Deque<Connection>()
     /// When the first of them last got its memory, or another connection was closed for it.
@@ -95,7 +100,7 @@ final class LoopContext {
 
     /// The milliseconds that the loop may wait for events; nil for as long as it takes.
     func timeToWait(_ clock: MonotonicClock) -> Int? {
-        guard drained.isEmpty, postponed.isEmpty, unsettled.isEmpty else { return 0 }
+        guard drained.isEmpty, postponed.isEmpty, ended.isEmpty, unsettled.isEmpty else { return 0 }
         var time = min(deadlines.wakeTime, alarms.wakeTime, stopDeadline ?? DeadlineWheel.never)
         if !awaitingMemory.isEmpty { time = min(time, self.now &+ Self.memoryPause) }
         guard time != DeadlineWheel.never else { return nil }
@@ -123,6 +128,14 @@ final class LoopContext {
         guard !connection.isUnsettled else { return }
         connection.isUnsettled = true
         unsettled.append(connection)
+    }
+
+    /// Has a connection read after all others.
+    func readLast(_ connection: Connection) {
+        guard !connection.isLast else { return }
+        connection.isLast = true
+        ended.append(connection)
+        if ended.count > Self.mostEnded { ended.popFirst()?.close(self) }
     }
 
     /// Goes on with connections that wait for memory, in their order, as far as there is some. Where there is none for a

@@ -102,6 +102,49 @@ struct HTTPServerTests {
         #expect(accepted.load(ordering: .sequentiallyConsistent) == 160)
     }
 
+    @Test("Peers that have ended are served after those that are still there")
+    func peersThatHaveEnded() throws {
+        let server = try TestServer()
+        let gate = DispatchSemaphore(value: 0)
+        server.server.loops[0].run { gate.patientWait() }
+        let ended = try (0..<20).map { _ in
+            let client = try server.connect()
+            try client.send(get("/ended"))
+            client.endSending()
+            return client
+        }
+        let open = try server.connect()
+        try open.send(get("/open"))
+        try eventually { server.server.loops[0].arrivalCount == 21 }
+        gate.signal()
+        #expect(try open.readResponse().text == "GET /open ")
+        for client in ended {
+            #expect(try client.readResponse().text == "GET /ended ")
+            #expect(try client.readUntilClose().isEmpty)
+        }
+        #expect(server.script.log.all.first == "handled /open")
+    }
+
+    @Test("Of the peers that have ended, so many may wait") func peersThatHaveEndedAreBounded() throws {
+        let server = try TestServer()
+        let ended = try (0..<600).map { _ in
+            let client = try server.connect()
+            #expect(try client.exchange(get("/a")).status == 200)
+            return client
+        }
+        let gate = DispatchSemaphore(value: 0)
+        server.server.loops[0].run { gate.patientWait() }
+        for client in ended {
+            try client.send(get("/slow"))
+            client.endSending()
+        }
+        gate.signal()
+        let answered = ended.count { (try? $0.readResponse().text) == "GET /slow " }
+        // Some are served before the last has ended.
+        #expect((512..<580).contains(answered))
+        #expect(try server.connect().exchange(get("/b")).status == 200)
+    }
+
     @Test("Stopping while accepting waits for a loop ends too") func stoppingWhileAcceptingWaits() throws {
         let accepted = Atomic(0)
         let server = try TestServer(accept: { listener in

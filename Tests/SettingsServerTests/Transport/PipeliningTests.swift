@@ -99,4 +99,25 @@ struct PipeliningTests {
         for client in many { #expect(try client.readResponse().text == "GET /slow ") }
         #expect(try #require(server.script.log.all.firstIndex(of: "handled /short")) < 50)
     }
+
+    @Test("Of several requests at once, those behind the first are put off for other connections")
+    func severalRequestsPutOff() throws {
+        let server = try TestServer()
+        let many = try (0..<20).map { _ in try server.connect() }
+        let other = try server.connect()
+        let (entered, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        server.server.loops[0].run {
+            entered.signal()
+            go.patientWait()
+        }
+        entered.patientWait()
+        for client in many { try client.send(String(repeating: get("/slow"), count: 5)) }
+        try other.send(get("/short"))
+        go.signal()
+        #expect(try other.readResponse().text == "GET /short ")
+        for client in many {
+            for _ in 0..<5 { #expect(try client.readResponse().text == "GET /slow ") }
+        }
+        #expect(try #require(server.script.log.all.firstIndex(of: "handled /short")) < 30)
+    }
 }
