@@ -111,8 +111,12 @@ package final class ChildProcess {
         try ChildProcess(arguments, environment: environment).end()
     }
 
+    /// Sends a signal. After SIGSTOP it returns once all threads of the process have stopped: until then they go on.
     package func signal(_ number: Int32) {
         kill(process, number)
+        guard number == SIGSTOP else { return }
+        var state = siginfo_t()
+        while waitid(P_PID, id_t(process), &state, WSTOPPED | WEXITED | WNOWAIT) < 0, errno == EINTR {}
     }
 
     /// Waits until it says something on standard error, and returns the line in which it does.

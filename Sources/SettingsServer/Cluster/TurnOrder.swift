@@ -7,6 +7,8 @@ struct TurnOrder: Sendable {
 
     /// A daemon that has not written for so long has no turn that others wait for.
     private static let memory = Duration.milliseconds(200)
+    /// The time that a daemon is waited for, in transactions: with less, one that is only slow often loses its turn.
+    private static let roundsPerTurn = 2.5
     private static let longestTurn = Duration.milliseconds(20)
 
     private let daemon: String
@@ -39,6 +41,6 @@ struct TurnOrder: Sendable {
         let before = ring.firstIndex(of: last.daemon) ?? own
         let distance = (own - before + ring.count - 1) % ring.count
         // Another daemon hears of a batch somewhat later than the one that wrote it.
-        return last.time + min(round * 1.5, Self.longestTurn) * distance
+        return last.time + min(round * Self.roundsPerTurn, Self.longestTurn) * distance
     }
 }
