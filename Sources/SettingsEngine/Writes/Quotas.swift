@@ -24,21 +24,43 @@ package struct Quotas: Equatable, Sendable {
     }()
 }
 
+/// By how much a commit adds to what all suites hold together.
+struct StoredGrowth: Sendable {
+    var suites = 0
+    var bytes = 0
+}
+
 extension State {
-    /// Throws if the changes of a commit would exceed a quota by adding to it.
-    func check(
-        _ quotas: Quotas, _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?
-    ) throws(Problem) {
+    /// Throws if a commit would exceed the quota of all suites by adding to it.
+    func check(_ growth: StoredGrowth, within quotas: Quotas) throws(Problem) {
+        let count = suites.count + growth.suites
+        if count > max(quotas.suites, suites.count) {
+            throw Problem(
+                "there would be \(count) suites", "quotas.suites", quotas.suites, remedy: "drop some with ?drop=true")
+        }
+        let total = size + growth.bytes
+        if total > max(quotas.totalBytes, size) {
+            throw Problem(
+                "all suites would take about \(total) bytes of memory", "quotas.totalBytes", quotas.totalBytes,
+                remedy: "remove some settings or suites")
+        }
+    }
+
+    /// Throws if the changes of a commit would exceed a quota by adding to it. Returns by how much they add to what all
+    /// suites hold, or nothing if they do not add to it.
+    func checkedGrowth(
+        _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, within quotas: Quotas
+    ) throws(Problem) -> StoredGrowth {
         // Most writes put one plain value in place of another. A removal is never refused, though its origin may take more
         // than the value did.
         let takesNothing = changes.allSatisfy { change in
             guard let value = change.stored else { return true }
             return origin == nil && value.isPlain && change.oldStored != nil
         }
-        if suiteChanges.isEmpty, takesNothing { return }
+        if suiteChanges.isEmpty, takesNothing { return StoredGrowth() }
         let growths = changes.map { growth(of: $0, by: origin) }
         let addsKey = changes.contains { $0.stored != nil && $0.oldStored == nil }
-        if suiteChanges.isEmpty, !addsKey, growths.allSatisfy({ $0.bytes <= 0 }) { return }
+        if suiteChanges.isEmpty, !addsKey, growths.allSatisfy({ $0.bytes <= 0 }) { return StoredGrowth() }
         for (change, growth) in zip(changes, growths) where growth.bytes > 0 && growth.value > quotas.valueBytes {
             throw Problem(
                 "the value of \(change.key) in suite \(change.suite) would take about \(growth.value) bytes of memory",
@@ -50,11 +72,6 @@ extension State {
         }
         for (change, growth) in zip(changes, growths) {
             extents[change.suite, default: SuiteExtent(suite(change.suite))].add(change, growth.bytes)
-        }
-        let count = suites.count + extents.values.reduce(0) { $0 + $1.growthOfSuites }
-        if count > max(quotas.suites, suites.count) {
-            throw Problem(
-                "there would be \(count) suites", "quotas.suites", quotas.suites, remedy: "drop some with ?drop=true")
         }
         for (name, extent) in extents.sorted(by: { $0.key < $1.key }) {
             if extent.keys > max(quotas.keysPerSuite, extent.before.keys) {
@@ -68,12 +85,12 @@ extension State {
                     quotas.suiteBytes, remedy: "remove some of it")
             }
         }
-        let total = size + extents.values.reduce(0) { $0 + $1.size - $1.before.size }
-        if total > max(quotas.totalBytes, size) {
-            throw Problem(
-                "all suites would take about \(total) bytes of memory", "quotas.totalBytes", quotas.totalBytes,
-                remedy: "remove some settings or suites")
+        let total = extents.values.reduce(into: StoredGrowth()) { total, extent in
+            total.suites += extent.growthOfSuites
+            total.bytes += extent.size - extent.before.size
         }
+        try check(total, within: quotas)
+        return total
     }
 }
 

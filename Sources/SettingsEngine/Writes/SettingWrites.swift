@@ -38,9 +38,11 @@ extension WriteDraft {
         var change = key.change(revision: revision, time: time)
         change.origin = request.origin
         let (suites, changes) = (createdSuites(), [change])
-        try state.check(quotas, suites, changes, by: request.origin)
+        let growth = try state.checkedGrowth(suites, changes, by: request.origin, within: quotas)
         guard isDone else { return unchanged(.setting(setting), created: created) }
-        return commit(.setting(setting), created: created, suites: suites, changes)
+        var decision = commit(.setting(setting), created: created, suites: suites, changes)
+        decision.growth = growth
+        return decision
     }
 }
 

@@ -124,9 +124,7 @@ package struct StagedState: Sendable {
     ) throws(Problem) -> WriteDecision {
         if let decision = request.prepared?.decision(on: state, revision: revision, time: time) {
             // Other suites may have grown meanwhile.
-            if let commit = decision.commit {
-                try state.check(quotas, commit.suiteChanges, commit.changes, by: commit.origin)
-            }
+            try state.check(decision.growth, within: quotas)
             return decision
         }
         return try state.decide(

@@ -11,6 +11,8 @@ package struct WriteDecision: Sendable {
     package var commit: Commit?
     /// The schema that the commit sets.
     package var schema: Schema?
+    /// By how much the commit adds to what is stored.
+    var growth = StoredGrowth()
 }
 
 extension State {
@@ -65,7 +67,7 @@ extension WriteDraft {
     func finish(
         _ subject: Subject?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {
-        try state.check(quotas, suites, changes, by: request.origin)
+        let growth = try state.checkedGrowth(suites, changes, by: request.origin, within: quotas)
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let isDone = isChanged && !request.isDryRun
         // If nothing is done, the revision is one that holds as a guard.
@@ -84,7 +86,9 @@ extension WriteDraft {
         let isGone = isDone && suites.contains { $0.kind == .dropped }
         let tag = subject == nil ? nil : isGone ? .zero : shown
         guard isDone else { return unchanged(.summary(summary), created: created, tag: tag) }
-        return commit(.summary(summary), created: created, tag: tag, suites: suites, changes, schema: schema)
+        var decision = commit(.summary(summary), created: created, tag: tag, suites: suites, changes, schema: schema)
+        decision.growth = growth
+        return decision
     }
 
     /// Decides a write by its commit.

@@ -74,11 +74,10 @@ public struct KeySchema: Sendable {
 
     /// True if the value fits. Takes the steps of checking from those that are left for several values.
     package func allows(_ value: JSONValue, steps: inout Int) -> Bool {
-        var validator = SchemaValidator(
-            nodes: nodes, mostFindings: 1, steps: SchemaValidator.budget(for: value), of: steps)
-        validator.validate(value, against: roots)
+        var validator = SchemaValidator(nodes: nodes, steps: SchemaValidator.budget(for: value), of: steps)
+        let allows = validator.allows(value, roots)
         validator.charge(&steps)
-        return validator.findings.isEmpty
+        return allows
     }
 
     /// True if the key allows a value as it is; nil if that takes more than some steps to find out.
@@ -86,9 +85,9 @@ public struct KeySchema: Sendable {
         let steps = min(steps, SchemaValidator.budget(for: value))
         guard let isNormal = SchemaNormalizer.isNormal(value, under: roots, in: nodes, steps: steps) else { return nil }
         guard isNormal else { return false }
-        var validator = SchemaValidator(nodes: nodes, mostFindings: 1, steps: steps)
-        validator.validate(value, against: roots)
-        return validator.isExhausted ? nil : validator.findings.isEmpty
+        var validator = SchemaValidator(nodes: nodes, steps: steps)
+        let allows = validator.allows(value, roots)
+        return validator.isExhausted ? nil : allows
     }
 
     /// Returns the value with integers for integral doubles wherever the key asks for integers. Done before checking.

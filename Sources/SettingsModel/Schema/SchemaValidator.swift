@@ -150,6 +150,12 @@ struct SchemaValidator {
         fail(at: .name(name), "propertyNames", "has a name that is not allowed\(reason)")
     }
 
+    /// True if a value fits schemas that must all hold. Lists no violations.
+    mutating func allows(_ value: JSONValue, _ roots: [SchemaNodeID]) -> Bool {
+        for root in roots where !isValid(value, root) || isExhausted { return false }
+        return true
+    }
+
     /// True if a value fits a node. Lists no violations.
     mutating func isValid(_ value: JSONValue, _ id: SchemaNodeID) -> Bool {
         let outer = (isQuiet, failed)
