@@ -2,15 +2,6 @@ package import SettingsEngine
 
 /// The configuration of the daemon: every option with its default. `Option.all` says what each means.
 package struct Configuration: Sendable {
-    package enum Durability: String, CaseIterable, Sendable {
-        /// When it is on disk: no acknowledged write is ever lost.
-        case always
-        /// When the operating system has it. A sync follows within the interval; a crash of the machine may lose that much.
-        case interval
-        /// When it is in memory. The next snapshot has it.
-        case snapshot
-    }
-
     package var listen: [ListenAddress] = [.tcp(host: "127.0.0.1", port: 7070)]
     package var socketMode: UInt32 = 0o600
     /// The data directory; nil for the usual one of the user who runs the daemon.

@@ -144,7 +144,7 @@ extension Option {
 
     private static let storage: [Option] = [
         .word("durability", \.durability, "when a write counts as done; see [Durability](#durability)")
-            .onCommandLine(Configuration.Durability.allCases.map(\.rawValue).joined(separator: "|")),
+            .onCommandLine(Durability.allCases.map(\.rawValue).joined(separator: "|")),
         .integer(
             "syncIntervalMilliseconds", 1...3_600_000, \.syncInterval, "how often to sync with durability `interval`"),
         .integer(

@@ -11,7 +11,7 @@ internal import Synchronization
 /// What runs on other queues reports through the mutex of a ``BackgroundTask``, and `obstacle` has its own.
 package final class LocalLog: StorageLog, @unchecked Sendable {
     package struct Options: Sendable {
-        package var durability: Configuration.Durability
+        package var durability: Durability
         /// The time between syncs with durability `interval`, in nanoseconds.
         package var syncInterval: UInt64 = 1_000_000_000
         /// The growth of the journal after which a snapshot is written; more if the snapshot is larger.
@@ -25,7 +25,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         /// True to sync and to write snapshots in the call that finds them due, for tests.
         package var runsInline = false
 
-        package init(durability: Configuration.Durability) {
+        package init(durability: Durability) {
             self.durability = durability
         }
     }

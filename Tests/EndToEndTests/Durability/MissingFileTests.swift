@@ -10,7 +10,7 @@ import Testing
 @Suite(.ownThread)
 struct MissingFileTests {
     /// A directory after three starts: a clean stop with a snapshot, another one, and a crash. `app/keys/n` is 6.
-    private static func history(_ durability: Configuration.Durability) throws -> StoredData {
+    private static func history(_ durability: Durability) throws -> StoredData {
         let directory = try TemporaryDirectory()
         var value = 0
         for round in 0..<3 {
@@ -31,8 +31,8 @@ struct MissingFileTests {
 
     @Test(
         "Whichever journals and snapshots are missing, a start has the last commit or names a file",
-        arguments: [Configuration.Durability.always, .interval])
-    func missing(_ durability: Configuration.Durability) throws {
+        arguments: [Durability.always, .interval])
+    func missing(_ durability: Durability) throws {
         let data = try Self.history(durability)
         let names = data.files.keys.filter { $0.hasPrefix("journal-") || $0.hasPrefix("snapshot-") }.sorted()
         try #require(names.count >= 4, "\(names)")

@@ -15,7 +15,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
     }
 
     var name: String
-    var durability = Configuration.Durability.always
+    var durability = Durability.always
     var start: Start
     var check: DirectoryCheck.Verdict
     /// The revision that a repair keeps; nil if there is nothing to do for it.
@@ -26,7 +26,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
 
     private static func fine(
         _ name: String, at revision: Int64 = 12, newEpoch: Bool = false, notes: [String] = [],
-        _ check: DirectoryCheck.Verdict = .sound, durability: Configuration.Durability = .always,
+        _ check: DirectoryCheck.Verdict = .sound, durability: Durability = .always,
         _ edit: @escaping @Sendable (DataFolder) throws -> Void
     ) -> DamageCase {
         DamageCase(
@@ -35,7 +35,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
     }
 
     private static func bad(
-        _ name: String, _ words: [String], kept: Int64, durability: Configuration.Durability = .always,
+        _ name: String, _ words: [String], kept: Int64, durability: Durability = .always,
         _ edit: @escaping @Sendable (DataFolder) throws -> Void
     ) -> DamageCase {
         DamageCase(

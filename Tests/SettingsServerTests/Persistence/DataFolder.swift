@@ -40,7 +40,7 @@ final class DataFolder {
             uniqueKeysWithValues: try names.filter { !["LOCK", "NEWEST"].contains($0) }.map { ($0, try read($0)) })
     }
 
-    func open(_ durability: Configuration.Durability = .always) throws(RecoveryError) -> (Recovery, LocalLog) {
+    func open(_ durability: Durability = .always) throws(RecoveryError) -> (Recovery, LocalLog) {
         var options = LocalLog.Options(durability: durability)
         options.snapshotInterval = Self.interval
         options.runsInline = true
@@ -58,7 +58,7 @@ final class DataFolder {
     /// Fills the directory: commits 1 to 12, a sync each, with snapshots at 4 and 8, and then a crash or a clean stop.
     ///
     /// - Returns: the states by revision.
-    func fill(_ durability: Configuration.Durability = .always, stops: Bool = false) throws -> [Int64: State] {
+    func fill(_ durability: Durability = .always, stops: Bool = false) throws -> [Int64: State] {
         let (recovered, log) = try open(durability)
         var state = recovered.state
         var states = [state.revision.number: state]

@@ -8,9 +8,9 @@ import Testing
 struct EpochTests {
     /// How a daemon ran and ended, and how the next one starts.
     struct Case: CustomTestStringConvertible, Sendable {
-        var before: Configuration.Durability
+        var before: Durability
         var isStopped: Bool
-        var after: Configuration.Durability
+        var after: Durability
         var beginsEpoch: Bool
 
         var testDescription: String {
@@ -18,9 +18,9 @@ struct EpochTests {
         }
     }
 
-    static let cases: [Case] = Configuration.Durability.allCases.flatMap { before in
+    static let cases: [Case] = Durability.allCases.flatMap { before in
         [true, false].flatMap { isStopped in
-            Configuration.Durability.allCases.map { after in
+            Durability.allCases.map { after in
                 Case(
                     before: before, isStopped: isStopped, after: after,
                     beginsEpoch: before != .always && !isStopped)

@@ -14,7 +14,7 @@ struct FaultTests {
 
     /// How a log is run, and what is asked of it.
     struct Case: CustomTestStringConvertible, Sendable {
-        var durability: Configuration.Durability
+        var durability: Durability
         var seed: UInt64
         /// A history so short that what was acknowledged cannot be taken from it again.
         var isForgetful = false
@@ -93,8 +93,8 @@ struct FaultTests {
 
     @Test(
         "a start that fails or dies at any call can be repeated, and comes to the same",
-        arguments: Configuration.Durability.allCases)
-    func startAgain(_ durability: Configuration.Durability) throws {
+        arguments: Durability.allCases)
+    func startAgain(_ durability: Durability) throws {
         func crashed() throws -> LogHarness {
             let setup = LogHarness.Setup(durability: durability, journalBytes: 900)
             let harness = try LogHarness(SimulatedDisk(), setup, seed: 9)
@@ -177,7 +177,7 @@ struct FaultTests {
     /// Has a crash happen, and holds what is found against what was promised.
     private func crash(
         _ harness: LogHarness, _ survival: SimulatedDisk.Survival, _ title: String,
-        promised durability: Configuration.Durability
+        promised durability: Durability
     ) throws {
         let before = harness.last
         let (possible, acknowledged) = (harness.possible, harness.acknowledged)

@@ -17,7 +17,7 @@ struct LocalLogTests {
         return harness
     }
 
-    private func large(_ durability: Configuration.Durability = .always) -> LogHarness.Setup {
+    private func large(_ durability: Durability = .always) -> LogHarness.Setup {
         LogHarness.Setup(durability: durability, journalBytes: 1 << 30)
     }
 
@@ -56,8 +56,8 @@ struct LocalLogTests {
         arguments: [
             Unwritable(code: ENOSPC, calls: [.write, .makeRoom]), Unwritable(code: EDQUOT, calls: [.write, .makeRoom]),
             Unwritable(code: EROFS, calls: [.write, .makeRoom, .truncate, .rename, .remove]),
-        ], Configuration.Durability.allCases)
-    func startsUnwritable(_ disk: Unwritable, _ durability: Configuration.Durability) throws {
+        ], Durability.allCases)
+    func startsUnwritable(_ disk: Unwritable, _ durability: Durability) throws {
         let harness = try harness(large(durability))
         for _ in 0..<3 { try harness.step() }
         try harness.close()

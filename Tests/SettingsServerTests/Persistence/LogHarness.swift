@@ -16,7 +16,7 @@ final class PastCharge: Sendable {
 final class LogHarness {
     /// How a log is run.
     struct Setup {
-        var durability = Configuration.Durability.always
+        var durability = Durability.always
         var journalBytes = 900
         var history = History.Limits()
         var suites = ["app", "editor", "net"]

@@ -2,6 +2,16 @@ internal import Platform
 package import SettingsAPI
 internal import SettingsModel
 
+/// When a write is acknowledged.
+package enum Durability: String, CaseIterable, Sendable {
+    /// When it is on disk: no acknowledged write is ever lost.
+    case always
+    /// When the operating system has it. A sync follows within the interval; a crash of the machine may lose that much.
+    case interval
+    /// When it is in memory. The next snapshot has it.
+    case snapshot
+}
+
 /// The first line of a journal: what its commits follow, and how far they can be trusted.
 package struct JournalHead: Hashable, Sendable {
     /// The format that this daemon writes.
@@ -15,7 +25,7 @@ package struct JournalHead: Hashable, Sendable {
     /// or an earlier one where an epoch begins with the file.
     package var after: Revision
     /// The durability in force when the journal was begun.
-    package var durability: Configuration.Durability
+    package var durability: Durability
     /// The name of the directory that the file was written in; nil if a repair wrote it.
     package var directory: String?
 
@@ -209,7 +219,7 @@ extension JournalHead {
             let epoch = json["epoch"]?.string.flatMap({ Epoch($0) }),
             let revision = json["revision"]?.integer.flatMap({ Revision($0) }),
             let after = json["after"]?.integer.flatMap({ Revision($0) }), after <= revision,
-            let durability = json["durability"]?.string.flatMap({ Configuration.Durability(rawValue: $0) })
+            let durability = json["durability"]?.string.flatMap({ Durability(rawValue: $0) })
         else { return nil }
         self.init(
             epoch: epoch, revision: revision, after: after, durability: durability,

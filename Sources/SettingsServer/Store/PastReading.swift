@@ -1,4 +1,5 @@
 package import SettingsAPI
+package import SettingsEngine
 package import SettingsModel
 
 /// A reader of the past: a state, of what it has in memory, or a view that reaches further back.
