@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Glibc
 package import Platform
 package import SettingsAPI
 package import SettingsEngine
@@ -170,9 +169,7 @@ package final class EtcdLog: StorageLog {
     }
 
     package func awaitTurn() -> Bool {
-        let turn = order.withLock { $0.turn(at: .now) }
-        while !inbox.hasNews, .now < turn { usleep(100) }
-        return inbox.hasNews
+        inbox.awaitNews(until: order.withLock { $0.turn(at: .now) })
     }
 
     package func discard() {

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import SettingsAPI
 internal import SettingsEngine
 internal import Synchronization
@@ -49,6 +50,8 @@ final class LogInbox: Sendable {
     private static let (most, mostBytes) = (4096, 64 << 20)
 
     private let contents: Mutex<Contents>
+    /// Has a count for each time that there was more to apply, some of which the writer did not wait for.
+    private let arrivals = DispatchSemaphore(value: 0)
 
     /// - Parameter applied: the batch that the daemon's state ends with.
     init(applied: LogHead, heard: Instant) {
@@ -74,6 +77,12 @@ final class LogInbox: Sendable {
     var silence: Duration { contents.withLock { .now - $0.heard } }
 
     func add(_ entry: LogEntry) -> Addition {
+        let addition = insert(entry)
+        if case .added = addition { arrivals.signal() }
+        return addition
+    }
+
+    private func insert(_ entry: LogEntry) -> Addition {
         contents.withLock { contents in
             let head = entry.head
             let base = contents.base
@@ -95,6 +104,14 @@ final class LogInbox: Sendable {
             contents.waiting.append(entry)
             return .added
         }
+    }
+
+    /// Waits until the writer has something to apply. Returns false if it has nothing by then.
+    func awaitNews(until moment: Instant) -> Bool {
+        while !hasNews, case let rest = moment - .now, rest > .zero {
+            _ = arrivals.wait(timeout: .now() + .nanoseconds(Int(rest / .nanoseconds(1))))
+        }
+        return hasNews
     }
 
     /// What the writer is to apply, a state to go on from at first.
@@ -121,6 +138,7 @@ final class LogInbox: Sendable {
             contents.replacement = replacement
             contents.waiting = []
         }
+        arrivals.signal()
     }
 
     /// Takes note that the writer went on from another state.
