@@ -6,9 +6,13 @@ internal import Synchronization
 
 /// A daemon within the tests, on a TCP port of this machine that the kernel chooses unless one is asked for. It stops with
 /// its last reference.
+///
+/// With `SETTINGSD_TEST_ETCD`, the addresses of members of etcd, its log is there, a log for each data directory. With
+/// several addresses it is as many daemons, and each request goes to one of them by chance.
 package final class DaemonInProcess: Sendable {
     package let port: UInt16
-    private let daemon: Daemon
+    private let daemons: [Daemon]
+    private let spreader: RequestSpreader?
     private let directory: TemporaryDirectory
     private let isStopped = Atomic(false)
 
@@ -26,31 +30,39 @@ package final class DaemonInProcess: Sendable {
         var configuration = Configuration()
         configuration.listen = [.tcp(host: "127.0.0.1", port: port)]
         configuration.loops = 1
-        // Has suites that were written for one daemon run on a log in etcd, a log for each data directory.
-        if let etcd = getenv("SETTINGSD_TEST_ETCD").flatMap({ EtcdEndpoint(String(cString: $0)) }) {
-            configuration.etcd.endpoints = [etcd]
-            configuration.etcd.prefix = "test" + data
-        }
+        let etcd = getenv("SETTINGSD_TEST_ETCD").map { String(cString: $0).split(separator: ",") } ?? []
+        configuration.etcd.endpoints = etcd.compactMap { EtcdEndpoint(String($0)) }
+        if !etcd.isEmpty { configuration.etcd.prefix = "test" + data }
         adapt(&configuration)
         let log = Log(level: .error, clock: { Timestamp.now() }, write: { _ in })
-        daemon = try Daemon(configuration, directory: data, log: log)
-        guard case .tcp(_, let port)? = daemon.addresses.first else { throw NoPort() }
-        self.port = port
+        daemons = try (0..<max(1, etcd.count)).map { number in
+            try Daemon(configuration, directory: number == 0 ? data : "\(data)/daemon-\(number)", log: log)
+        }
+        let ports = try daemons.map { daemon in
+            guard case .tcp(_, let port)? = daemon.addresses.first else { throw NoPort() }
+            return port
+        }
+        spreader = ports.count > 1 ? try RequestSpreader(to: ports) : nil
+        self.port = spreader?.port ?? ports[0]
     }
 
     deinit {
-        if !isStopped.load(ordering: .relaxed) { StoppingDaemons.add(daemon, directory) }
+        spreader?.stop()
+        guard !isStopped.load(ordering: .relaxed) else { return }
+        for daemon in daemons { StoppingDaemons.add(daemon, directory) }
     }
 
     /// Where it listens.
-    package var addresses: [ListenAddress] { daemon.addresses }
+    package var addresses: [ListenAddress] { daemons[0].addresses }
 
     /// Stops, and waits until that is done.
     package func stop() {
         isStopped.store(true, ordering: .relaxed)
-        let done = DispatchSemaphore(value: 0)
-        daemon.stop { _ in done.signal() }
-        done.patientWait()
+        for daemon in daemons {
+            let done = DispatchSemaphore(value: 0)
+            daemon.stop { _ in done.signal() }
+            done.patientWait()
+        }
     }
 }
 

@@ -42,6 +42,11 @@ package final class RawClient {
         }
     }
 
+    /// Takes a connection that was accepted.
+    init(accepted descriptor: Int32) {
+        (self.descriptor, patience) = (descriptor, Deadline.patience)
+    }
+
     /// Connects to a port of 127.0.0.1.
     package convenience init(port: UInt16, receiveBuffer: Int32? = nil) throws {
         try self.init(.ipv4(port), receiveBuffer: receiveBuffer)
@@ -122,6 +127,19 @@ package final class RawClient {
     package func hasNews(within milliseconds: Int) -> Bool {
         guard pending.isEmpty && decoded.isEmpty else { return true }
         return !Deadline(milliseconds: milliseconds).wait(for: POLLIN, on: [descriptor]).isEmpty
+    }
+
+    /// Waits until there is something to be read. If another peer ends its side meanwhile, ends this one.
+    func awaitNews(passingOnEndOf other: RawClient) {
+        guard pending.isEmpty else { return }
+        // POLLRDHUP, which Glibc does not have here: the peer has ended its side.
+        let ended: Int16 = 0x2000
+        var polled = [
+            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: other.descriptor, events: ended, revents: 0),
+        ]
+        poll(&polled, 2, Deadline(seconds: patience).milliseconds)
+        if polled[1].revents != 0 { endSending() }
     }
 
     /// Waits until there is something to be read on some of the clients, and returns their positions; none if nothing came
