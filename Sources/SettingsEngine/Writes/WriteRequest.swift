@@ -84,22 +84,21 @@ package struct WriteRequest: Sendable {
     /// What an undo or a restore needs of the past that is not in memory, if it was read.
     package var past: Past?
 
-    /// What was read of the past.
-    package struct Past: Sendable {
+    /// What was read of the past. An object, as hardly any request has one and each would have the room for it.
+    package final class Past: Sendable {
         /// The commit to undo.
-        var commit: KeptCommit?
+        let commit: KeptCommit?
         /// Later commits that changed the same, oldest first.
-        var later: [KeptCommit] = []
+        let later: [KeptCommit]
         /// The suite to restore, as it was.
-        var suite: Suite?
+        let suite: Suite?
 
         package init(commit: KeptCommit, later: [KeptCommit]) {
-            self.commit = commit
-            self.later = later
+            (self.commit, self.later, suite) = (commit, later, nil)
         }
 
         package init(suite: Suite) {
-            self.suite = suite
+            (commit, later, self.suite) = (nil, [], suite)
         }
     }
 

@@ -78,7 +78,7 @@ extension APIHandler {
             let long = write
             decideBeside(
                 owed, at: state.cursor,
-                bytes: { Service.memory(ofPast: past) + 16 * state.effort(of: long.command, upTo: .max / 32) },
+                bytes: { Service.memory(ofPast: past) + 16 * state.cost(of: long, upTo: .max / 32).effort },
                 on: service.historian
             ) {
                 () throws(Problem) in
@@ -86,21 +86,21 @@ extension APIHandler {
             }
             return .laterAlone
         }
-        let effort = state.effort(of: write.command, upTo: Self.longWrite)
-        guard write.isLong || effort > Self.longWrite else {
+        let cost = state.cost(of: write, upTo: Self.longWrite)
+        guard write.isLong || cost.effort > Self.longWrite else {
             // One that may turn out to be long is alone, so that the writer may decide it after others.
-            write.isAlone = state.checksValues(of: write)
+            write.isAlone = cost.checksValues
             if write.isAlone, exchange.isBehind { return .notYet }
             write.steps = WriteRequest.stepsOfShort
             if case .setting = write.command {
-                write.isQuick = body.count <= Self.quickBody && effort <= Self.quickWrite
+                write.isQuick = body.count <= Self.quickBody && cost.effort <= Self.quickWrite
             }
             collect(write, owed)
             return write.isAlone ? .laterAlone : .later
         }
         guard !exchange.isBehind else { return .notYet }
         let long = write
-        decideBeside(owed, at: state.cursor, bytes: { 16 * state.effort(of: long.command, upTo: .max / 32) }) {
+        decideBeside(owed, at: state.cursor, bytes: { 16 * state.cost(of: long, upTo: .max / 32).effort }) {
             () throws(Problem) in long
         }
         return .laterAlone
