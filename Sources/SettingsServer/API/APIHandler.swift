@@ -112,8 +112,8 @@ final class APIHandler: RequestHandler {
 
     private func text(of head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange) -> RequestText {
         requestCount += 1
-        let number = "\(loop.index)-\(requestCount)"
-        return RequestText(head, bytes, from: exchange.peer, by: caller, number: number)
+        return RequestText(
+            head, bytes, from: exchange.peer, by: caller, number: (loop: loop.index, count: requestCount))
     }
 
     /// Decides on a request: answers it, or has it answered later.
@@ -271,7 +271,7 @@ final class APIHandler: RequestHandler {
         let response =
             head.map { Response(problem, to: $0, bytes, cursor: cursor) } ?? Response(problem, cursor: cursor)
         note(response, RequestLookedAt(since: loop.now)) {
-            head.map { RequestText($0, bytes, from: peer, by: caller, number: "\(loop.index)-0") }
+            head.map { RequestText($0, bytes, from: peer, by: caller, number: (loop: loop.index, count: 0)) }
         }
         return response
     }

@@ -47,22 +47,34 @@ final class RequestText {
     let method: String
     let target: String
     let isHTTP11: Bool
-    let peer: String
     let by: String?
-    /// The name of the request, from its sender or made here.
-    let id: String
     let traceParent: String?
+    private let address: SocketAddress
+    /// The name that its sender gave it.
+    private let givenID: String?
+    private let number: (loop: Int, count: Int)
 
-    /// - Parameter number: the name of the request if its sender gave none.
-    init(_ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, by: String?, number: String) {
+    /// - Parameter number: makes the name of the request if its sender gave none: its loop, and its number there.
+    init(
+        _ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, by: String?,
+        number: (loop: Int, count: Int)
+    ) {
         method = bytes.text(in: head.methodName)
         target = bytes.text(in: head.target)
         isHTTP11 = head.isHTTP11
-        self.peer = peer.isUnix ? "unix" : peer.host
         self.by = by
-        id = head.field(.requestID).flatMap { Self.name($0, in: bytes) } ?? number
         traceParent = head.field(.traceParent).flatMap { Self.name($0, in: bytes) }
+        address = peer
+        givenID = head.field(.requestID).flatMap { Self.name($0, in: bytes) }
+        self.number = number
     }
+
+    // Made when they are logged: most requests are not.
+
+    var peer: String { address.isUnix ? "unix" : address.host }
+
+    /// The name of the request, from its sender or made here.
+    var id: String { givenID ?? "\(number.loop)-\(number.count)" }
 
     private static let longestName = 128
 
