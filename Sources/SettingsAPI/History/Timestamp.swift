@@ -44,23 +44,31 @@ public struct Timestamp: Hashable, Sendable {
     private var quoted: InlineArray<26, UInt8> {
         let (days, ofDay) = Int(milliseconds).flooringDivision(by: 86_400_000)
         let date = CivilDate(daysSince2001: days - Self.daysFrom1970To2001)
-        var text = InlineArray<26, UInt8>(repeating: UInt8(ascii: "\""))
-        func put(_ number: Int, _ digits: Range<Int>, then mark: Unicode.Scalar) {
-            var rest = number
-            for index in digits.reversed() {
-                text[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            }
-            text[digits.upperBound] = UInt8(ascii: mark)
-        }
-        put(date.year, 1..<5, then: "-")
-        put(date.month, 6..<8, then: "-")
-        put(date.day, 9..<11, then: "T")
-        put(ofDay / 3_600_000, 12..<14, then: ":")
-        put(ofDay / 60_000 % 60, 15..<17, then: ":")
-        put(ofDay / 1000 % 60, 18..<20, then: ".")
-        put(ofDay % 1000, 21..<24, then: "Z")
+        var text = Self.form
+        text.put(date.year / 100, at: 1)
+        text.put(date.year % 100, at: 3)
+        text.put(date.month, at: 6)
+        text.put(date.day, at: 9)
+        text.put(ofDay / 3_600_000, at: 12)
+        text.put(ofDay / 60_000 % 60, at: 15)
+        text.put(ofDay / 1000 % 60, at: 18)
+        text.put(ofDay % 1000 / 10, at: 21)
+        text[23] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: ofDay % 10)
         return text
+    }
+
+    private static let form: InlineArray<26, UInt8> = {
+        let form: StaticString = "\"0000-00-00T00:00:00.000Z\""
+        return form.withUTF8Buffer { form in InlineArray { form[$0] } }
+    }()
+}
+
+extension InlineArray<26, UInt8> {
+    /// Puts two digits in a place.
+    fileprivate mutating func put(_ number: Int, at place: Int) {
+        let (tens, ones) = UInt8(truncatingIfNeeded: number).quotientAndRemainder(dividingBy: 10)
+        self[place] = UInt8(ascii: "0") + tens
+        self[place + 1] = UInt8(ascii: "0") + ones
     }
 }
 
