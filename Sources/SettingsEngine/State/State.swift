@@ -152,12 +152,13 @@ extension State {
         }
         // A drop lists every key that had a value; they are gone with the suite.
         if lastDrop == commit.revision && !hasSuite(change.suite) { return }
+        let revision = commit.revision
         let record = KeyRecord(
-            key: change.key, stored: change.stored, standing: standing, revision: commit.revision,
+            key: change.key, stored: change.stored, standing: standing, revision: revision,
             modified: commit.time, origin: commit.origin, isSecret: change.record.isSecret)
         try update(change.suite) { suite in
             suite.put(record)
-            suite.revision = commit.revision
+            suite.revision = revision
         }
     }
 

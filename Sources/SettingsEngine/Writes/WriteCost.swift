@@ -52,16 +52,23 @@ extension State {
     private func cost(
         of operation: Transaction.Operation, _ checked: SchemaVersion?, upTo limit: Int
     ) -> WriteCost {
+        let key = operation.key
+        let (isChange, isRemoval) =
+            switch operation.action {
+            case .set: (false, false)
+            case .change: (true, false)
+            case .delete: (false, true)
+            }
         // Borrowed, as nearly every write comes by here.
         let cost = suites.with(operation.suite.text.utf8Span.span) { suite in
             var rest = limit - suite.ruleEffort
-            let record = suite.record(operation.key)
+            let record = suite.record(key)
             // The value before stands in the journal, too.
-            let before = if case .change = operation.action { suite.effectiveValue(of: record) } else { record.stored }
+            let before = isChange ? suite.effectiveValue(of: record) : record.stored
             _ = before?.isWithin(&rest)
             var cost = WriteCost(effort: limit - rest)
             if let version = suite.schema {
-                let isChecked = if case .delete = operation.action { true } else { checked === version }
+                let isChecked = isRemoval || checked === version
                 cost.checksValues = version.schema.hasSuiteRules || record.standing == .invalid || !isChecked
             }
             return cost

@@ -143,8 +143,8 @@ final class WriterSession: @unchecked Sendable {
                 }
             }
             while line.write < parcel.writes.count {
-                guard bounds.admit(parcel.writes[line.write].request) else { break deciding }
                 let write = parcel.writes[line.write]
+                guard bounds.admit(write.request) else { break deciding }
                 line.write += 1
                 decided.end = line.write
                 let isLate = bounds.now > parcel.since + (isShared ? limits.sharedPatience : limits.patience)
