@@ -49,6 +49,23 @@ struct EtcdRange: Equatable, Sendable {
     }
 }
 
+/// What each answer says of etcd.
+struct EtcdHeader: Equatable, Sendable {
+    /// The identity of the etcd cluster.
+    let cluster: String
+    /// The revision of etcd at which the call was carried out.
+    let revision: Int64
+    /// The number of the election that made the present leader.
+    let term: Int64
+
+    fileprivate init?(_ json: JSONValue) {
+        guard let cluster = json["cluster_id"]?.string, let revision = json["revision"]?.etcdInteger,
+            let term = json["raft_term"]?.etcdInteger
+        else { return nil }
+        (self.cluster, self.revision, self.term) = (cluster, revision, term)
+    }
+}
+
 /// A transaction: all operations of one branch, by the conditions, at one revision of etcd.
 struct EtcdTransaction: EtcdCall, Equatable {
     struct Condition: Equatable, Sendable {
@@ -67,10 +84,7 @@ struct EtcdTransaction: EtcdCall, Equatable {
 
     struct Answer: Equatable, Sendable {
         let hasSucceeded: Bool
-        /// The identity of the etcd cluster.
-        let cluster: String
-        /// The revision of etcd at which the transaction was carried out.
-        let revision: Int64
+        let header: EtcdHeader
         /// What each range of the branch found, in order.
         let ranges: [[EtcdPair]]
     }
@@ -111,9 +125,7 @@ struct EtcdTransaction: EtcdCall, Equatable {
     }
 
     func answer(_ json: JSONValue) -> Answer? {
-        guard let header = json["header"], let cluster = header["cluster_id"]?.string,
-            let revision = header["revision"]?.etcdInteger
-        else { return nil }
+        guard let header = json["header"].flatMap({ EtcdHeader($0) }) else { return nil }
         var ranges: [[EtcdPair]] = []
         for response in json["responses"]?.array ?? [] {
             guard let range = response["response_range"] else { continue }
@@ -127,7 +139,7 @@ struct EtcdTransaction: EtcdCall, Equatable {
         let hasSucceeded = json["succeeded"]?.bool ?? false
         let wanted = (hasSucceeded ? success : failure).reduce(0) { if case .range = $1 { $0 + 1 } else { $0 } }
         guard ranges.count == wanted else { return nil }
-        return Answer(hasSucceeded: hasSucceeded, cluster: cluster, revision: revision, ranges: ranges)
+        return Answer(hasSucceeded: hasSucceeded, header: header, ranges: ranges)
     }
 }
 
@@ -174,6 +186,20 @@ struct EtcdLeaseGrant: EtcdCall, Equatable {
 
     /// The name of the lease.
     func answer(_ json: JSONValue) -> Int64? { json["ID"]?.etcdInteger }
+}
+
+/// A question to a member: whether it leads the others.
+struct EtcdLeadership: EtcdCall, Equatable {
+    static let target = RequestTarget("v3", "maintenance", "status")
+
+    func write(to json: inout JSONWriter) {
+        json.beginObject()
+        json.endObject()
+    }
+
+    func answer(_ json: JSONValue) -> Bool? {
+        json["header"]?["member_id"]?.string.map { $0 == json["leader"]?.string }
+    }
 }
 
 /// A request for a token.

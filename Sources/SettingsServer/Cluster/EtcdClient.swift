@@ -23,6 +23,12 @@ package struct EtcdOptions: Equatable, Sendable {
     }
 }
 
+/// The member that led etcd in a term.
+struct EtcdLeader: Equatable, Sendable {
+    let endpoint: EtcdEndpoint
+    let term: Int64
+}
+
 /// A client of etcd that calls one member after the other until one answers.
 ///
 /// The calling thread waits, up to the deadline of each call. A member that fails is left for the next, and is tried again
@@ -40,12 +46,16 @@ struct EtcdClient: Sendable {
     /// The time that one member has to answer, so that a silent one leaves time for another.
     private static let attemptTime = Duration.seconds(2)
     private static let longestPause = Duration.seconds(5)
+    /// The time that a member has to tell whether it leads.
+    private static let leadershipTime = Duration.milliseconds(200)
 
     private var members: [Member]
     private var current = 0
     private let passwordFile: String?
     private var connection: EtcdConnection?
     private var token: String?
+    /// The leader that was preferred last.
+    private var preferred: EtcdLeader?
 
     init(_ options: EtcdOptions) {
         // Daemons with the same list shall not all choose the first.
@@ -77,6 +87,28 @@ struct EtcdClient: Sendable {
                 _ = PollSet.wait(for: .readable, on: -1, until: start)
             }
         }
+    }
+
+    /// Asks the members which of them leads. Returns nil if none that answers does.
+    func findLeader(in term: Int64) -> EtcdLeader? {
+        guard members.count > 1 else { return nil }
+        for member in members {
+            var client = self
+            (client.members, client.current, client.connection) = ([member], 0, nil)
+            let leads = try? client.call(EtcdLeadership(), by: .now + Self.leadershipTime)
+            if leads ?? false { return EtcdLeader(endpoint: member.endpoint, term: term) }
+        }
+        return nil
+    }
+
+    /// Goes to the member that leads: another would pass each write on to it. Does so once a term, so that a leader that
+    /// this daemon cannot reach is left as any other member is.
+    mutating func prefer(_ leader: EtcdLeader) {
+        guard leader != preferred, let index = members.firstIndex(where: { $0.endpoint == leader.endpoint })
+        else { return }
+        preferred = leader
+        members[index].pauseEnd = nil
+        if index != current { (current, connection) = (index, nil) }
     }
 
     /// Opens a watch on a connection of its own.
@@ -127,17 +159,18 @@ struct EtcdClient: Sendable {
     private mutating func exchange(
         _ target: RequestTarget, _ body: [UInt8], by deadline: Instant
     ) throws(EtcdError) -> JSONValue {
-        // Kept for the next call only if this one gets an answer.
-        let kept = connection.take()
-        var connection =
-            if let kept, kept.isUsable { kept } else {
-                try EtcdConnection(to: members[current].endpoint, by: deadline)
-            }
+        var connection = try takeConnection(by: deadline)
         if token == nil, let passwordFile { token = try Self.token(passwordFile, on: &connection, by: deadline) }
         try connection.send(target, body, token: token, by: deadline)
         let response = try connection.response(by: deadline)
         if !response.closes { self.connection = connection }
         return try connection.json(response)
+    }
+
+    /// Takes the connection of the last call, or makes one. A call puts it back once it has its answer.
+    private mutating func takeConnection(by deadline: Instant) throws(EtcdError) -> EtcdConnection {
+        if let kept = connection.take(), kept.isUsable { return kept }
+        return try EtcdConnection(to: members[current].endpoint, by: deadline)
     }
 
     private static func token(

@@ -67,10 +67,11 @@ final class LogFollower: Sendable {
     private func run(_ client: inout EtcdClient) {
         var watch: EtcdWatch?
         var announced: Instant?
+        var lastTerm: Int64?
         while !isStopping {
             let start = Instant.now
             do throws(EtcdError) {
-                let (revision, foundNew) = try catchUp(&client)
+                let (etcd, foundNew) = try catchUp(&client)
                 // A watch that is alive would have brought them.
                 if foundNew, watch != nil {
                     watch = nil
@@ -79,11 +80,15 @@ final class LogFollower: Sendable {
                 let hadTrouble = inbox.trouble != nil
                 inbox.noteHeard(at: start)
                 if hadTrouble { log.info("etcd answers again") }
+                if etcd.term != lastTerm {
+                    inbox.noteLeader(client.findLeader(in: etcd.term))
+                    lastTerm = etcd.term
+                }
                 if announced.map({ start >= $0 + Self.announcementInterval }) ?? true {
                     announce(&client, by: start + Self.callTime)
                     announced = start
                 }
-                try listen(&watch, &client, from: revision + 1, until: start + Self.interval)
+                try listen(&watch, &client, from: etcd.revision + 1, until: start + Self.interval)
             } catch {
                 watch = nil
                 guard !isStopping else { return }
@@ -106,18 +111,18 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// Reads what is missing up to the end of the log. Returns the revision of etcd at which that was the end, and whether
+    /// Reads what is missing up to the end of the log. Returns what etcd said of itself when that was the end, and whether
     /// there was something new.
-    private func catchUp(_ client: inout EtcdClient) throws(EtcdError) -> (revision: Int64, foundNew: Bool) {
+    private func catchUp(_ client: inout EtcdClient) throws(EtcdError) -> (etcd: EtcdHeader, foundNew: Bool) {
         var foundNew = false
         while true {
             if inbox.mustLoad { try load(&client) }
             let (base, end) = (inbox.base, inbox.end)
             let found = try client.readLog(behind: end.batch, keys, by: .now + Self.callTime)
-            if let before = inbox.noteCluster(found.cluster) {
+            if let before = inbox.noteCluster(found.header.cluster) {
                 let epoch = found.head.map { "its log is in epoch \($0.epoch)" } ?? "it has no log"
                 log.warning(
-                    "etcd is another cluster than before, \(found.cluster) instead of \(before): it was set up anew, or "
+                    "etcd is another cluster than before, \(found.header.cluster) instead of \(before): it was set up anew, or "
                         + "etcd.endpoints lead elsewhere; \(epoch), this daemon in \(base.epoch)")
             }
             guard let head = found.head else {
@@ -129,7 +134,7 @@ final class LogFollower: Sendable {
                 try leave(head, &client)
                 continue
             }
-            if head.batch <= end.batch { return (found.revision, foundNew) }
+            if head.batch <= end.batch { return (found.header, foundNew) }
             let (isNew, isDiverged) = add(found.entries)
             if isNew { foundNew = true }
             if isDiverged {
@@ -144,7 +149,7 @@ final class LogFollower: Sendable {
                     pause(milliseconds: 20)
                 }
             }
-            if isStopping { return (found.revision, foundNew) }
+            if isStopping { return (found.header, foundNew) }
         }
     }
 

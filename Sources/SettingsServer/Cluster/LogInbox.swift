@@ -3,7 +3,8 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import Synchronization
 
-/// A queue of the batches of other daemons that the writer has not applied yet, with what is known of the log's end.
+/// A queue of the batches of other daemons that the writer has not applied yet, with what is known of etcd and of the log's
+/// end.
 ///
 /// The follower and the writer share it. The lock is held to look at it only.
 final class LogInbox: Sendable {
@@ -40,6 +41,8 @@ final class LogInbox: Sendable {
         var trouble: String?
         /// The identity of the etcd cluster that answered last.
         var cluster: String?
+        /// The member of etcd that leads; nil if that is not known.
+        var leader: EtcdLeader?
 
         /// What the waiting batches follow.
         var base: LogHead { replacement?.head ?? applied }
@@ -72,6 +75,9 @@ final class LogInbox: Sendable {
     var isDiverged: Bool { contents.withLock { $0.mustLoad || $0.replacement != nil } }
     /// The reason why etcd does not answer; nil if it does.
     var trouble: String? { contents.withLock { $0.trouble } }
+
+    /// The member of etcd that leads, as found last.
+    var leader: EtcdLeader? { contents.withLock { $0.leader } }
 
     /// The time since the end of the log was last heard of.
     var silence: Duration { contents.withLock { .now - $0.heard } }
@@ -172,6 +178,11 @@ final class LogInbox: Sendable {
             defer { contents.cluster = cluster }
             return contents.cluster == cluster ? nil : contents.cluster
         }
+    }
+
+    /// Takes note of the member that leads etcd; nil if that is not known.
+    func noteLeader(_ leader: EtcdLeader?) {
+        contents.withLock { $0.leader = leader }
     }
 
     /// Takes note that etcd does not answer. Returns true if the reason is another than before.

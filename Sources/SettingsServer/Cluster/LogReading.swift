@@ -3,6 +3,14 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
+/// The end of the log and some of its batches, as they were at one moment.
+struct LogReading: Sendable {
+    /// The end; nil if there is no log.
+    var head: LogHead?
+    var entries: [LogEntry] = []
+    let header: EtcdHeader
+}
+
 /// Reading the log.
 extension EtcdClient {
     /// Reads the parts of batches that have some.
@@ -30,20 +38,20 @@ extension EtcdClient {
         return complete
     }
 
-    /// Reads the end of the log and the next batches behind one, as they are at one moment. The end is nil if there is no
-    /// log.
+    /// Reads the end of the log and the next batches behind one.
     mutating func readLog(
         behind batch: Int64, _ keys: LogKeys, by deadline: Instant
-    ) throws(EtcdError) -> (head: LogHead?, entries: [LogEntry], revision: Int64, cluster: String) {
+    ) throws(EtcdError) -> LogReading {
         let reads: [EtcdTransaction.Operation] = [
             .range(EtcdRange(key: keys.head)),
             .range(EtcdRange(key: keys.batch(batch + 1), end: keys.logEnd, limit: LogWriter.page)),
         ]
         let answer = try call(EtcdTransaction(success: reads), isRepeatable: true, by: deadline)
-        guard let line = answer.ranges[0].first?.value else { return (nil, [], answer.revision, answer.cluster) }
+        guard let line = answer.ranges[0].first?.value else { return LogReading(header: answer.header) }
         do {
             let entries = try answer.ranges[1].map { try LogEntry($0.value) }
-            return (try LogHead(line), try complete(entries, keys, by: deadline), answer.revision, answer.cluster)
+            return LogReading(
+                head: try LogHead(line), entries: try complete(entries, keys, by: deadline), header: answer.header)
         } catch let error as EtcdError {
             throw error
         } catch {

@@ -20,8 +20,8 @@ struct LogWriter: Sendable {
     private enum Look {
         case done
         case overtaken([LogEntry])
-        /// The end is the one that was named.
-        case unmoved
+        /// The end is the one that was named. This daemon may have claimed the next turn.
+        case unmoved(isClaimed: Bool)
         /// The log does not go on from the end that was named.
         case diverged
     }
@@ -64,6 +64,7 @@ struct LogWriter: Sendable {
 
     /// Writes an entry behind the end of the log.
     mutating func write(_ entry: LogEntry, behind end: LogHead, by deadline: Instant) -> Outcome {
+        if let leader = inbox.leader { client.prefer(leader) }
         // At first, as the claim lasts for some seconds only.
         if let error = putParts(of: entry, by: deadline) { return .failed(error) }
         if losses >= Self.mostLosses, !hasClaim { claim(by: deadline) }
@@ -120,19 +121,18 @@ struct LogWriter: Sendable {
         var refusal: EtcdError?
         while true {
             do throws(EtcdError) {
-                let sent =
-                    refusal == nil ? transaction(entry, behind: end) : EtcdTransaction(success: reads(behind: end))
-                let answer = try client.call(sent, by: deadline)
-                if refusal == nil, answer.hasSucceeded { return done(entry) }
-                switch look(at: answer, for: entry, behind: end) {
+                let look =
+                    refusal == nil
+                    ? try send(entry, behind: end, by: deadline) : try lookAtEnd(for: entry, behind: end, by: deadline)
+                switch look {
                 case .done: return done(entry)
                 case .overtaken(let entries): return lost(to: try client.complete(entries, keys, by: deadline))
                 case .diverged: return .failed(Self.divergence(isUncertain))
-                case .unmoved:
+                case .unmoved(let isClaimed):
                     if let refusal, !isUncertain { return .failed(CommitLogError(.notDone, refusal)) }
                     refusal = nil
                     // Another daemon has claimed the turn, or the own claim is over, or its answer was lost.
-                    hasClaim = answer.ranges.last?.first?.value == Array(daemon.utf8)
+                    hasClaim = isClaimed
                     Self.pause(milliseconds: 20, until: deadline)
                 }
                 if .now >= deadline, !isUncertain { return .failed(Self.contention) }
@@ -157,6 +157,17 @@ struct LogWriter: Sendable {
         }
     }
 
+    /// Sends the transaction. Looks at the end of the log if it is refused.
+    private mutating func send(
+        _ entry: LogEntry, behind end: LogHead, by deadline: Instant
+    ) throws(EtcdError) -> Look {
+        let answer = try client.call(transaction(entry, behind: end), by: deadline)
+        if answer.hasSucceeded { return .done }
+        // The claim of another daemon refuses it too.
+        if let look = Self.look(at: answer.ranges[0], for: entry, behind: end) { return look }
+        return try lookAtEnd(for: entry, behind: end, by: deadline)
+    }
+
     private mutating func done(_ entry: LogEntry) -> Outcome {
         (losses, hasClaim) = (0, false)
         return .done(entry.head)
@@ -171,8 +182,7 @@ struct LogWriter: Sendable {
     private mutating func confirm(_ end: LogHead, by deadline: Instant) -> Outcome {
         giveBackClaim(by: deadline)
         do throws(EtcdError) {
-            let answer = try client.call(EtcdTransaction(success: reads(behind: end)), isRepeatable: true, by: deadline)
-            switch look(at: answer, for: nil, behind: end) {
+            switch try lookAtEnd(for: nil, behind: end, by: deadline) {
             case .unmoved, .done: return .done(end)
             case .overtaken(let entries): return .overtaken(try client.complete(entries, keys, by: deadline))
             case .diverged: return .failed(Self.divergence(false))
@@ -190,24 +200,32 @@ struct LogWriter: Sendable {
         ]
         transaction.success = [.put(keys.batch(entry.head.batch), entry.value), .put(keys.head, entry.head.line)]
         if hasClaim { transaction.success.append(.delete(keys.claim)) }
-        transaction.failure = reads(behind: end)
+        transaction.failure = [batches(behind: end)]
         return transaction
     }
 
-    /// Reads the end, the batches behind the one that was the last, and the claim.
-    private func reads(behind end: LogHead) -> [EtcdTransaction.Operation] {
-        [
-            .range(EtcdRange(key: keys.head)),
-            .range(EtcdRange(key: keys.batch(end.batch + 1), end: keys.logEnd, limit: Self.page)),
-            .range(EtcdRange(key: keys.claim)),
-        ]
+    private func batches(behind end: LogHead) -> EtcdTransaction.Operation {
+        .range(EtcdRange(key: keys.batch(end.batch + 1), end: keys.logEnd, limit: Self.page))
     }
 
-    private mutating func look(at answer: EtcdTransaction.Answer, for entry: LogEntry?, behind end: LogHead) -> Look {
-        guard answer.ranges.count == 3, let line = answer.ranges[0].first?.value else { return .diverged }
-        if line == end.line { return .unmoved }
+    /// Asks for the end of the log, for the batches behind the one that was the last, and for the claim.
+    private mutating func lookAtEnd(
+        for entry: LogEntry?, behind end: LogHead, by deadline: Instant
+    ) throws(EtcdError) -> Look {
+        let reads: [EtcdTransaction.Operation] = [
+            .range(EtcdRange(key: keys.head)), batches(behind: end), .range(EtcdRange(key: keys.claim)),
+        ]
+        let answer = try client.call(EtcdTransaction(success: reads), isRepeatable: true, by: deadline)
+        guard let line = answer.ranges[0].first?.value else { return .diverged }
+        if line == end.line { return .unmoved(isClaimed: answer.ranges[2].first?.value == Array(daemon.utf8)) }
+        return Self.look(at: answer.ranges[1], for: entry, behind: end) ?? .diverged
+    }
+
+    /// Looks at the batches behind the one that was the last; nil if there are none.
+    private static func look(at pairs: [EtcdPair], for entry: LogEntry?, behind end: LogHead) -> Look? {
+        guard !pairs.isEmpty else { return nil }
         var entries: [LogEntry] = []
-        for pair in answer.ranges[1] {
+        for pair in pairs {
             // What cannot be read is the follower's to complain of.
             guard let entry = try? LogEntry(pair.value) else { break }
             entries.append(entry)

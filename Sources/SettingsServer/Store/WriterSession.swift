@@ -105,10 +105,10 @@ final class WriterSession: @unchecked Sendable {
     /// How long a turn lets other daemons go first.
     private static let longestWait = Duration.seconds(1)
 
-    /// Has the next turn gather so many writes, for a quarter of the time that a flush takes: callers who got their answers
+    /// Has the next turn gather so many writes, for half of the time that a flush takes: callers who got their answers
     /// come back together.
     func gather(_ count: Int) {
-        gathering = (count, .now + .nanoseconds(Int64(min(flushTime / 4, Self.longestGathering))))
+        gathering = (count, .now + .nanoseconds(Int64(min(flushTime / 2, Self.longestGathering))))
     }
 
     /// Waits until the log is to be flushed next, and until enough writes have come.

@@ -55,6 +55,7 @@ struct EtcdCallTests {
     func others() {
         #expect(body(EtcdLeaseGrant(seconds: 2).write) == #"{"TTL":"2"}"#)
         #expect(body(EtcdAuthentication(name: "n", password: "p\"").write) == #"{"name":"n","password":"p\""}"#)
+        #expect(body(EtcdLeadership().write) == "{}")
         #expect(
             body(EtcdWatchRequest(key: "a", end: "b", revision: 5).write)
                 == #"{"create_request":{"key":"YQ==","range_end":"Yg==","start_revision":"5"}}"#)
@@ -71,7 +72,8 @@ struct EtcdCallTests {
                 "mod_revision":"2","version":"1","value":"dg=="},{"key":"YQ=="}],"count":"2"}},{"response_range":{"header":{}}}]}
                 """#)
         let answer = try #require(read.answer(json))
-        #expect(answer.hasSucceeded && answer.cluster == "14841639068965178418" && answer.revision == 9)
+        #expect(answer.hasSucceeded && answer.header.cluster == "14841639068965178418")
+        #expect(answer.header.revision == 9 && answer.header.term == 2)
         #expect(answer.ranges == [[EtcdPair(key: "a", value: Array("v".utf8)), EtcdPair(key: "a", value: [])], []])
     }
 
@@ -79,8 +81,9 @@ struct EtcdCallTests {
         "An answer of another form is none",
         arguments: [
             #"{}"#, #"{"header":{"cluster_id":"1"},"succeeded":true}"#,
-            #"{"header":{"cluster_id":"1","revision":"9"},"succeeded":true,"responses":[]}"#,
-            #"{"header":{"cluster_id":"1","revision":"9"},"succeeded":true,"responses":[{"response_range":{"kvs":[{"key":"%"}]}},{"response_range":{}}]}"#,
+            #"{"header":{"cluster_id":"1","revision":"9"},"succeeded":true,"responses":[{"response_range":{}},{"response_range":{}}]}"#,
+            #"{"header":{"cluster_id":"1","revision":"9","raft_term":"2"},"succeeded":true,"responses":[]}"#,
+            #"{"header":{"cluster_id":"1","revision":"9","raft_term":"2"},"succeeded":true,"responses":[{"response_range":{"kvs":[{"key":"%"}]}},{"response_range":{}}]}"#,
         ])
     func otherForm(_ text: String) throws {
         #expect(read.answer(try JSONValue(parsing: text)) == nil)

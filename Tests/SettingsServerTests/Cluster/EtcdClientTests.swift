@@ -61,7 +61,7 @@ struct EtcdClientTests {
     func watch() throws {
         let etcd = try EtcdCluster()
         var client = Self.client(etcd.endpoints)
-        let revision = try client.call(EtcdTransaction(success: [.put("a/0", [0])]), by: soon()).revision
+        let revision = try client.call(EtcdTransaction(success: [.put("a/0", [0])]), by: soon()).header.revision
         var watch = try client.watch(EtcdWatchRequest(key: "a/", end: "a0", revision: revision + 1), by: soon())
         let values: [[UInt8]] = [[1], .init(repeating: 2, count: LogKeys.partSize), [], [3, 10, 4]]
         for (number, value) in values.enumerated() {
@@ -95,6 +95,26 @@ struct EtcdClientTests {
         }
         #expect(error?.outcome == .refused)
         #expect(error?.cause == .unreachable)
+    }
+
+    @Test("The member that leads is found, and its successor once it is gone")
+    func leaders() throws {
+        let etcd = try EtcdCluster(members: 3)
+        var client = Self.client(etcd.endpoints)
+        var leader: EtcdLeader?
+        for term: Int64 in 1...2 {
+            let last = leader
+            try eventually {
+                leader = client.findLeader(in: term)
+                return leader != nil && leader?.endpoint != last?.endpoint
+            }
+            let found = try #require(leader)
+            client.prefer(found)
+            #expect(try client.call(EtcdLeadership(), by: soon()))
+            try etcd.kill(try #require(etcd.endpoints.firstIndex(of: found.endpoint.description)))
+            // Of two that are left one is enough to answer.
+            #expect(throws: Never.self) { try client.call(EtcdLeadership(), isRepeatable: true, by: soon()) }
+        }
     }
 
     @Test("A call to a member that is paused ends at its deadline with an unknown outcome")
