@@ -9,43 +9,49 @@ enum Base64 {
     }()
 
     static func encode(_ bytes: [UInt8]) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        var index = 0
+        let (bytes, alphabet) = (bytes.span, alphabet.span)
+        var text = [UInt8](repeating: UInt8(ascii: "="), count: (bytes.count + 2) / 3 * 4)
+        var output = text.mutableSpan
+        var (index, place) = (0, 0)
         while index < bytes.count {
             let count = min(3, bytes.count - index)
-            var group = UInt32(bytes[index]) << 16
-            if count > 1 { group |= UInt32(bytes[index + 1]) << 8 }
-            if count > 2 { group |= UInt32(bytes[index + 2]) }
-            for digit in 0..<4 {
-                let value = Int(group >> UInt32(18 - 6 * digit)) & 63
-                text.append(digit <= count ? alphabet[value] : UInt8(ascii: "="))
-            }
-            index += 3
+            var group = Int(bytes[index]) << 16
+            if count > 1 { group |= Int(bytes[index + 1]) << 8 }
+            if count > 2 { group |= Int(bytes[index + 2]) }
+            output[place] = alphabet[group >> 18]
+            output[place + 1] = alphabet[group >> 12 & 63]
+            if count > 1 { output[place + 2] = alphabet[group >> 6 & 63] }
+            if count > 2 { output[place + 3] = alphabet[group & 63] }
+            (index, place) = (index + 3, place + 4)
         }
         return text
     }
 
     /// Returns the bytes; nil if the text is not complete and canonical.
     static func decode(_ text: String) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count / 4 * 3)
-        var (group, digits, padding) = (UInt32(0), 0, 0)
-        for byte in text.utf8 {
-            let value = values[Int(byte)]
-            if byte == UInt8(ascii: "="), digits >= 2 {
-                padding += 1
-            } else if value == 64 || padding > 0 {
-                return nil
+        let (digits, values) = (text.utf8Span.span, values.span)
+        guard digits.count % 4 == 0 else { return nil }
+        guard !digits.isEmpty else { return [] }
+        let padding = UInt8(ascii: "=")
+        let missing = digits[digits.count - 1] != padding ? 0 : digits[digits.count - 2] != padding ? 1 : 2
+        var bytes = [UInt8](repeating: 0, count: digits.count / 4 * 3)
+        var output = bytes.mutableSpan
+        var (index, place) = (0, 0)
+        while index < digits.count {
+            var group = 0
+            for digit in 0..<4 where index + digit < digits.count - missing {
+                let value = Int(values[Int(digits[index + digit])])
+                guard value < 64 else { return nil }
+                group |= value << (18 - 6 * digit)
             }
-            group = group << 6 | UInt32(value & 63)
-            digits += 1
-            guard digits == 4 else { continue }
-            let unused: UInt32 = padding == 0 ? 0 : padding == 1 ? 0xFF : 0xFFFF
-            guard padding <= 2, group & unused == 0 else { return nil }
-            for place in 0..<(3 - padding) { bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(16 - 8 * place))) }
-            (group, digits) = (0, 0)
+            output[place] = UInt8(truncatingIfNeeded: group >> 16)
+            output[place + 1] = UInt8(truncatingIfNeeded: group >> 8)
+            output[place + 2] = UInt8(truncatingIfNeeded: group)
+            (index, place) = (index + 4, place + 3)
         }
-        return digits == 0 ? bytes : nil
+        // The bits that the padding takes the place of are zeros.
+        guard bytes.suffix(missing).allSatisfy({ $0 == 0 }) else { return nil }
+        bytes.removeLast(missing)
+        return bytes
     }
 }

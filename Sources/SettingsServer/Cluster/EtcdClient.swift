@@ -101,14 +101,17 @@ struct EtcdClient: Sendable {
         return nil
     }
 
-    /// Goes to the member that leads: another would pass each write on to it. Does so once a term, so that a leader that
-    /// this daemon cannot reach is left as any other member is.
-    mutating func prefer(_ leader: EtcdLeader) {
+    /// Goes to the member that leads, once a term: a leader that cannot be reached is left as any other member is. Returns
+    /// false if it is the member already, or was in that term.
+    @discardableResult
+    mutating func prefer(_ leader: EtcdLeader) -> Bool {
         guard leader != preferred, let index = members.firstIndex(where: { $0.endpoint == leader.endpoint })
-        else { return }
+        else { return false }
         preferred = leader
         members[index].pauseEnd = nil
-        if index != current { (current, connection) = (index, nil) }
+        guard index != current else { return false }
+        (current, connection) = (index, nil)
+        return true
     }
 
     /// Opens a watch on a connection of its own.

@@ -81,7 +81,10 @@ final class LogFollower: Sendable {
                 inbox.noteHeard(at: start)
                 if hadTrouble { log.info("etcd answers again") }
                 if etcd.term != lastTerm {
-                    inbox.noteLeader(client.findLeader(in: etcd.term))
+                    let leader = client.findLeader(in: etcd.term)
+                    inbox.noteLeader(leader)
+                    // It has each batch before the others have it.
+                    if let leader, client.prefer(leader) { watch = nil }
                     lastTerm = etcd.term
                 }
                 if announced.map({ start >= $0 + Self.announcementInterval }) ?? true {

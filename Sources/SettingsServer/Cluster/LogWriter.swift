@@ -64,6 +64,7 @@ struct LogWriter: Sendable {
 
     /// Writes an entry behind the end of the log.
     mutating func write(_ entry: LogEntry, behind end: LogHead, by deadline: Instant) -> Outcome {
+        // Another would pass the write on to it.
         if let leader = inbox.leader { client.prefer(leader) }
         // At first, as the claim lasts for some seconds only.
         if let error = putParts(of: entry, by: deadline) { return .failed(error) }

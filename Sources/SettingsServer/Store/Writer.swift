@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
@@ -191,9 +192,7 @@ extension Writer {
         dispatchPrecondition(condition: .onQueue(queue))
         var line = WriterSession.Line()
         while true {
-            if session.isShared, line.isEmpty, count.load(ordering: .relaxed) > 0 {
-                session.awaitTurn { self.count.load(ordering: .relaxed) }
-            }
+            if session.isShared, line.isEmpty, count.load(ordering: .relaxed) > 0 { session.awaitTurn() }
             guard let next = next(&line) else { return }
             for probe in next.probes { probe() }
             takeTurns(&line)
@@ -240,6 +239,7 @@ extension Writer {
         let end = monotonic.now() + limits.longPause
         while !line.isEmpty {
             var turn = session.begin(&line, within: limits.turn)
+            gather(&line, into: &turn)
             session.finish(&turn)
             if session.isShared { session.gather(count.load(ordering: .relaxed)) }
             count.subtract(turn.count, ordering: .relaxed)
@@ -247,6 +247,21 @@ extension Writer {
             pace.store(max(Self.leastPace, (3 * last + Int(turn.time) / turn.count) / 4), ordering: .relaxed)
             add(long: turn.long)
             if monotonic.now() >= end { return }
+        }
+    }
+
+    /// Decides the writes that come while more are expected. Those of a lone daemon wait for nothing.
+    private func gather(_ line: inout WriterSession.Line, into turn: inout WriterSession.Turn) {
+        while line.isEmpty, session.isGathering(turn) {
+            line = takeWaiting()
+            if line.isEmpty { usleep(100) } else { session.decide(&line, within: limits.current.turn, into: &turn) }
+        }
+    }
+
+    private func takeWaiting() -> WriterSession.Line {
+        inbox.withLock { inbox in
+            defer { (inbox.waiting, inbox.waitingBytes) = ([], 0) }
+            return WriterSession.Line(inbox.waiting)
         }
     }
 

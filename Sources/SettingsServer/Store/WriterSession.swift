@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
@@ -79,8 +78,9 @@ final class WriterSession: @unchecked Sendable {
         fileprivate var firstStaged: (answer: Int, outcome: Int)?
         /// When the first write came that a flush is to make durable, or to confirm; nil if there is none.
         fileprivate var oldest: UInt64?
-        /// The writes that were decided, and the nanoseconds that took.
+        /// The writes that were decided, their bytes, and the nanoseconds that took.
         fileprivate(set) var count = 0
+        fileprivate var bytes = 0
         fileprivate var start: UInt64 = 0
         fileprivate(set) var time: UInt64 = 0
         /// Writes that turned out to be long, to be decided after others.
@@ -111,13 +111,15 @@ final class WriterSession: @unchecked Sendable {
         gathering = (count, .now + .nanoseconds(Int64(min(flushTime / 2, Self.longestGathering))))
     }
 
-    /// Waits until the log is to be flushed next, and until enough writes have come.
-    ///
-    /// - Parameter waiting: counts those that wait.
-    func awaitTurn(_ waiting: () -> Int) {
-        while waiting() < gathering.count, .now < gathering.end { usleep(100) }
+    /// Waits until the log is to be flushed next.
+    func awaitTurn() {
         let end = ContinuousClock.now + Self.longestWait
         while log.awaitTurn(), .now < end { follow() }
+    }
+
+    /// True if more writes belong to the turn, which are about to come.
+    func isGathering(_ turn: Turn) -> Bool {
+        turn.count < gathering.count && .now < gathering.end
     }
 
     /// Decides writes of a line until the time is over. At least one is decided.
@@ -127,10 +129,11 @@ final class WriterSession: @unchecked Sendable {
         return turn
     }
 
-    private func decide(_ line: inout Line, within time: UInt64, into turn: inout Turn) {
+    /// Decides writes of a line until the time is over, in addition to those of a turn.
+    func decide(_ line: inout Line, within time: UInt64, into turn: inout Turn) {
         let limits = limits.current
         (staged.opensSuites, staged.commitKeys, staged.quotas) = (limits.opensSuites, limits.commitKeys, limits.quotas)
-        var bounds = Bounds(limits, time, monotonic)
+        var bounds = Bounds(limits, time, monotonic, turn)
         deciding: while !line.isEmpty {
             let parcel = line.parcels[line.parcel]
             var answer = Answer(replies: parcel.replies, since: parcel.since)
@@ -169,7 +172,9 @@ final class WriterSession: @unchecked Sendable {
             }
             (line.parcel, line.write) = (line.parcel + 1, 0)
         }
-        (turn.count, turn.start, turn.time) = (bounds.count, bounds.start, monotonic.now() - bounds.start)
+        if turn.count == 0 { turn.start = bounds.start }
+        (turn.count, turn.bytes) = (bounds.count, bounds.bytes)
+        turn.time += monotonic.now() - bounds.start
     }
 
     /// True if finishing the turn takes some microseconds: it has nothing to sync.
@@ -275,13 +280,14 @@ final class WriterSession: @unchecked Sendable {
         let start: UInt64
         /// The time when the last write was looked at.
         private(set) var now: UInt64
-        private(set) var count = 0
-        private var bytes = 0
+        private(set) var count: Int
+        private(set) var bytes: Int
 
-        init(_ limits: WriteLimits, _ time: UInt64, _ clock: MonotonicClock) {
+        init(_ limits: WriteLimits, _ time: UInt64, _ clock: MonotonicClock, _ turn: Turn) {
             self.limits = limits
             self.time = time
             self.clock = clock
+            (count, bytes) = (turn.count, turn.bytes)
             start = clock.now()
             now = start
         }
