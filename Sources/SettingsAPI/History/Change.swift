@@ -123,7 +123,8 @@ extension Change: JSONReadable, JSONWritable {
         case ofOneSuite
         /// For watchers of several suites and answers to transactions.
         case ofSeveralSuites
-        /// For the journal: with the record, without revision and time, which the commit has once for all.
+        /// For the journal: with the record, without revision and time, which the commit has once for all, and without the
+        /// source of what is stored.
         case ofJournal
     }
 
@@ -140,8 +141,8 @@ extension Change: JSONReadable, JSONWritable {
             writer.member("old", old ?? .null)
             writer.member("new", new ?? .null)
         }
-        writer.member("oldSource", oldSource)
-        writer.member("source", source)
+        if form != .ofJournal || oldSource != .stored { writer.member("oldSource", oldSource) }
+        if form != .ofJournal || source != .stored { writer.member("source", source) }
         if form == .ofJournal {
             writer.member("oldStored", record.oldRejected)
             writer.member("stored", record.rejected)
@@ -184,7 +185,8 @@ extension Change: JSONReadable, JSONWritable {
         json: JSONValue, ofCommit revision: Revision, at time: Timestamp, by origin: CommitOrigin?
     ) throws(BodyError) {
         let reader = try ObjectReader(json)
-        try self.init(reader, suite: reader.required("suite"), revision: revision, modified: time)
+        try self.init(
+            reader, suite: reader.required("suite"), revision: revision, modified: time, sourceIfMissing: .stored)
         self.origin = origin
         record = Record(
             oldRejected: try reader.optional("oldStored"), rejected: try reader.optional("stored"),
@@ -194,17 +196,25 @@ extension Change: JSONReadable, JSONWritable {
     }
 
     private init(
-        _ reader: ObjectReader, suite: SuiteName, revision: Revision, modified: Timestamp
+        _ reader: ObjectReader, suite: SuiteName, revision: Revision, modified: Timestamp,
+        sourceIfMissing: Source? = nil
     ) throws(BodyError) {
         let isConcealed = !reader.has("old") && !reader.has("new")
         let isMarked = try reader.flag("secret")
-        let oldSource: Source = try reader.required("oldSource")
-        let source: Source = try reader.required("source")
+        let oldSource = try Self.source("oldSource", in: reader, ifMissing: sourceIfMissing)
+        let source = try Self.source("source", in: reader, ifMissing: sourceIfMissing)
         self.init(
             suite: suite, key: try reader.required("key"), old: reader.effectiveValue("old", oldSource),
             new: reader.effectiveValue("new", source), oldSource: oldSource, source: source, revision: revision,
             modified: modified, isSecret: isConcealed || isMarked)
         self.isConcealed = isConcealed
+    }
+
+    private static func source(
+        _ name: String, in reader: ObjectReader, ifMissing usual: Source?
+    ) throws(BodyError) -> Source {
+        if let usual, !reader.has(name) { return usual }
+        return try reader.required(name)
     }
 }
 

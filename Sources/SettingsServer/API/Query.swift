@@ -33,10 +33,14 @@ struct Query {
 
     private static func unknown(_ name: String, among known: [String]) -> Problem {
         let nearest = NameSuggestion.nearest(to: name, among: known)
-        let hint =
-            nearest.first.map { "; did you mean \($0)?" }
-            ?? (known.isEmpty ? "; there are none here" : "; there are \(known.joined(separator: ", "))")
-        var problem = Problem(.badRequest, "there is no parameter \(name)\(hint)")
+        let others =
+            switch known.count {
+            case 0: "there are none here"
+            case 1: "there is only \(known[0])"
+            default: "there are \(known.joined(separator: ", "))"
+            }
+        let hint = nearest.first.map { "did you mean \($0)?" } ?? others
+        var problem = Problem(.badRequest, "there is no parameter \(name); \(hint)")
         problem.didYouMean = nearest
         return problem
     }

@@ -5,12 +5,12 @@ internal import SettingsModel
 /// The end of the log in etcd, one line of JSON. It is the value of the key `head`, and the first line of the batch that it
 /// names.
 ///
-///     {"format":1,"epoch":"a85sr0c6","revision":1234,"batch":987,"id":"x5…","previous":"9k…","daemon":"h1…","bytes":51234}
+///     {"format":2,"epoch":"a85sr0c6","revision":1234,"batch":987,"id":"x5…","previous":"9k…","daemon":"h1…","bytes":51234}
 ///
 /// The `id` is random. So equal lines are the same end, also in an etcd that was restored and gave out its own revisions
 /// again.
 struct LogHead: Hashable, Sendable {
-    static let format: Int64 = 1
+    static let format: Int64 = 2
 
     /// The history that the batch belongs to.
     let epoch: Epoch

@@ -116,10 +116,10 @@ struct ChangeTests {
                     + #"{"op":"drop","suite":"d","oldRevision":9,"forgotten":{"floor":3,"keys":["#
                     + #"{"key":"k","revision":5,"modified":"2026-11-20T09:00:00.000Z"},{"key":"l","revision":4}]}},"#
                     + #"{"op":"drop","suite":"e","forgotten":{"floor":0}}],"#
-                    + #""changes":[{"suite":"a","key":"k","old":null,"new":1,"oldSource":"unset","source":"stored"},"#
+                    + #""changes":[{"suite":"a","key":"k","old":null,"new":1,"oldSource":"unset"},"#
                     + #"{"suite":"b","key":"k","old":null,"new":null,"oldSource":"invalid","source":"invalid","#
                     + #""oldStored":1,"stored":2,"oldRevision":7,"oldModified":"2026-11-20T09:00:00.000Z"},"#
-                    + #"{"suite":"b","key":"s","old":"x","new":"y","oldSource":"stored","source":"stored","secret":true}]}"#
+                    + #"{"suite":"b","key":"s","old":"x","new":"y","secret":true}]}"#
             ),
         ])
     func commits(body: BodyCase) throws {
@@ -128,6 +128,18 @@ struct ChangeTests {
             #expect(change.revision == commit.revision)
             #expect(change.modified == commit.time)
         }
+    }
+
+    @Test("A commit of an earlier version, which names the source of what is stored, reads as one of this version")
+    func earlierCommits() throws {
+        func commit(_ sources: String) throws -> Commit {
+            try Commit(
+                json: JSONValue(
+                    parsing: #"{"revision":2,"time":"2026-11-20T10:00:00.123Z","changes":["#
+                        + #"{"suite":"a","key":"k","old":1,"new":2\#(sources)}]}"#))
+        }
+        #expect(try commit(#","oldSource":"stored","source":"stored""#) == commit(""))
+        #expect(try commit(#","oldSource":"invalid""#) != commit(""))
     }
 
     @Test(

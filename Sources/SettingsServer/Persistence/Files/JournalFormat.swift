@@ -15,7 +15,7 @@ package enum Durability: String, CaseIterable, Sendable {
 /// The first line of a journal: what its commits follow, and how far they can be trusted.
 package struct JournalHead: Hashable, Sendable {
     /// The format that this daemon writes.
-    package static let currentFormat: Int64 = 1
+    package static let currentFormat: Int64 = 2
 
     /// The history that the commits belong to.
     package var epoch: Epoch
@@ -39,7 +39,7 @@ package struct JournalHead: Hashable, Sendable {
 /// A line of a journal, or the one line of `NEWEST`: an object whose first member is the CRC-32C of all that comes after
 /// it in the line.
 ///
-///     {"crc":"0badcafe","journal":1,"epoch":"7f3a…","revision":16,"after":16,"durability":"always",…}
+///     {"crc":"0badcafe","journal":2,"epoch":"7f3a…","revision":16,"after":16,"durability":"always",…}
 ///     {"crc":"1a2b3c4d","after":16,"synced":true,"commit":{"revision":17,…}}
 ///     {"crc":"5e6f7a8b","after":17,"closed":true}
 ///     {"crc":"7a8b9c0d","newest":"journal-17.jsonl"}

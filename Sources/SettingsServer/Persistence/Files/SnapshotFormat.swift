@@ -4,7 +4,7 @@ package import SettingsModel
 
 /// The format of snapshots: one JSON document, laid out in lines that can be read and written one at a time.
 ///
-///     {"snapshot":3,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
+///     {"snapshot":4,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
 ///     ,"historyBase":0,"passed":3,"journal":17,"historyTime":1763632600123
 ///     ,"suites":[
 ///     {"suite":"app","revision":17,"schemaRevision":0,"floor":0
@@ -30,7 +30,7 @@ package import SettingsModel
 /// before its own.
 enum SnapshotFormat {
     /// The format that this daemon writes.
-    static let current: Int64 = 3
+    static let current: Int64 = 4
 
     static let suites: StaticString = ",\"suites\":["
     static let records: StaticString = ",\"records\":["

@@ -5,17 +5,17 @@ internal import SettingsModel
 
 /// The index of a past file, which keeps commits that memory has no room for.
 ///
-///     {"snapshot":3,…}                                  fragments: a snapshot of one suite each, with its commits
+///     {"snapshot":4,…}                                  fragments: a snapshot of one suite each, with its commits
 ///     {"crc":"…","suites":[["app",4,17,0,true],…]}      the fragments: first and last commit, offset, with a base or not
 ///     {"crc":"…","commits":[[4,1763632800123,"app"],…]} the commits: revision, time, a suite that it touches
-///     {"crc":"…","past":1,"from":3,"to":17,…}           what is below
+///     {"crc":"…","past":2,"from":3,"to":17,…}           what is below
 ///     {"crc":"…","index":9123}                          the offset of the line before
 ///
 /// The file has all commits after `from` up to `to`, and its name says so: `past-3-17.jsonl`. A fragment has the commits of
 /// a suite, in order, and mostly the suite as it stood after the last of them, its *base*. Without one, the base is that of
 /// a later fragment.
 struct PastFile: Sendable {
-    static let currentFormat: Int64 = 1
+    static let currentFormat: Int64 = 2
     /// The number of entries in a line of the index.
     static let fragmentsInLine = 256
     static let commitsInLine = 1024
