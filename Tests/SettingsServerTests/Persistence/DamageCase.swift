@@ -119,9 +119,9 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             for name in folder.names { folder.write(name, []) }
         },
         DamageCase(
-            name: "a snapshot of a newer version", start: .refuses(.fromTheFuture, ["snapshot-8.json", "format 4"]),
+            name: "a snapshot of a newer version", start: .refuses(.fromTheFuture, ["snapshot-8.json", "format 9"]),
             check: .damaged
-        ) { try $0.edit("snapshot-8.json") { $0[12] = UInt8(ascii: "4") } },
+        ) { try $0.edit("snapshot-8.json") { $0[12] = UInt8(ascii: "9") } },
     ]
 
     private static let journals: [DamageCase] = [
@@ -164,12 +164,12 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             folder.remove("journal-8.jsonl")
         },
         DamageCase(
-            name: "a journal of a newer version", start: .refuses(.fromTheFuture, ["journal-8.jsonl", "format 2"]),
+            name: "a journal of a newer version", start: .refuses(.fromTheFuture, ["journal-8.jsonl", "format 9"]),
             check: .damaged
         ) { folder in
             try folder.editLines("journal-8.jsonl") { lines in
                 var line = Array(lines[0].dropLast())
-                line[28] = UInt8(ascii: "2")
+                line[28] = UInt8(ascii: "9")
                 let digits = CRC32C(of: line.span.extracting(18..<line.count)).digits
                 for index in digits.indices { line[8 + index] = digits[index] }
                 lines[0] = line + [UInt8(ascii: "\n")]
