@@ -41,8 +41,6 @@ final class BackgroundQueue: Sendable {
         var count: Int { waiting.count + (current == nil ? 0 : 1) }
     }
 
-    /// How long a job waits before it is refused.
-    private static let patience: UInt64 = 10_000_000_000
     /// How often a job that waits looks for room.
     private static let pause = DispatchTimeInterval.milliseconds(20)
 
@@ -50,16 +48,22 @@ final class BackgroundQueue: Sendable {
     private let budget: MemoryBudget
     private let mostJobs: Int
     private let holdsLittle: Bool
+    private let patience: UInt64
     private let line = Mutex(Line())
 
     /// - Parameters:
     ///   - mostJobs: how many jobs wait at most.
     ///   - holdsLittle: true if those hold at most a quarter of the budget, with one more.
-    init(_ label: String, _ budget: MemoryBudget, mostJobs: Int, holdsLittle: Bool = false) {
+    ///   - patience: how many nanoseconds a job waits before it is refused.
+    init(
+        _ label: String, _ budget: MemoryBudget, mostJobs: Int, holdsLittle: Bool = false,
+        patience: UInt64 = 10_000_000_000
+    ) {
         queue = DispatchQueue(label: label, qos: .utility)
         self.budget = budget
         self.mostJobs = mostJobs
         self.holdsLittle = holdsLittle
+        self.patience = patience
     }
 
     /// The jobs that wait.
@@ -86,7 +90,7 @@ final class BackgroundQueue: Sendable {
     /// Does what waits until nothing does, or until there is no room for the next job.
     private func work() {
         while let first = next() {
-            let isLate = MonotonicClock.system.now() &- first.since > Self.patience
+            let isLate = MonotonicClock.system.now() &- first.since > patience
             if !first.job.isWanted() {
                 drop()
             } else if isLate, let refuse = first.job.refuse {

@@ -79,7 +79,9 @@ package struct Service: Sendable {
         self.budget = budget
         renderer = BackgroundQueue("settingsd.renderer", budget, mostJobs: 1024)
         historian = BackgroundQueue("settingsd.historian", budget, mostJobs: 1024)
-        parser = BackgroundQueue("settingsd.parser", budget, mostJobs: 1024, holdsLittle: true)
+        // What it reads are writes.
+        parser = BackgroundQueue(
+            "settingsd.parser", budget, mostJobs: 1024, holdsLittle: true, patience: store.writePatience)
     }
 }
 

@@ -42,6 +42,9 @@ package final class Store: Sendable {
         published.read(body)
     }
 
+    /// How many nanoseconds a write may wait.
+    var writePatience: UInt64 { limits.current.patience }
+
     /// Takes writes, to be decided in this order. The outcome of each comes exactly once: returned here if it is known at
     /// once, else to `replies`.
     package func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [WriteOutcome] {
