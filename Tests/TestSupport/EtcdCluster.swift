@@ -22,7 +22,7 @@ package final class EtcdCluster: Sendable {
     /// Starts members, which take calls some moments later.
     package init(members count: Int = 1, options: [String] = []) throws {
         let directory = try TemporaryDirectory()
-        let free = try Self.freePorts(2 * count)
+        let free = try (0..<2 * count).map { _ in try LocalPort.free() }
         let (clients, peers) = (free[..<count], free[count...])
         let cluster = zip(0..., peers).map { "m\($0)=http://127.0.0.1:\($1)" }.joined(separator: ",")
         var members: [Member] = []
@@ -125,19 +125,4 @@ package final class EtcdCluster: Sendable {
 
     /// The addresses as the option `etcd` has them.
     package var endpoints: [String] { ports.map { "http://127.0.0.1:\($0)" } }
-
-    /// Returns ports that no program listened on a moment ago. All are held until the last is found.
-    private static func freePorts(_ count: Int) throws -> [UInt16] {
-        var (ports, sockets) = ([UInt16](), [Int32]())
-        defer { for socket in sockets { close(socket) } }
-        for _ in 0..<count {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            sockets.append(descriptor)
-            guard RawAddress.ipv4(0).withSocketAddress({ bind(descriptor, $0, $1) }) == 0 else {
-                throw ChildProcess.Failure(description: "bind: error \(errno)")
-            }
-            ports.append(RawAddress.port(of: descriptor))
-        }
-        return ports
-    }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 
 /// A port of 127.0.0.1 on which the kernel accepts connections and nothing is ever answered.
 package final class LocalPort: Sendable {
@@ -9,11 +10,13 @@ package final class LocalPort: Sendable {
     package let number: UInt16
     private let descriptor: Int32
 
-    package init() throws {
+    /// - Parameter wanted: the port; 0 for one that the kernel chooses.
+    package init(_ wanted: UInt16 = 0) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        address.sin_port = wanted.bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let result = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -30,6 +33,19 @@ package final class LocalPort: Sendable {
         _ = close(descriptor)
     }
 
-    /// One that was free a moment ago, for a program that cannot say itself which it took.
-    package static func free() throws -> UInt16 { try LocalPort().number }
+    /// The ports below those that the kernel gives to connections that programs open.
+    private static let ports: Range<UInt16> = 10_000..<32_000
+    private static let next = Mutex(UInt16.random(in: ports))
+
+    /// Returns a port that is free, for a program that cannot say itself which it took. Nobody else is given it meanwhile.
+    package static func free() throws -> UInt16 {
+        for _ in 0..<1000 {
+            let port = next.withLock { next in
+                defer { next = next + 1 < ports.upperBound ? next + 1 : ports.lowerBound }
+                return next
+            }
+            if (try? LocalPort(port)) != nil { return port }
+        }
+        return try LocalPort().number
+    }
 }

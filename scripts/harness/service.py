@@ -1,7 +1,9 @@
 """A program that serves until it is stopped."""
 
 import collections
+import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -163,11 +165,17 @@ class Service:
             self.stop()
 
 
+# Below those that the kernel gives to connections that programs open.
+PORTS = iter(random.sample(range(10_000, 32_000), 22_000))
+
+
 def free_port():
-    """A free port, for peers that cannot pick one themselves."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A free port, for peers that cannot pick one themselves. Nobody else is given it meanwhile."""
+    for port in PORTS:
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise ServiceFailed("no port is free")
 
 
 def end_on_signals():
