@@ -67,7 +67,7 @@ struct PastTests {
             }
             guard let commit = decision.commit else { return .success(nil) }
             // As the journal has it.
-            try state.apply(try Commit(json: try JSONValue(parsing: commit.jsonBytes())))
+            try state.apply(try commit.journaled(on: state))
             places.append(try Place(state))
             return .success(revision)
         }

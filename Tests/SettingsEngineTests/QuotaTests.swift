@@ -83,7 +83,7 @@ struct QuotaTests {
                     }
                 }
                 state = after
-                try replayed.apply(try Commit(json: try JSONValue(parsing: commit.jsonBytes())))
+                try replayed.apply(try commit.journaled(on: replayed))
                 try #require(sizes(replayed) == sizes(state), "seed \(random.seed), at \(revision)")
             }
         }

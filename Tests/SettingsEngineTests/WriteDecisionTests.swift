@@ -135,14 +135,27 @@ struct WriteDecisionTests {
             var replayed = run.state
             for _ in 0..<120 {
                 guard let commit = try run.write(try writes.next()) else { continue }
-                let line = try JSONValue(parsing: commit.jsonBytes())
-                try replayed.apply(try Commit(json: line))
+                let read = try commit.journaled(on: replayed)
+                #expect(read == commit, "seed \(random.seed)")
+                try replayed.apply(read)
             }
             #expect(replayed.cursor == run.state.cursor, "seed \(random.seed)")
             for name in PlainSuites.names {
                 let suite = try SuiteName(name)
                 #expect(replayed.suite(suite)?.shown() == run.state.suite(suite)?.shown(), "seed \(random.seed)")
             }
+        }
+    }
+
+    @Test("A line that leaves out a value before it is refused where there is none")
+    func incomplete() throws {
+        var run = try Run(seed: 0)
+        let app = try SuiteName("app")
+        let before = run.state
+        for value: JSONValue in [1, 2] {
+            let operation = Transaction.Operation(suite: app, key: try KeyName("a"), .set(value))
+            let commit = try #require(try run.write(.setting(operation)))
+            if value == 2 { #expect(throws: CommitMismatch.self) { try commit.journaled(on: before) } }
         }
     }
 

@@ -56,13 +56,25 @@ extension Commit: JSONBody {
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
+        writeMembers(to: &writer, as: .ofCommit)
+    }
+
+    /// Writes the form of a line of a journal.
+    package func writeForJournal(to writer: inout JSONWriter) {
+        writer.beginObject()
+        // A schema that is set changes what is known of the values before.
+        writeMembers(to: &writer, as: suiteChanges.isEmpty ? .ofJournal : .ofCommit)
+        writer.endObject()
+    }
+
+    private func writeMembers(to writer: inout JSONWriter, as form: Change.Form) {
         writer.member("revision", revision)
         writer.member("time", time)
         writer.members(of: origin)
         writer.member("requestKey", requestKey)
         writer.member("requestDigest", requestDigest)
         writer.member("suites", unlessEmpty: suiteChanges)
-        if !changes.isEmpty { writer.member("changes", changes, as: .ofJournal) }
+        if !changes.isEmpty { writer.member("changes", changes, as: form) }
         writer.member("answer", answer)
     }
 }

@@ -91,6 +91,11 @@ extension Change {
         oldSource == .stored ? old : record.oldRejected
     }
 
+    /// True if the change was read from a line of a journal that leaves out the stored value before it.
+    package var lacksOld: Bool {
+        oldSource == .stored && old == nil && !isConcealed
+    }
+
     /// Returns the change without values, for a reader that may not read secrets.
     package func concealed() -> Change {
         var change = self
@@ -123,8 +128,11 @@ extension Change: JSONReadable, JSONWritable {
         case ofOneSuite
         /// For watchers of several suites and answers to transactions.
         case ofSeveralSuites
-        /// For the journal: with the record, without revision and time, which the commit has once for all, and without the
-        /// source of what is stored.
+        /// For a commit in a file: with the record, without revision and time, which the commit has once for all, and without
+        /// the source of what is stored.
+        case ofCommit
+        /// For a line of a journal: besides, without a stored value that is replaced, and all that is known of it. The state
+        /// has it when the line is replayed.
         case ofJournal
     }
 
@@ -137,27 +145,36 @@ extension Change: JSONReadable, JSONWritable {
         writer.beginObject()
         if form != .ofOneSuite { writer.member("suite", suite) }
         writer.member("key", key)
-        if !isConcealed {
-            writer.member("old", old ?? .null)
-            writer.member("new", new ?? .null)
-        }
-        if form != .ofJournal || oldSource != .stored { writer.member("oldSource", oldSource) }
-        if form != .ofJournal || source != .stored { writer.member("source", source) }
-        if form == .ofJournal {
-            writer.member("oldStored", record.oldRejected)
-            writer.member("stored", record.rejected)
-            writer.member("oldRevision", record.oldRevision)
-            writer.member("oldModified", record.oldModified)
-            // Mostly both follow from the mark.
-            if record.wasSecret != (isSecret && oldStored != nil) { writer.member("oldSecret", record.wasSecret) }
-            if record.isSecret != (isSecret && stored != nil) { writer.member("newSecret", record.isSecret) }
-        } else {
+        switch form {
+        case .ofOneSuite, .ofSeveralSuites:
+            if !isConcealed {
+                writer.member("old", old ?? .null)
+                writer.member("new", new ?? .null)
+            }
+            writer.member("oldSource", oldSource)
+            writer.member("source", source)
             writer.member("revision", revision)
             writer.member("modified", modified)
             writer.members(of: origin)
+        case .ofCommit, .ofJournal:
+            if form == .ofCommit || oldSource != .stored { writeOld(to: &writer) }
+            writer.member("new", new ?? .null)
+            if source != .stored { writer.member("source", source) }
+            writer.member("stored", record.rejected)
+            if record.isSecret != (isSecret && stored != nil) { writer.member("newSecret", record.isSecret) }
         }
         writer.flag("secret", isSecret)
         writer.endObject()
+    }
+
+    private func writeOld(to writer: inout JSONWriter) {
+        writer.member("old", old ?? .null)
+        if oldSource != .stored { writer.member("oldSource", oldSource) }
+        writer.member("oldStored", record.oldRejected)
+        writer.member("oldRevision", record.oldRevision)
+        writer.member("oldModified", record.oldModified)
+        // Mostly it follows from the mark.
+        if record.wasSecret != (isSecret && oldStored != nil) { writer.member("oldSecret", record.wasSecret) }
     }
 
     package init(json: JSONValue) throws(BodyError) {
@@ -180,7 +197,7 @@ extension Change: JSONReadable, JSONWritable {
         origin = try .read(reader)
     }
 
-    /// Reads the form of the journal.
+    /// Reads the forms of commits and journals.
     init(
         json: JSONValue, ofCommit revision: Revision, at time: Timestamp, by origin: CommitOrigin?
     ) throws(BodyError) {

@@ -64,6 +64,16 @@ extension KeyRecord {
     }
 }
 
+extension Change.Record {
+    /// - Parameter before: the record of the key that the change replaces.
+    init(before: KeyRecord, rejected: JSONValue? = nil, isSecret: Bool) {
+        self.init(
+            oldRejected: before.standing == .invalid ? before.stored : nil, rejected: rejected,
+            oldRevision: before.revision == .zero ? nil : before.revision, oldModified: before.changeTime,
+            wasSecret: before.isSecret, isSecret: isSecret)
+    }
+}
+
 extension KeyRecord.Standing {
     /// The standing that a source names; nil for one of a newer server, which no journal of this one holds.
     package init?(_ source: Source) {

@@ -100,6 +100,22 @@ extension State {
         return history.append(KeptCommit(commit), limits: limits)
     }
 
+    /// Returns a commit that was read from a journal with the stored values before it, which its line leaves out.
+    package func completed(_ commit: Commit) throws(CommitMismatch) -> Commit {
+        var commit = commit
+        for index in commit.changes.indices where commit.changes[index].lacksOld {
+            let change = commit.changes[index]
+            let found = suites.with(change.suite.text.utf8Span.span) { $0.knownRecord(change.key) }
+            guard let record = found ?? nil, record.standing == .stored else {
+                throw CommitMismatch("\(change.suite)/\(change.key) has no value that could be replaced")
+            }
+            commit.changes[index].old = record.stored
+            commit.changes[index].record = Change.Record(
+                before: record, rejected: change.record.rejected, isSecret: change.record.isSecret)
+        }
+        return commit
+    }
+
     /// Keeps the history to other bounds from now on.
     package mutating func bound(by limits: History.Limits) {
         self.limits = limits

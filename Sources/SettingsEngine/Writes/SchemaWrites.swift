@@ -192,10 +192,6 @@ extension Change {
             source: standing.source, revision: revision, modified: time,
             isSecret: isSecret,
             record: Record(
-                oldRejected: record.standing == .invalid ? record.stored : nil,
-                rejected: standing == .invalid ? stored : nil,
-                oldRevision: record.revision == .zero ? nil : record.revision,
-                oldModified: record.changeTime,
-                wasSecret: record.isSecret, isSecret: isSecret && stored != nil))
+                before: record, rejected: standing == .invalid ? stored : nil, isSecret: isSecret && stored != nil))
     }
 }

@@ -270,11 +270,7 @@ extension WriteDraft.Touched {
         Change(
             suite: suite, key: key, old: valueBefore, new: value, oldSource: before.standing.source,
             source: standing.source, revision: revision, modified: time, isSecret: isSecret,
-            record: Change.Record(
-                oldRejected: before.standing == .invalid ? before.stored : nil,
-                oldRevision: before.revision == .zero ? nil : before.revision,
-                oldModified: before.changeTime,
-                wasSecret: before.isSecret, isSecret: isStoredSecret))
+            record: Change.Record(before: before, isSecret: isStoredSecret))
     }
 
     /// The setting after the write.

@@ -162,7 +162,7 @@ struct LogEntry: Sendable {
                 throw LogDamage("commit \(revision) follows \(after), but the last one is \(staged.state.revision)")
             }
             do {
-                try staged.apply(Commit(json: json))
+                try staged.apply(staged.state.completed(Commit(json: json)))
             } catch {
                 throw LogDamage("commit \(revision) cannot be applied: \(error)")
             }

@@ -117,7 +117,7 @@ struct Replay {
     private mutating func apply(_ entry: JournalReader.Entry) throws(JournalReader.Refusal) {
         let whole = keepsPrefix ? state : nil
         do {
-            try state.apply(Commit(json: entry.json))
+            try state.apply(state.completed(Commit(json: entry.json)))
         } catch {
             if let whole { state = whole }
             throw JournalReader.Refusal(reason: "the commit cannot be applied: \(error)")

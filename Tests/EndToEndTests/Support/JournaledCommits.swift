@@ -9,8 +9,12 @@ import TestSupport
 /// that a defect there does not hide itself.
 struct JournaledCommits: Sendable {
     var epoch: Epoch
-    /// All of them, in order.
-    var commits: [Commit]
+    /// All of them, in order, with the values before that the lines leave out.
+    var commits: [Commit] = []
+    /// The same as the lines have them.
+    private var lines: [Commit] = []
+    /// The last change of each key.
+    private var newest: [SuiteName: [KeyName: Change]] = [:]
 
     /// A journal that does not lead on from the one before, or a line that makes no sense.
     struct Unsound: Error, CustomStringConvertible {
@@ -20,6 +24,7 @@ struct JournaledCommits: Sendable {
     init(epoch: Epoch, _ commits: [Commit]) {
         self.epoch = epoch
         self.commits = commits
+        lines = commits
     }
 
     /// Reads the journals in a directory that no daemon uses.
@@ -41,7 +46,8 @@ struct JournaledCommits: Sendable {
             for entry in journal.entries {
                 let commit = try Commit(json: entry.commit)
                 if commit.revision <= last {
-                    guard self[commit.revision] == commit else {
+                    let index = position(after: commit.revision) - 1
+                    guard index >= 0, lines[index] == commit else {
                         throw Unsound(description: "\(journal.name): \(commit.revision) was another one")
                     }
                     continue
@@ -50,9 +56,27 @@ struct JournaledCommits: Sendable {
                     throw Unsound(
                         description: "\(journal.name): \(commit.revision) follows \(entry.after), and not \(last)")
                 }
-                commits.append(commit)
+                try append(commit)
             }
         }
+    }
+
+    private mutating func append(_ line: Commit) throws {
+        var commit = line
+        for index in commit.changes.indices {
+            let (suite, key) = (commit.changes[index].suite, commit.changes[index].key)
+            if commit.changes[index].lacksOld {
+                guard let before = newest[suite]?[key], before.source == .stored else {
+                    throw Unsound(description: "\(commit.revision) replaces a value of \(suite)/\(key): there is none")
+                }
+                commit.changes[index].old = before.new
+                commit.changes[index].record.oldRevision = before.revision
+                commit.changes[index].record.oldModified = before.modified
+            }
+            newest[suite, default: [:]][key] = commit.changes[index]
+        }
+        lines.append(line)
+        commits.append(commit)
     }
 
     /// The last commit.
@@ -102,7 +126,7 @@ extension JournaledCommits {
                 let json = try Self.read(line)
                 guard let commit = json["commit"], try json["after"].map({ try Revision(json: $0) }) == commits.last
                 else { throw Unsound(description: "\(key) does not follow \(commits.last)") }
-                commits.commits.append(try Commit(json: commit))
+                try commits.append(try Commit(json: commit))
             }
             found = commits
         }

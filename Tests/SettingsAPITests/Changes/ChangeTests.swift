@@ -116,9 +116,9 @@ struct ChangeTests {
                     + #"{"op":"drop","suite":"d","oldRevision":9,"forgotten":{"floor":3,"keys":["#
                     + #"{"key":"k","revision":5,"modified":"2026-11-20T09:00:00.000Z"},{"key":"l","revision":4}]}},"#
                     + #"{"op":"drop","suite":"e","forgotten":{"floor":0}}],"#
-                    + #""changes":[{"suite":"a","key":"k","old":null,"new":1,"oldSource":"unset"},"#
-                    + #"{"suite":"b","key":"k","old":null,"new":null,"oldSource":"invalid","source":"invalid","#
-                    + #""oldStored":1,"stored":2,"oldRevision":7,"oldModified":"2026-11-20T09:00:00.000Z"},"#
+                    + #""changes":[{"suite":"a","key":"k","old":null,"oldSource":"unset","new":1},"#
+                    + #"{"suite":"b","key":"k","old":null,"oldSource":"invalid","oldStored":1,"oldRevision":7,"#
+                    + #""oldModified":"2026-11-20T09:00:00.000Z","new":null,"source":"invalid","stored":2},"#
                     + #"{"suite":"b","key":"s","old":"x","new":"y","secret":true}]}"#
             ),
         ])
@@ -128,6 +128,23 @@ struct ChangeTests {
             #expect(change.revision == commit.revision)
             #expect(change.modified == commit.time)
         }
+    }
+
+    @Test("A line of a journal leaves out a stored value that is replaced, unless a suite changes as well")
+    func journaled() throws {
+        var commit = Commit(
+            revision: try #require(Revision(9)), time: Timestamp(milliseconds: 9),
+            changes: [try Self.change(old: "old", new: "new", 9)])
+        commit.changes[0].record.oldRevision = Revision(8)
+        func line() throws -> String {
+            var writer = JSONWriter()
+            commit.writeForJournal(to: &writer)
+            return String(decoding: writer.bytes, as: UTF8.self)
+        }
+        #expect(try line().hasSuffix(#","changes":[{"suite":"app","key":"k","new":"new"}]}"#))
+        #expect(try Commit(json: JSONValue(parsing: line())).changes[0].lacksOld)
+        commit.suiteChanges = [SuiteChange(suite: try SuiteName("app"), kind: .schemaRemoved)]
+        #expect(try Commit(json: JSONValue(parsing: line())) == commit)
     }
 
     @Test("A commit of an earlier version, which names the source of what is stored, reads as one of this version")

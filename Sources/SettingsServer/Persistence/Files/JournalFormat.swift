@@ -157,7 +157,7 @@ struct JournalBatch: Sendable {
                 json.write(bool: true)
             }
             json.name("commit")
-            commit.write(to: &json)
+            commit.writeForJournal(to: &json)
         }
         last = commit.revision
     }
