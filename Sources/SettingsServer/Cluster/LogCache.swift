@@ -14,6 +14,15 @@ final class LogCache: Sendable {
     private let lock: Mutex<DirectoryLock?>
     private let prefix: String
 
+    /// A copy of a log, as it is read.
+    private struct Copy {
+        let prefix: String
+        let snapshot: String
+        let state: State
+        let head: LogHead
+        let time: Timestamp
+    }
+
     private init(_ directory: DataDirectory, _ lock: DirectoryLock, _ prefix: String) {
         (self.directory, self.prefix) = (directory, prefix)
         self.lock = Mutex(lock)
@@ -42,7 +51,14 @@ final class LogCache: Sendable {
         }
         if isNew { return (cache, nil) }
         do {
-            if let found = try cache.read(limits) { return (cache, found) }
+            guard let copy = try read(directory, limits) else {
+                // A daemon ended before it had copied anything, perhaps of another log.
+                try cache.begin()
+                return (cache, nil)
+            }
+            if copy.prefix.hasSameBytes(as: prefix) {
+                return (cache, (LogInbox.Replacement(state: copy.state, head: copy.head), copy.time))
+            }
             log.warning("\(directory.path) has a copy of another log; it is set aside")
         } catch {
             log.warning("the copy of the log in \(directory.path) cannot be read: \(error); it is set aside")
@@ -57,24 +73,45 @@ final class LogCache: Sendable {
         return (cache, nil)
     }
 
-    /// Reads the copy; nil if it is one of another log.
-    private func read(_ limits: History.Limits) throws -> (LogInbox.Replacement, Timestamp)? {
-        let bytes = try OpenFile(directory.path(of: DataDirectory.clusterName), .reading, in: directory.fileSystem)
-            .readAll()
+    /// Says what a directory has of a log, and changes nothing; nil if it is none of a daemon in a cluster.
+    static func check(
+        _ directory: DataDirectory
+    ) throws(RecoveryError) -> (lines: [String], isSound: Bool)? {
+        let listing = try directory.reading { () throws(FileError) in try directory.list() }
+        guard listing.contains(DataDirectory.clusterName) else { return nil }
+        do {
+            guard let copy = try read(directory, History.Limits()) else {
+                return (["nothing of the log in etcd is copied here yet"], true)
+            }
+            let lines = [
+                "\(copy.snapshot): \(copy.state.contents), sound",
+                "\(DataDirectory.clusterName): a copy of the log in etcd under \(copy.prefix), of \(copy.time), sound",
+                "a start goes on from there with what etcd has",
+            ]
+            return (lines, true)
+        } catch let error as RecoveryError where error.kind == .inaccessible {
+            throw error
+        } catch {
+            return (["\(error)", "a start sets the copy aside, and reads all from etcd"], false)
+        }
+    }
+
+    /// Reads the copy in a directory; nil if there is none yet.
+    private static func read(_ directory: DataDirectory, _ limits: History.Limits) throws -> Copy? {
+        let bytes = try directory.reading { () throws(FileError) in
+            try OpenFile(directory.path(of: DataDirectory.clusterName), .reading, in: directory.fileSystem).readAll()
+        }
         let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
         let mark = try JSONValue(parsing: Array(bytes[..<end]))
-        guard let found = mark["prefix"]?.string, let name = mark["snapshot"]?.string,
-            let time = mark["time"]?.integer
-        else {
-            throw LogDamage("\(DataDirectory.clusterName) names no copy")
-        }
-        guard found.hasSameBytes(as: prefix) else { return nil }
+        guard let prefix = mark["prefix"]?.string else { throw LogDamage("\(DataDirectory.clusterName) names no log") }
+        guard let snapshot = mark["snapshot"]?.string, let time = mark["time"]?.integer else { return nil }
         let head = try LogHead(Array(bytes[end...].dropFirst()))
-        let state = try SnapshotReader.read(named: name, in: directory, limits: limits).state
+        let state = try SnapshotReader.read(named: snapshot, in: directory, limits: limits).state
         guard state.cursor == Cursor(epoch: head.epoch, revision: head.revision) else {
-            throw LogDamage("\(name) is of another place than \(DataDirectory.clusterName) says")
+            throw LogDamage("\(snapshot) is of another place than \(DataDirectory.clusterName) says")
         }
-        return (LogInbox.Replacement(state: state, head: head), Timestamp(milliseconds: time))
+        return Copy(
+            prefix: prefix, snapshot: snapshot, state: state, head: head, time: Timestamp(milliseconds: time))
     }
 
     /// Makes the directory one of a cluster, without a copy yet.

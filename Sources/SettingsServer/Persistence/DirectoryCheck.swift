@@ -158,7 +158,9 @@ package struct DirectoryCheck: Sendable {
             }
             lines.append("a start comes to \(recovery.state.contents)")
             lines.append(
-                recovery.isClosed ? "the last stop was a clean one" : "there was no clean stop, or a daemon runs")
+                recovery.isClosed
+                    ? "the last stop was a clean one"
+                    : "no clean stop has closed it: a daemon runs, was killed, or has never run here")
             if recovery.lacksJournal { verdict = .damaged }
             lines += recovery.notes.map { "it will say: \($0)" }
             if recovery.isCopy {

@@ -71,6 +71,10 @@ package enum Program {
 
     /// Says what is found in a data directory, and changes nothing.
     private static func check(_ path: String) throws(ProgramError) -> ExitCode {
+        if let copy = try logCopy(in: path) {
+            for line in copy.lines { say(line) }
+            return copy.isSound ? .success : .damagedData
+        }
         do {
             let check = try DirectoryCheck(DataDirectory(path))
             for line in check.lines { say(line) }
@@ -84,8 +88,22 @@ package enum Program {
         }
     }
 
+    /// Says what a directory has of a log in etcd; nil if it is none of a daemon in a cluster.
+    private static func logCopy(in path: String) throws(ProgramError) -> (lines: [String], isSound: Bool)? {
+        do {
+            return try LogCache.check(DataDirectory(path))
+        } catch {
+            throw ProgramError(StartError.recovery(error))
+        }
+    }
+
     /// Says what would be cut off a damaged data directory and, if that is confirmed, does it.
     private static func repair(_ path: String, isConfirmed: Bool) throws(ProgramError) -> ExitCode {
+        guard try logCopy(in: path) == nil else {
+            throw ProgramError(
+                .usage, "\(path) is a copy of a log in etcd; nothing was changed",
+                remedy: "start a daemon there, which reads from etcd what it lacks")
+        }
         do {
             let repair = try DirectoryRepair(DataDirectory(path), apply: isConfirmed, newEpoch: Epoch.random)
             for line in repair.lines { say(line) }

@@ -175,7 +175,13 @@ struct ClusterTests {
         shared.stop()
         let lone = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path + "/shared"])
         #expect(lone.code == 73 && lone.errors.contains("copy of what etcd keeps"), "\(lone.errors)")
+        let copy = try ChildProcess.run(["check", directory.path + "/shared"])
+        #expect(copy.code == 0 && copy.output.contains("CLUSTER: a copy of the log in etcd"), "\(copy)")
+        let repair = try ChildProcess.run(["repair", directory.path + "/shared", "--yes"])
+        #expect(repair.code == 64 && repair.errors.contains("a copy of a log in etcd"), "\(repair)")
         try eventually { try cluster("export", directory.path + "/back").code == 0 }
+        let exported = try ChildProcess.run(["check", directory.path + "/back"])
+        #expect(exported.code == 0 && exported.output.contains("never run here"), "\(exported)")
         let back = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/back")
         #expect(try back.send("GET app/keys/a").json?["value"] == 4)
         #expect(try back.send("GET app/keys/a").field("Settings-Cursor") == last.field("Settings-Cursor"))
