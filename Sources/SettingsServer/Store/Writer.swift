@@ -47,6 +47,11 @@ final class Writer: Sendable {
             return !isTaken
         }
 
+        mutating func takeWaiting() -> WriterSession.Line {
+            defer { (waiting, waitingBytes) = ([], 0) }
+            return WriterSession.Line(waiting)
+        }
+
         mutating func add(long parcel: Parcel) {
             longBytes += parcel.bytes
             long.append(parcel)
@@ -218,10 +223,7 @@ extension Writer {
     /// Takes what is to be done next; nil, and the writer is free, if there is nothing.
     private func next(_ line: inout WriterSession.Line) -> Next? {
         inbox.withLock { inbox in
-            if line.isEmpty {
-                line = WriterSession.Line(inbox.waiting)
-                (inbox.waiting, inbox.waitingBytes) = ([], 0)
-            }
+            if line.isEmpty { line = inbox.takeWaiting() }
             var next: Next = (inbox.long.popFirst(), inbox.isTendingDue, inbox.probes, [], inbox.isStopping)
             inbox.longBytes -= next.long?.bytes ?? 0
             inbox.isTendingDue = false
@@ -253,15 +255,8 @@ extension Writer {
     /// Decides the writes that come while more are expected. Those of a lone daemon wait for nothing.
     private func gather(_ line: inout WriterSession.Line, into turn: inout WriterSession.Turn) {
         while line.isEmpty, session.isGathering(turn) {
-            line = takeWaiting()
+            line = inbox.withLock { $0.takeWaiting() }
             if line.isEmpty { usleep(100) } else { session.decide(&line, within: limits.current.turn, into: &turn) }
-        }
-    }
-
-    private func takeWaiting() -> WriterSession.Line {
-        inbox.withLock { inbox in
-            defer { (inbox.waiting, inbox.waitingBytes) = ([], 0) }
-            return WriterSession.Line(inbox.waiting)
         }
     }
 

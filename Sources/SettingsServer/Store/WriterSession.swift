@@ -26,7 +26,7 @@ final class WriterSession: @unchecked Sendable {
     /// True if other daemons commit to the same log.
     let isShared: Bool
     /// The writes to gather before the next turn, and for how long: a flush takes a while where other daemons take part.
-    private var gathering: (count: Int, end: ContinuousClock.Instant) = (0, .now)
+    private var gathering: (count: Int, end: UInt64) = (0, 0)
     /// The nanoseconds that the last flush took.
     private var flushTime: UInt64 = 0
     private let limits: LimitsInForce
@@ -108,7 +108,7 @@ final class WriterSession: @unchecked Sendable {
     /// Has the next turn gather so many writes, for half of the time that a flush takes: callers who got their answers
     /// come back together.
     func gather(_ count: Int) {
-        gathering = (count, .now + .nanoseconds(Int64(min(flushTime / 2, Self.longestGathering))))
+        gathering = (count, monotonic.now() + min(flushTime / 2, Self.longestGathering))
     }
 
     /// Waits until the log is to be flushed next.
@@ -117,9 +117,9 @@ final class WriterSession: @unchecked Sendable {
         while log.awaitTurn(), .now < end { follow() }
     }
 
-    /// True if more writes belong to the turn, which are about to come.
+    /// True if the turn waits for more writes.
     func isGathering(_ turn: Turn) -> Bool {
-        turn.count < gathering.count && .now < gathering.end
+        turn.count < gathering.count && monotonic.now() < gathering.end
     }
 
     /// Decides writes of a line until the time is over. At least one is decided.
@@ -252,7 +252,11 @@ final class WriterSession: @unchecked Sendable {
         follow()
         var again = Turn()
         var line = Line(turn.decided)
-        while !line.isEmpty { decide(&line, within: limits.current.patience, into: &again) }
+        while !line.isEmpty {
+            // The bounds may be narrower by now.
+            (again.count, again.bytes) = (0, 0)
+            decide(&line, within: limits.current.patience, into: &again)
+        }
         (again.count, again.start, again.time) = (turn.count, turn.start, turn.time)
         again.long = turn.long + again.long
         turn = again

@@ -217,6 +217,22 @@ struct WriterTests {
         #expect(log.deadlines == [start + limits.patience, start + limits.patience])
     }
 
+    @Test("a turn that another daemon was faster than is decided again whole, also if bounds are narrower by then")
+    func narrowerBounds() throws {
+        let log = ScriptedLog(isGated: true, isShared: true)
+        let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
+        #expect(store.submit([try put(1, "first", 1)], replies: replies).isEmpty)
+        log.awaitFlush()
+        #expect(store.submit(try (2...4).map { try put($0, "k\($0)", 1) }, replies: replies).isEmpty)
+        log.letGo()
+        log.awaitFlush()
+        store.limitsInForce.batchCount = 1
+        log.failNext(.overtaken, .contended)
+        log.letGo()
+        log.letGo()
+        #expect(replies.wait(for: 4).values.allSatisfy { $0.problem == nil })
+    }
+
     @Test("a long write waits for a bounded time of others")
     func longPause() throws {
         let store = try store {
