@@ -49,7 +49,7 @@ enum Base64 {
             output[place + 2] = UInt8(truncatingIfNeeded: group)
             (index, place) = (index + 4, place + 3)
         }
-        // The bits that the padding takes the place of are zeros.
+        // Canonical: the unused bits are zero.
         guard bytes.suffix(missing).allSatisfy({ $0 == 0 }) else { return nil }
         bytes.removeLast(missing)
         return bytes

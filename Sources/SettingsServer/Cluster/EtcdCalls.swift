@@ -49,7 +49,7 @@ struct EtcdRange: Equatable, Sendable {
     }
 }
 
-/// What each answer says of etcd.
+/// The header of an answer.
 struct EtcdHeader: Equatable, Sendable {
     /// The identity of the etcd cluster.
     let cluster: String
@@ -188,8 +188,14 @@ struct EtcdLeaseGrant: EtcdCall, Equatable {
     func answer(_ json: JSONValue) -> Int64? { json["ID"]?.etcdInteger }
 }
 
-/// A question to a member: whether it leads the others.
+/// A call that asks a member if it leads the others.
 struct EtcdLeadership: EtcdCall, Equatable {
+    struct Answer: Equatable, Sendable {
+        let leads: Bool
+        /// The member's term. One that was cut off may lead in a term that is over.
+        let term: Int64
+    }
+
     static let target = RequestTarget("v3", "maintenance", "status")
 
     func write(to json: inout JSONWriter) {
@@ -197,8 +203,10 @@ struct EtcdLeadership: EtcdCall, Equatable {
         json.endObject()
     }
 
-    func answer(_ json: JSONValue) -> Bool? {
-        json["header"]?["member_id"]?.string.map { $0 == json["leader"]?.string }
+    func answer(_ json: JSONValue) -> Answer? {
+        guard let member = json["header"]?["member_id"]?.string, let term = json["header"]?["raft_term"]?.etcdInteger
+        else { return nil }
+        return Answer(leads: json["leader"]?.string == member, term: term)
     }
 }
 

@@ -23,10 +23,11 @@ package struct EtcdOptions: Equatable, Sendable {
     }
 }
 
-/// The member that led etcd in a term.
+/// The member that led etcd in a term, when it was asked.
 struct EtcdLeader: Equatable, Sendable {
     let endpoint: EtcdEndpoint
     let term: Int64
+    let found: ContinuousClock.Instant
 }
 
 /// A client of etcd that calls one member after the other until one answers.
@@ -47,7 +48,7 @@ struct EtcdClient: Sendable {
     private static let attemptTime = Duration.seconds(2)
     private static let longestPause = Duration.seconds(5)
     /// The time that a member has to tell whether it leads.
-    private static let leadershipTime = Duration.milliseconds(200)
+    private static let leadershipTime = Duration.seconds(1)
 
     private var members: [Member]
     private var current = 0
@@ -89,20 +90,22 @@ struct EtcdClient: Sendable {
         }
     }
 
-    /// Asks the members which of them leads. Returns nil if none that answers does.
+    /// Asks the members which of them leads, in a term or a later one. Returns nil if none that answers does.
     func findLeader(in term: Int64) -> EtcdLeader? {
         guard members.count > 1 else { return nil }
         for member in members {
             var client = self
             (client.members, client.current, client.connection) = ([member], 0, nil)
-            let leads = try? client.call(EtcdLeadership(), by: .now + Self.leadershipTime)
-            if leads ?? false { return EtcdLeader(endpoint: member.endpoint, term: term) }
+            guard let answer = try? client.call(EtcdLeadership(), by: .now + Self.leadershipTime) else { continue }
+            if answer.leads, answer.term >= term {
+                return EtcdLeader(endpoint: member.endpoint, term: answer.term, found: .now)
+            }
         }
         return nil
     }
 
-    /// Goes to the member that leads, once a term: a leader that cannot be reached is left as any other member is. Returns
-    /// false if it is the member already, or was in that term.
+    /// Goes to the member that leads, once each time that it was found: a leader that cannot be reached is left as any other
+    /// member is. Returns true if it is another member than before.
     @discardableResult
     mutating func prefer(_ leader: EtcdLeader) -> Bool {
         guard leader != preferred, let index = members.firstIndex(where: { $0.endpoint == leader.endpoint })

@@ -73,12 +73,16 @@ final class LogCache: Sendable {
         return (cache, nil)
     }
 
+    /// True if a directory is one of a daemon in a cluster.
+    static func isAt(_ directory: DataDirectory) throws(RecoveryError) -> Bool {
+        try directory.reading { () throws(FileError) in try directory.list() }.contains(DataDirectory.clusterName)
+    }
+
     /// Says what a directory has of a log, and changes nothing; nil if it is none of a daemon in a cluster.
     static func check(
         _ directory: DataDirectory
     ) throws(RecoveryError) -> (lines: [String], isSound: Bool)? {
-        let listing = try directory.reading { () throws(FileError) in try directory.list() }
-        guard listing.contains(DataDirectory.clusterName) else { return nil }
+        guard try isAt(directory) else { return nil }
         do {
             guard let copy = try read(directory, History.Limits()) else {
                 return (["nothing of the log in etcd is copied here yet"], true)

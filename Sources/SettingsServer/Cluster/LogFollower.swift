@@ -14,6 +14,8 @@ final class LogFollower: Sendable {
     private static let interval = Duration.seconds(2)
     private static let callTime = Duration.seconds(5)
     private static let announcementInterval = Duration.seconds(5)
+    /// How often the leader is looked for while it is not known, and otherwise, as it may have been left for another member.
+    private static let (searchInterval, secondLookInterval) = (Duration.seconds(5), Duration.seconds(60))
     /// The longest pause after a failure.
     private static let longestPause = 1000
 
@@ -32,6 +34,8 @@ final class LogFollower: Sendable {
     private let isStopped = Atomic(false)
     private let ended = DispatchSemaphore(value: 0)
     private let queue = DispatchQueue(label: "settingsd.follower", qos: .userInitiated)
+    private let searches = DispatchQueue(label: "settingsd.leader", qos: .utility)
+    private let isSearching = Atomic(false)
 
     init(
         _ inbox: LogInbox, _ keys: LogKeys, daemon: String, in directory: DataDirectory, limits: History.Limits,
@@ -67,7 +71,7 @@ final class LogFollower: Sendable {
     private func run(_ client: inout EtcdClient) {
         var watch: EtcdWatch?
         var announced: Instant?
-        var lastTerm: Int64?
+        var searched: Instant?
         while !isStopping {
             let start = Instant.now
             do throws(EtcdError) {
@@ -80,13 +84,14 @@ final class LogFollower: Sendable {
                 let hadTrouble = inbox.trouble != nil
                 inbox.noteHeard(at: start)
                 if hadTrouble { log.info("etcd answers again") }
-                if etcd.term != lastTerm {
-                    let leader = client.findLeader(in: etcd.term)
-                    inbox.noteLeader(leader)
-                    // It has each batch before the others have it.
-                    if let leader, client.prefer(leader) { watch = nil }
-                    lastTerm = etcd.term
+                let isLeaderKnown = inbox.leader?.term ?? -1 >= etcd.term
+                let pause = isLeaderKnown ? Self.secondLookInterval : Self.searchInterval
+                if searched.map({ start >= $0 + pause }) ?? true {
+                    findLeader(client, in: etcd.term)
+                    searched = start
                 }
+                // The leader has each batch before the others have it.
+                if let leader = inbox.leader, client.prefer(leader) { watch = nil }
                 if announced.map({ start >= $0 + Self.announcementInterval }) ?? true {
                     announce(&client, by: start + Self.callTime)
                     announced = start
@@ -104,6 +109,15 @@ final class LogFollower: Sendable {
         }
     }
 
+    /// Looks for the member that leads, on another queue: to resolve the name of a member may take many seconds.
+    private func findLeader(_ client: EtcdClient, in term: Int64) {
+        guard !isSearching.exchange(true, ordering: .acquiring) else { return }
+        searches.async { [self] in
+            if let leader = client.findLeader(in: term) { inbox.noteLeader(leader) }
+            isSearching.store(false, ordering: .releasing)
+        }
+    }
+
     /// Writes down that this daemon is there. That it fails, as where etcd has no space, ends no following.
     private func announce(_ client: inout EtcdClient, by deadline: Instant) {
         guard let member else { return }
@@ -114,8 +128,8 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// Reads what is missing up to the end of the log. Returns what etcd said of itself when that was the end, and whether
-    /// there was something new.
+    /// Reads what is missing up to the end of the log. Returns the header of the answer that had the end, and whether there
+    /// was something new.
     private func catchUp(_ client: inout EtcdClient) throws(EtcdError) -> (etcd: EtcdHeader, foundNew: Bool) {
         var foundNew = false
         while true {

@@ -41,7 +41,7 @@ final class LogInbox: Sendable {
         var trouble: String?
         /// The identity of the etcd cluster that answered last.
         var cluster: String?
-        /// The member of etcd that leads; nil if that is not known.
+        /// The member of etcd that leads, as it was found last; nil if none was.
         var leader: EtcdLeader?
 
         /// What the waiting batches follow.
@@ -76,7 +76,7 @@ final class LogInbox: Sendable {
     /// The reason why etcd does not answer; nil if it does.
     var trouble: String? { contents.withLock { $0.trouble } }
 
-    /// The member of etcd that leads, as found last.
+    /// The member of etcd that leads, as it was found last; nil if none was.
     var leader: EtcdLeader? { contents.withLock { $0.leader } }
 
     /// The time since the end of the log was last heard of.
@@ -180,8 +180,8 @@ final class LogInbox: Sendable {
         }
     }
 
-    /// Takes note of the member that leads etcd; nil if that is not known.
-    func noteLeader(_ leader: EtcdLeader?) {
+    /// Takes note of the member that leads etcd.
+    func noteLeader(_ leader: EtcdLeader) {
         contents.withLock { $0.leader = leader }
     }
 

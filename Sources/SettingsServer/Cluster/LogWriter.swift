@@ -64,7 +64,7 @@ struct LogWriter: Sendable {
 
     /// Writes an entry behind the end of the log.
     mutating func write(_ entry: LogEntry, behind end: LogHead, by deadline: Instant) -> Outcome {
-        // Another would pass the write on to it.
+        // Any other member forwards a write to the leader.
         if let leader = inbox.leader { client.prefer(leader) }
         // At first, as the claim lasts for some seconds only.
         if let error = putParts(of: entry, by: deadline) { return .failed(error) }
@@ -166,7 +166,14 @@ struct LogWriter: Sendable {
         if answer.hasSucceeded { return .done }
         // The claim of another daemon refuses it too.
         if let look = Self.look(at: answer.ranges[0], for: entry, behind: end) { return look }
-        return try lookAtEnd(for: entry, behind: end, by: deadline)
+        do throws(EtcdError) {
+            return try lookAtEnd(for: entry, behind: end, by: deadline)
+        } catch {
+            // Whatever becomes of the look, the batch was refused.
+            var error = error
+            error.outcome = .refused
+            throw error
+        }
     }
 
     private mutating func done(_ entry: LogEntry) -> Outcome {

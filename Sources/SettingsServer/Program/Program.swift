@@ -71,11 +71,11 @@ package enum Program {
 
     /// Says what is found in a data directory, and changes nothing.
     private static func check(_ path: String) throws(ProgramError) -> ExitCode {
-        if let copy = try logCopy(in: path) {
-            for line in copy.lines { say(line) }
-            return copy.isSound ? .success : .damagedData
-        }
         do {
+            if let copy = try LogCache.check(DataDirectory(path)) {
+                for line in copy.lines { say(line) }
+                return copy.isSound ? .success : .damagedData
+            }
             let check = try DirectoryCheck(DataDirectory(path))
             for line in check.lines { say(line) }
             return switch check.verdict {
@@ -88,18 +88,15 @@ package enum Program {
         }
     }
 
-    /// Says what a directory has of a log in etcd; nil if it is none of a daemon in a cluster.
-    private static func logCopy(in path: String) throws(ProgramError) -> (lines: [String], isSound: Bool)? {
+    /// Says what would be cut off a damaged data directory and, if that is confirmed, does it.
+    private static func repair(_ path: String, isConfirmed: Bool) throws(ProgramError) -> ExitCode {
+        let isCopy: Bool
         do {
-            return try LogCache.check(DataDirectory(path))
+            isCopy = try LogCache.isAt(DataDirectory(path))
         } catch {
             throw ProgramError(StartError.recovery(error))
         }
-    }
-
-    /// Says what would be cut off a damaged data directory and, if that is confirmed, does it.
-    private static func repair(_ path: String, isConfirmed: Bool) throws(ProgramError) -> ExitCode {
-        guard try logCopy(in: path) == nil else {
+        guard !isCopy else {
             throw ProgramError(
                 .usage, "\(path) is a copy of a log in etcd; nothing was changed",
                 remedy: "start a daemon there, which reads from etcd what it lacks")

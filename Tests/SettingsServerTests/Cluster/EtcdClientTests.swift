@@ -101,16 +101,19 @@ struct EtcdClientTests {
     func leaders() throws {
         let etcd = try EtcdCluster(members: 3)
         var client = Self.client(etcd.endpoints)
-        var leader: EtcdLeader?
-        for term: Int64 in 1...2 {
-            let last = leader
+        var term: Int64 = 0
+        for _ in 1...2 {
+            var leader: EtcdLeader?
             try eventually {
                 leader = client.findLeader(in: term)
-                return leader != nil && leader?.endpoint != last?.endpoint
+                return leader != nil
             }
             let found = try #require(leader)
+            #expect(client.findLeader(in: found.term + 1000) == nil, "a member that led in an earlier term is none")
             client.prefer(found)
-            #expect(try client.call(EtcdLeadership(), by: soon()))
+            #expect(try client.call(EtcdLeadership(), by: soon()).term >= found.term)
+            #expect(!client.prefer(found), "once each time that it was found")
+            term = found.term + 1
             try etcd.kill(try #require(etcd.endpoints.firstIndex(of: found.endpoint.description)))
             // Of two that are left one is enough to answer.
             #expect(throws: Never.self) { try client.call(EtcdLeadership(), isRepeatable: true, by: soon()) }
