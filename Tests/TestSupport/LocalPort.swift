@@ -37,7 +37,8 @@ package final class LocalPort: Sendable {
     private static let ports: Range<UInt16> = 10_000..<32_000
     private static let next = Mutex(UInt16.random(in: ports))
 
-    /// Returns a port that is free, for a program that cannot say itself which it took. Nobody else is given it meanwhile.
+    /// Returns a port that is free, for a program that cannot say itself which it took: no connection takes it meanwhile, and
+    /// no other call returns it soon.
     package static func free() throws -> UInt16 {
         for _ in 0..<1000 {
             let port = next.withLock { next in

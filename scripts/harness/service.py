@@ -170,7 +170,7 @@ PORTS = iter(random.sample(range(10_000, 32_000), 22_000))
 
 
 def free_port():
-    """A free port, for peers that cannot pick one themselves. Nobody else is given it meanwhile."""
+    """A free port, for peers that cannot pick one themselves. No connection takes it meanwhile, no other call returns it."""
     for port in PORTS:
         with contextlib.suppress(OSError), socket.socket() as probe:
             probe.bind(("127.0.0.1", port))

@@ -27,7 +27,7 @@ public struct Change: Equatable, Sendable {
 
     /// The caller that made the change, and the reason that it gave.
     package var origin: CommitOrigin?
-    /// The part that only the journal keeps, to undo the change and to repeat the first answer to a request.
+    /// What undoes the change, and repeats the first answer to a request.
     package var record = Record()
 
     /// The part of a change that the wire does not show.
@@ -131,8 +131,8 @@ extension Change: JSONReadable, JSONWritable {
         /// For a commit in a file: with the record, without revision and time, which the commit has once for all, and without
         /// the source of what is stored.
         case ofCommit
-        /// For a line of a journal: besides, without a stored value that is replaced, and all that is known of it. The state
-        /// has it when the line is replayed.
+        /// For a line of a journal: as `ofCommit`, but without a stored value that the change replaces and without its
+        /// revision and time. A replay takes them from the state.
         case ofJournal
     }
 
@@ -140,7 +140,7 @@ extension Change: JSONReadable, JSONWritable {
         write(to: &writer, as: .ofSeveralSuites)
     }
 
-    /// Writes one of the forms. A concealed change has no values in any of them, so it must not go into the journal.
+    /// Writes one of the forms. A concealed change, which lacks its values, is not to be written to a file.
     package func write(to writer: inout JSONWriter, as form: Form) {
         writer.beginObject()
         if form != .ofOneSuite { writer.member("suite", suite) }

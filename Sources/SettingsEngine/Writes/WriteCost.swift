@@ -63,7 +63,7 @@ extension State {
         let cost = suites.with(operation.suite.text.utf8Span.span) { suite in
             var rest = limit - suite.ruleEffort
             let record = suite.record(key)
-            // The value before stands in the journal, too.
+            // The value before is compared, and kept in the history.
             let before = isChange ? suite.effectiveValue(of: record) : record.stored
             _ = before?.isWithin(&rest)
             var cost = WriteCost(effort: limit - rest)
