@@ -113,7 +113,9 @@ final class LogFollower: Sendable {
     private func findLeader(_ client: EtcdClient, in term: Int64) {
         guard !isSearching.exchange(true, ordering: .acquiring) else { return }
         searches.async { [self] in
-            if let leader = client.findLeader(in: term) { inbox.noteLeader(leader) }
+            if let leader = client.findLeader(in: term), inbox.noteLeader(leader) {
+                log.info("\(leader.endpoint) leads etcd")
+            }
             isSearching.store(false, ordering: .releasing)
         }
     }

@@ -180,9 +180,12 @@ final class LogInbox: Sendable {
         }
     }
 
-    /// Takes note of the member that leads etcd.
-    func noteLeader(_ leader: EtcdLeader) {
-        contents.withLock { $0.leader = leader }
+    /// Takes note of the member that leads etcd. Returns true if it is another than before.
+    func noteLeader(_ leader: EtcdLeader) -> Bool {
+        contents.withLock { contents in
+            defer { contents.leader = leader }
+            return contents.leader?.endpoint != leader.endpoint
+        }
     }
 
     /// Takes note that etcd does not answer. Returns true if the reason is another than before.

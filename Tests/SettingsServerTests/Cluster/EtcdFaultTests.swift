@@ -106,6 +106,23 @@ struct EtcdFaultTests {
         try writers.check()
     }
 
+    @Test("A daemon finds the member that leads, and its successor once it is gone")
+    func leaders() throws {
+        let etcd = try EtcdCluster(members: 3)
+        let said = EventLog()
+        let node = try ClusterNode(etcd.endpoints, in: TemporaryDirectory(), said: said)
+        func leader() -> Int? {
+            let line = said.all.last { $0.contains("leads etcd") }
+            return etcd.endpoints.firstIndex { line?.contains($0) ?? false }
+        }
+        try eventually { leader() != nil }
+        let first = try #require(leader())
+        #expect(try node.write(.set(1), to: "a").problem == nil)
+        try etcd.kill(first)
+        try eventually { leader() != first }
+        #expect(try node.write(.set(2), to: "a").problem == nil)
+    }
+
     @Test("A write whose answers are lost is settled by what the watch brings")
     func lostAnswers() throws {
         let etcd = try EtcdCluster()
