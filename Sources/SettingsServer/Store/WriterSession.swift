@@ -26,7 +26,7 @@ final class WriterSession: @unchecked Sendable {
     /// True if other daemons commit to the same log.
     let isShared: Bool
     /// The writes to gather before the next turn, and for how long: a flush takes a while where other daemons take part.
-    private var gathering: (count: Int, end: UInt64) = (0, 0)
+    private var gathering: (count: Int, end: ContinuousClock.Instant) = (0, .now)
     /// The nanoseconds that the last flush took.
     private var flushTime: UInt64 = 0
     private let limits: LimitsInForce
@@ -108,7 +108,7 @@ final class WriterSession: @unchecked Sendable {
     /// Has the next turn gather so many writes, for half of the time that a flush takes: callers who got their answers
     /// come back together.
     func gather(_ count: Int) {
-        gathering = (count, monotonic.now() + min(flushTime / 2, Self.longestGathering))
+        gathering = (count, .now + .nanoseconds(Int64(min(flushTime / 2, Self.longestGathering))))
     }
 
     /// Waits until the log is to be flushed next.
@@ -119,7 +119,7 @@ final class WriterSession: @unchecked Sendable {
 
     /// True if the turn waits for more writes.
     func isGathering(_ turn: Turn) -> Bool {
-        turn.count < gathering.count && monotonic.now() < gathering.end
+        turn.count < gathering.count && .now < gathering.end
     }
 
     /// Decides writes of a line until the time is over. At least one is decided.
