@@ -65,7 +65,7 @@ struct ScrubTests {
         var seen: Set<String> = []
         for round in 0..<100 {
             let writes = (0..<20).map {
-                Request("PUT app/keys/key\($0) \"\(String(repeating: "x", count: round % 50))\"")
+                Request("PUT app/keys/key\($0) \"\(String(repeating: "x", count: 150 + round % 50))\"")
             }
             try peer.send(writes.flatMap(\.bytes))
             let revision = try reader.ask("GET /v1").revision ?? .zero
