@@ -24,6 +24,7 @@ extension DefaultsKey {
     )
     @_disfavoredOverload
     public init(_ name: String) {
+        // Nothing that compiles can call this.
         fatalError("unavailable")
     }
 }

@@ -133,6 +133,7 @@ extension MergePolicy {
     @available(*, unavailable, message: "only a number can be merged as a sum")
     @_disfavoredOverload
     public static var sum: MergePolicy {
+        // Nothing that compiles can call this.
         fatalError("unavailable")
     }
 
@@ -140,6 +141,7 @@ extension MergePolicy {
     @available(*, unavailable, message: "only an array or a set can be appended to")
     @_disfavoredOverload
     public static var append: MergePolicy {
+        // Nothing that compiles can call this.
         fatalError("unavailable")
     }
 }

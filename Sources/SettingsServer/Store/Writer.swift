@@ -256,6 +256,7 @@ extension Writer {
     private func gather(_ line: inout WriterSession.Line, into turn: inout WriterSession.Turn) {
         while line.isEmpty, session.isGathering(turn) {
             line = inbox.withLock { $0.takeWaiting() }
+            // For milliseconds at most, on a queue of its own.
             if line.isEmpty { usleep(100) } else { session.decide(&line, within: limits.current.turn, into: &turn) }
         }
     }
