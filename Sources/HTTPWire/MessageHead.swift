@@ -59,8 +59,14 @@ package struct MessageHead: Sendable, BitwiseCopyable {
     package internal(set) var isServerWide = false
 
     /// The value of a field without the blanks around it; that of the first line if the field may repeat.
+    @inline(__always)
     package func field(_ name: FieldName) -> Range<Int>? {
-        has(name) ? values.span[Int(name.rawValue)].range : nil
+        has(name) ? value(of: name) : nil
+    }
+
+    // Apart, as looking at it copies the head.
+    private func value(of name: FieldName) -> Range<Int>? {
+        values.span[Int(name.rawValue)].range
     }
 
     /// True if the field is there.

@@ -78,7 +78,7 @@ final class SchemaSetter: Sendable {
         }
     }
 
-    private func note(_ commit: Commit?, of file: SchemaFile) {
+    private func note(_ commit: KeptCommit?, of file: SchemaFile) {
         log.info("schema of \(file.suite) set (\(file.path))")
         guard let commit else { return }
         let request = AuditLog.Request(peer: Self.caller, text: file.path)

@@ -89,7 +89,8 @@ extension State {
     /// - Parameter schema: the schema that the commit sets, if the caller has compiled it.
     /// - Returns: the commits that fell out of the history.
     @discardableResult
-    package mutating func apply(_ commit: Commit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
+    package mutating func apply(_ kept: KeptCommit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
+        let commit = kept.commit
         guard commit.revision > revision else {
             throw CommitMismatch("commit \(commit.revision) comes after \(revision), which is not before it")
         }
@@ -97,7 +98,13 @@ extension State {
         for change in commit.changes { try apply(change, of: commit) }
         revision = commit.revision
         time = commit.time
-        return history.append(KeptCommit(commit), limits: limits)
+        return history.append(kept, limits: limits)
+    }
+
+    /// Applies a commit, which the history then has.
+    @discardableResult
+    package mutating func apply(_ commit: Commit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
+        try apply(KeptCommit(commit), schema: schema)
     }
 
     /// Returns a commit that was read from a journal with the stored values before it, which its line leaves out.

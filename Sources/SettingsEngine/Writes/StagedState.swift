@@ -17,9 +17,9 @@ package struct StagedState: Sendable {
     /// The last revision that was given out, used or not.
     private var issued: Revision
     /// The commits in the history that have a request key.
-    private var repeatable: [Repeat: Commit] = [:]
+    private var repeatable: [Repeat: KeptCommit] = [:]
     /// The request keys that changed since the last ``confirm()``, with what they led to before.
-    private var changed: [(key: Repeat, before: Commit?)] = []
+    private var changed: [(key: Repeat, before: KeptCommit?)] = []
 
     /// A request key of one caller. That of another caller is another key.
     package struct Repeat: Hashable, Sendable {
@@ -30,6 +30,10 @@ package struct StagedState: Sendable {
             guard let key else { return nil }
             self.key = key
             by = origin?.by
+        }
+
+        fileprivate init?(_ kept: KeptCommit) {
+            self.init(kept.commit.requestKey, of: kept.commit.origin)
         }
 
         /// Nil for a request that may not be repeated, or that writes nothing.
@@ -56,13 +60,13 @@ package struct StagedState: Sendable {
     /// - Returns: the answer, and the commit if one was made.
     package mutating func write(
         _ request: WriteRequest, at now: Timestamp
-    ) throws(Problem) -> (answer: WriteAnswer, commit: Commit?) {
+    ) throws(Problem) -> (answer: WriteAnswer, commit: KeptCommit?) {
         if let answer = try replay(request) { return (answer, nil) }
         guard let revision = issued.advanced(by: 1) else {
             throw Problem(.storageFailed, "there are no revisions left")
         }
         let decision = try decide(request, revision, at: time(now))
-        guard let commit = decision.commit else { return (decision.answer, nil) }
+        guard let commit = decision.commit.map(KeptCommit.init) else { return (decision.answer, nil) }
         issued = revision
         do {
             try add(commit, schema: decision.schema)
@@ -74,13 +78,13 @@ package struct StagedState: Sendable {
 
     /// Returns the first answer again of a request key that was used before; nil if this one was not.
     package func replay(_ request: WriteRequest) throws(Problem) -> WriteAnswer? {
-        guard let key = Repeat(request), let commit = repeatable[key] else { return nil }
-        return try request.replay(commit, on: state)
+        guard let key = Repeat(request), let kept = repeatable[key] else { return nil }
+        return try request.replay(kept.commit, on: state)
     }
 
     /// Applies a commit that was decided elsewhere. It counts as confirmed.
     package mutating func apply(_ commit: Commit) throws(CommitMismatch) {
-        try add(commit, schema: nil)
+        try add(KeptCommit(commit), schema: nil)
         issued = max(issued, commit.revision)
         confirm()
     }
@@ -99,22 +103,26 @@ package struct StagedState: Sendable {
         indexRequests()
     }
 
+    /// The last commit of the newest state.
+    package var revision: Revision { state.revision }
+    /// The place in history of the newest state.
+    package var cursor: Cursor { state.cursor }
+
     /// Takes note that the state is durable: ``recall(to:)`` goes back no further.
     package mutating func confirm() {
         changed.removeAll(keepingCapacity: true)
     }
 
-    private mutating func add(_ commit: Commit, schema: Schema?) throws(CommitMismatch) {
+    private mutating func add(_ commit: KeptCommit, schema: Schema?) throws(CommitMismatch) {
         // Before the commit drops others: it may drop itself, if it is larger than all of the history.
-        if let key = Repeat(commit.requestKey, of: commit.origin) { set(key, commit) }
+        if let key = Repeat(commit) { set(key, commit) }
         for dropped in try state.apply(commit, schema: schema) {
-            let key = Repeat(dropped.commit.requestKey, of: dropped.commit.origin)
-            guard let key, repeatable[key]?.revision == dropped.revision else { continue }
+            guard let key = Repeat(dropped), repeatable[key]?.revision == dropped.revision else { continue }
             set(key, nil)
         }
     }
 
-    private mutating func set(_ key: Repeat, _ commit: Commit?) {
+    private mutating func set(_ key: Repeat, _ commit: KeptCommit?) {
         changed.append((key, repeatable[key]))
         repeatable[key] = commit
     }
@@ -140,9 +148,8 @@ package struct StagedState: Sendable {
     }
 
     private mutating func indexRequests() {
-        for kept in state.history.all {
-            let commit = kept.commit
-            if let key = Repeat(commit.requestKey, of: commit.origin) { repeatable[key] = commit }
+        for commit in state.history.all {
+            if let key = Repeat(commit) { repeatable[key] = commit }
         }
     }
 

@@ -3,6 +3,7 @@ package import SettingsModel
 
 /// A request to write, with the conditions under which it holds.
 package struct WriteRequest: Sendable {
+    /// The cases that are rare and large are indirect, as every request would have the room for them.
     package enum Command: Sendable {
         /// One operation on one key.
         case setting(Transaction.Operation)
@@ -15,17 +16,17 @@ package struct WriteRequest: Sendable {
         /// The suite removed, with its schema.
         case dropSuite(SuiteName)
         /// A schema put in force.
-        case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
+        indirect case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
         /// A document that is no schema, and its problem, which is the answer unless a guard does not hold.
-        case refuseSchema(SuiteName, Problem)
+        indirect case refuseSchema(SuiteName, Problem)
         /// The schema removed.
         case removeSchema(SuiteName)
         /// Several operations, all or none.
-        case transaction(Transaction)
+        indirect case transaction(Transaction)
         /// What a commit did to a suite undone, or to all suites that it touched.
-        case undo(UndoRequest, of: SuiteName?, onConflict: ConflictPolicy)
+        indirect case undo(UndoRequest, of: SuiteName?, onConflict: ConflictPolicy)
         /// What is stored made what it was; without the values that the schema does not allow, if those are to be skipped.
-        case restore(SuiteName, RestoreRequest, skipsConflicts: Bool)
+        indirect case restore(SuiteName, RestoreRequest, skipsConflicts: Bool)
     }
 
     /// The way to treat stored values that a new schema does not allow.
@@ -123,7 +124,8 @@ package struct WriteRequest: Sendable {
 
 /// An answer to a write.
 package struct WriteAnswer: Sendable {
-    package enum Body: Sendable {
+    /// Indirect, as an answer is handed on several times and a setting is large.
+    package indirect enum Body: Sendable {
         /// One setting as it is now.
         case setting(SettingState)
         case summary(WriteSummary)

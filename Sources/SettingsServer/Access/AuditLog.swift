@@ -50,8 +50,8 @@ final class AuditLog: Sendable {
     var condition: String { fails.load(ordering: .relaxed) ? "failing" : lostLines > 0 ? "incomplete" : "ok" }
 
     /// Adds the line of a commit that is published. From any thread.
-    func add(_ commit: Commit, from request: Request, _ state: @escaping @Sendable () -> State) {
-        let size = state().history.commit(commit.revision)?.size ?? commit.weight
+    func add(_ kept: KeptCommit, from request: Request, _ state: @escaping @Sendable () -> State) {
+        let size = kept.size
         let total = waiting.add(size, ordering: .relaxed).newValue
         guard total <= Self.mostWaiting || total == size else {
             waiting.subtract(size, ordering: .relaxed)
@@ -59,7 +59,7 @@ final class AuditLog: Sendable {
             return
         }
         queue.async {
-            let line = AuditLine(commit, from: request, on: state())
+            let line = AuditLine(kept.commit, from: request, on: state())
             let isWritten = self.write { file throws(FileError) in try self.append(line, to: file) }
             if !isWritten { self.lost.add(1, ordering: .relaxed) }
             self.waiting.subtract(size, ordering: .relaxed)

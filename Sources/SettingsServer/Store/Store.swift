@@ -152,7 +152,7 @@ package struct WriteOutcome: Sendable {
     package var id: Int
     package var result: Result<WriteAnswer, Problem>
     /// The commit that the write made; nil if it made none.
-    var commit: Commit?
+    var commit: KeptCommit?
     /// The place in history that a refusal was decided at.
     package var cursor: Cursor
     /// Where the time went, if it was much.

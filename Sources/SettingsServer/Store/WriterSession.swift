@@ -331,21 +331,20 @@ final class WriterSession: @unchecked Sendable {
     }
 
     private func decide(_ write: PendingWrite) -> (outcome: WriteOutcome, isStaged: Bool) {
-        let predecessor = staged.state.revision
+        let predecessor = staged.revision
         do throws(Problem) {
             let (answer, commit) = try staged.write(write.request, at: clock())
-            if let commit { log.stage(commit, after: predecessor) }
-            let outcome = WriteOutcome(
-                id: write.id, result: .success(answer), commit: commit, cursor: staged.state.cursor)
+            if let commit { log.stage(commit.commit, after: predecessor) }
+            let outcome = WriteOutcome(id: write.id, result: .success(answer), commit: commit, cursor: staged.cursor)
             return (outcome, commit != nil)
         } catch {
-            return (WriteOutcome(id: write.id, result: .failure(error), cursor: staged.state.cursor), false)
+            return (WriteOutcome(id: write.id, result: .failure(error), cursor: staged.cursor), false)
         }
     }
 
     private func late(_ write: PendingWrite) -> (outcome: WriteOutcome, isStaged: Bool) {
         let problem = isDoubted(write.request) ? Problem.doubted : .tooManyWrites
-        return (WriteOutcome(id: write.id, result: .failure(problem), cursor: staged.state.cursor), false)
+        return (WriteOutcome(id: write.id, result: .failure(problem), cursor: staged.cursor), false)
     }
 
     /// Makes the staged commits durable, unless one of them does not fit the state.

@@ -91,7 +91,7 @@ final class Connection {
         // Over a Unix domain socket a peer that closes has hung up before what it sent last has been read.
         let hasMore = events.contains(.readable) && !inputEnded
         guard !events.contains(.failed), !events.contains(.hungUp) || hasMore else { return close(context) }
-        if events.contains([.readable, .peerEnded]), !inputEnded {
+        if events.contains(.readable), events.contains(.peerEnded), !inputEnded {
             context.readLast(self)
         } else if events.contains(.readable) {
             receive(context)

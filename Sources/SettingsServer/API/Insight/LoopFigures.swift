@@ -5,7 +5,7 @@ internal import SettingsModel
 internal import Synchronization
 
 /// The method and the resource of a request.
-struct RouteName: Hashable, BitwiseCopyable {
+struct RouteName: Equatable, BitwiseCopyable {
     let method: Method
     let resource: Resource
 }
@@ -14,9 +14,8 @@ struct RouteName: Hashable, BitwiseCopyable {
 struct LoopFigures: Sendable {
     /// Answers by the class of their status.
     private(set) var statuses = [0, 0, 0, 0, 0]
-    /// The times of reading a setting, which most requests do.
-    private var readings = Histogram.times
-    private var others: [RouteName: Histogram] = [:]
+    /// The times by route, in the order in which they came up. There are few, so looking through them is quick.
+    private(set) var routes: [(name: RouteName, times: Histogram)] = []
     private(set) var refusals: [UInt8: Int] = [:]
     /// Watchers that commits have woken.
     var wakeUps = 0
@@ -24,15 +23,6 @@ struct LoopFigures: Sendable {
     var streams = 0
     var slowRequests = 0
     var slowBatches = 0
-
-    private static let reading = RouteName(method: .get, resource: .setting)
-
-    /// The times by route.
-    var times: [RouteName: Histogram] {
-        var times = others
-        if readings.count > 0 { times[Self.reading] = readings }
-        return times
-    }
 
     /// Counts an answer.
     mutating func count(_ status: Int, _ refusal: UInt8) {
@@ -42,18 +32,18 @@ struct LoopFigures: Sendable {
 
     /// Counts the time of a request.
     mutating func count(_ route: RouteName, _ nanoseconds: UInt64) {
-        if route == Self.reading { return readings.add(nanoseconds) }
-        others[route, default: .times].add(nanoseconds)
+        routes[position(of: route)].times.add(nanoseconds)
+    }
+
+    private mutating func position(of route: RouteName) -> Int {
+        if let position = routes.firstIndex(where: { $0.name == route }) { return position }
+        routes.append((route, .times))
+        return routes.count - 1
     }
 
     mutating func add(_ other: LoopFigures) {
         for index in statuses.indices { statuses[index] += other.statuses[index] }
-        readings.add(other.readings)
-        others.merge(other.others) { mine, others in
-            var sum = mine
-            sum.add(others)
-            return sum
-        }
+        for route in other.routes { routes[position(of: route.name)].times.add(route.times) }
         refusals.merge(other.refusals, uniquingKeysWith: +)
         wakeUps += other.wakeUps
         streams += other.streams
