@@ -56,9 +56,6 @@ struct OwedWrites {
 
 /// PUT, PATCH, DELETE and POST: from the request to the writer, and from its outcome to the answer.
 extension APIHandler {
-    /// From this size on a body is parsed beside the loop: it takes half a millisecond, to compile it as a schema some twenty.
-    static let largeBody = LoopContext.readSize
-
     /// Takes in a write. It is handed over when the batch of events ends.
     func write(
         _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange,
@@ -211,6 +208,23 @@ extension WriteRequest {
             guard requestKey != nil || isOfAll && grants?.reader != nil else { throw error }
         }
         return write
+    }
+}
+
+extension Response {
+    /// The answer to a write.
+    fileprivate init(_ answer: WriteAnswer, to write: OwedWrite) {
+        let status = answer.created ? write.createdStatus : 200
+        switch answer.body {
+        case .setting(let setting):
+            let body = write.isMinimal ? setting.withoutValues().jsonBytes() : setting.jsonBytes()
+            self.init(json: body, status: status, cursor: answer.cursor, tag: setting.revision)
+            fields.append(source: setting.source)
+        case .summary(let summary):
+            let body = write.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
+            self.init(json: body, status: status, cursor: answer.cursor, tag: answer.tag)
+        }
+        if write.isMinimal { fields.append("Preference-Applied", "return=minimal") }
     }
 }
 

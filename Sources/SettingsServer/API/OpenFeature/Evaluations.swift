@@ -12,7 +12,7 @@ extension APIHandler {
     func plainEvaluation(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, for reader: Grants?
     ) -> Response? {
-        guard head.method == .post, head.isPlain, !head.has(.contentEncoding), body.count < Self.largeBody,
+        guard head.method == .post, head.isPlain, !head.has(.contentEncoding), body.count < APIRequest.largeBody,
             let route = Route(head.path, in: bytes), route.resource == .evaluation,
             let found = findPlain(route, bytes), !(reader != nil && found.isSecret)
         else { return nil }
@@ -31,10 +31,10 @@ extension APIHandler {
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
         try request.checkEncoding()
-        guard body.count < Self.largeBody, exchange.longBody == nil else {
+        guard body.count < APIRequest.largeBody, exchange.longBody == nil else {
             var problem = Problem(
                 .tooLarge, "the context is too large; send the few attributes that tell callers apart")
-            problem.limit = Int64(Self.largeBody)
+            problem.limit = Int64(APIRequest.largeBody)
             throw problem
         }
         try EvaluationContext.check(body)

@@ -18,6 +18,9 @@ struct WriteTarget {
 
 /// The writes that requests ask for.
 extension APIRequest {
+    /// From this size on a body is parsed beside the loop: it takes half a millisecond, to compile it as a schema some twenty.
+    static let largeBody = LoopContext.readSize
+
     /// Throws 403 if the key is locked. Runs before the body is looked at, which a 403 must not depend on.
     func checkLock(_ target: WriteTarget, on state: State) throws(Problem) {
         guard let name = target.suite, let key = target.key, !overridesLocks,
@@ -59,7 +62,7 @@ extension APIRequest {
         var request = WriteRequest(command)
         request.grants = caller?.grants
         // A millisecond or two on the loop; as long as it takes beside it.
-        request.check(against: target.schema, within: body.count < APIHandler.largeBody ? 50_000 : .max)
+        request.check(against: target.schema, within: body.count < Self.largeBody ? 50_000 : .max)
         request.guards = try guards(in: bytes)
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = overridesLocks

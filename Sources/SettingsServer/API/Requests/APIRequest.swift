@@ -71,6 +71,30 @@ extension APIRequest {
     }
 }
 
+/// Places in history.
+extension APIRequest {
+    /// True if the request may have to wait for a place in history.
+    var namesPlace: Bool { head.has(.settingsAtLeast) || head.has(.settingsFresh) }
+
+    /// Reads `Settings-At-Least`, the place that the answer must not be from before; nil if it was not sent.
+    func leastPlace(in bytes: Span<UInt8>) throws(Problem) -> Cursor? {
+        guard let text = text(.settingsAtLeast, in: bytes) else { return nil }
+        guard let place = Cursor(text) else {
+            throw Problem(.badRequest, "Settings-At-Least must be a cursor such as 7f3a.40, but is \"\(text)\"")
+        }
+        return place
+    }
+
+    /// Reads `Settings-Fresh`: true if the answer must not be from before the end of the history.
+    func isFresh(in bytes: Span<UInt8>) throws(Problem) -> Bool {
+        switch text(.settingsFresh, in: bytes) {
+        case nil, "false": return false
+        case "true": return true
+        case let text?: throw Problem(.badRequest, "Settings-Fresh must be true or false, but is \"\(text)\"")
+        }
+    }
+}
+
 /// Preferences.
 extension APIRequest {
     /// True if `Prefer: return=minimal` asks for an answer without values (RFC 7240). The first `return` counts.

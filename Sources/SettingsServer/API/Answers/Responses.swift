@@ -90,21 +90,6 @@ extension Response {
         fields.append("Allow", text: methods.joined(separator: ", "))
         self.init(status: 204, contentType: .none, fields: fields, body: [])
     }
-
-    /// The answer to a write.
-    init(_ answer: WriteAnswer, to write: OwedWrite) {
-        let status = answer.created ? write.createdStatus : 200
-        switch answer.body {
-        case .setting(let setting):
-            let body = write.isMinimal ? setting.withoutValues().jsonBytes() : setting.jsonBytes()
-            self.init(json: body, status: status, cursor: answer.cursor, tag: setting.revision)
-            fields.append(source: setting.source)
-        case .summary(let summary):
-            let body = write.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
-            self.init(json: body, status: status, cursor: answer.cursor, tag: answer.tag)
-        }
-        if write.isMinimal { fields.append("Preference-Applied", "return=minimal") }
-    }
 }
 
 extension FieldBlock {

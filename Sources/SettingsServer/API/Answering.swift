@@ -1,0 +1,196 @@
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+
+/// Answers, on their way to the connection.
+extension APIHandler {
+    /// Gives the answer to a request that was to be answered later.
+    func answer(_ ticket: Ticket, _ response: Response) {
+        finish(ticket, response)
+        loop.respond(ticket, response)
+    }
+
+    /// Begins a stream, or the answer to HEAD for one. Returns false if there is nothing to push.
+    @discardableResult
+    func begin(_ ticket: Ticket, _ response: Response) -> Bool {
+        noteWaiting(ticket)
+        finish(ticket, response)
+        return loop.begin(ticket, response)
+    }
+
+    /// Notes that a request waits for a change.
+    func noteWaiting(_ ticket: Ticket) {
+        if lookedAt == ticket { current.isWaiting = true } else { underWay[ticket]?.request.isWaiting = true }
+    }
+
+    private func finish(_ ticket: Ticket, _ response: Response) {
+        if let known = underWay.removeValue(forKey: ticket) {
+            note(response, known.request, known) { known.text }
+        } else if lookedAt == ticket {
+            lookedAt = nil
+            note(response, current) { nil }
+        }
+    }
+
+    /// Counts an answer, and logs what is to be logged of it.
+    func note(
+        _ response: borrowing Response, _ request: RequestLookedAt, _ known: RequestUnderWay? = nil,
+        text: () -> RequestText?
+    ) {
+        figures.count(response.status, response.refusal)
+        let time = loop.clock.now() &- request.since
+        if let route = request.route, !request.isWaiting { figures.count(route, time) }
+        let isSlow = policies.logging.isSlow(time) && !request.isWaiting
+        guard isSlow || policies.logging.access != .off, let text = text() else { return }
+        if policies.logging.access != .off { addLine(text, status: response.status, response.body.count, time) }
+        guard isSlow else { return }
+        figures.slowRequests += 1
+        service.slow(Self.description(text, response.status, time, known?.times, known?.rendering))
+    }
+
+    /// Logs a request whose connection was gone before its answer, with the status 499 as others do.
+    func noteClosed(_ ticket: Ticket) {
+        guard let request = underWay.removeValue(forKey: ticket), policies.logging.access != .off,
+            let text = request.text
+        else { return }
+        addLine(text, status: 499, 0, loop.clock.now() &- request.request.since)
+    }
+
+    private func addLine(_ text: RequestText, status: Int, _ bytes: Int, _ nanoseconds: UInt64) {
+        let line = AccessLine(time: service.clock(), text: text, status: status, bytes: bytes, nanoseconds: nanoseconds)
+        lines += policies.logging.access == .json ? line.jsonBytes() : Array(line.common.utf8)
+        lines.append(UInt8(ascii: "\n"))
+    }
+
+    private static func description(
+        _ text: RequestText, _ status: Int, _ time: UInt64, _ times: WriteTimes?, _ rendering: UInt64?
+    ) -> String {
+        var parts: [(String, UInt64)] = []
+        if let times {
+            parts += [("waiting for the writer", times.waiting), ("deciding", times.deciding)]
+            parts.append(("syncing", times.syncing))
+        }
+        if let rendering { parts.append(("rendering", rendering)) }
+        let known = parts.reduce(0) { $0 + $1.1 }
+        let other = times == nil && rendering == nil ? "waiting for the loop, and reading" : "elsewhere"
+        parts.append((other, time - min(time, known)))
+        let list = parts.map { "\($0.1 / 1_000_000) ms \($0.0)" }.joined(separator: ", ")
+        let trace = text.traceParent.map { ", traceparent \($0)" } ?? ""
+        return "slow request: \(text.method) \(text.target) took \(time / 1_000_000) ms (\(list)); status \(status), "
+            + "id \(text.id)\(trace)"
+    }
+
+    /// Asks all loops for their figures, and answers with the metrics once it has them.
+    func gatherFigures(for ticket: Ticket) {
+        let loops = service.policies.loops
+        let sum = FigureSum(of: loops.count)
+        let mailbox = mailbox
+        for loop in loops {
+            loop.ask { handler in
+                handler?.figures.streams = handler?.watchers.streamCount ?? 0
+                guard let figures = sum.add(handler?.figures) else { return }
+                mailbox.run { handler in
+                    // Beside the loop: it counts the keys of all suites, and the files that are open. First, since it is
+                    // wanted most when very many others wait.
+                    handler.search(for: ticket, goesFirst: true) { [service = handler.service] in
+                        let response = service.metricsText(figures)
+                        return { $0.answer(ticket, response) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Long answers.
+extension APIHandler {
+    /// Renders a short answer here, and a long one beside the loop, which has others to serve.
+    ///
+    /// - Parameters:
+    ///   - key: names the answer for callers that share it.
+    ///   - isOwed: true if it may not be refused, as the answer to a write that was done.
+    ///   - held: the charge for what it is rendered from, if that is no data.
+    ///   - queue: the queue on which a long one is rendered, if that is not the usual one.
+    ///   - goesFirst: true if a long one goes before others: what it shows was searched beside the loop already.
+    func give(
+        _ rendering: Rendering, to ticket: Ticket, as key: LongAnswers.Key? = nil, isOwed: Bool = false,
+        held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil, goesFirst: Bool = false
+    ) -> Handling {
+        guard rendering.isLong else { return .answer(rendering.make()) }
+        if let key, let shared = share(key, with: ticket) { return shared }
+        guard isOwed || goesFirst || !(queue ?? service.renderer).isFull else {
+            return .answer(Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor))
+        }
+        make(
+            rendering, key ?? .caller(ticket), for: ticket, isOwed: isOwed, held: held, on: queue, goesFirst: goesFirst)
+        return .later
+    }
+
+    /// Answers with what another caller is being sent, or has the caller wait for an answer that is being made for others.
+    /// Returns nil if no such answer is sent or being made.
+    func share(_ key: LongAnswers.Key, with ticket: Ticket) -> Handling? {
+        if let response = longAnswers.recent(key) { return .answer(response) }
+        guard longAnswers.isBeingMade(key) else { return nil }
+        _ = longAnswers.add(ticket, to: key)
+        return .later
+    }
+
+    /// Makes a long answer beside the loop, once for all callers that come meanwhile.
+    func make(
+        _ rendering: Rendering, _ key: LongAnswers.Key, for ticket: Ticket, isOwed: Bool,
+        held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil, goesFirst: Bool = false
+    ) {
+        guard let flag = longAnswers.add(ticket, to: key) else { return }
+        let mailbox = mailbox
+        var job = BackgroundQueue.Job(bytes: { rendering.bytes }, held: held) { charge in
+            let made = LongAnswers.Made(rendering, charge)
+            // Before the loop hears of the answer: to have both charged could cost the connection.
+            held?.resize(to: 0)
+            mailbox.run { $0.finish(made, key) }
+        }
+        job.goesFirst = goesFirst
+        job.isWanted = { flag.isSet }
+        if !isOwed { job.refuse = { mailbox.run { $0.refuse(key) } } }
+        (queue ?? service.renderer).run(job)
+    }
+
+    /// Searches beside the loop for a caller, unless that is gone before it begins, and runs what the search returns on the
+    /// loop.
+    ///
+    /// - Parameter goesFirst: true if it goes before others that wait.
+    func search(
+        for ticket: Ticket, goesFirst: Bool = false, _ work: @escaping @Sendable () -> @Sendable (APIHandler) -> Void
+    ) {
+        let key = LongAnswers.Key.caller(ticket)
+        guard let flag = longAnswers.add(ticket, to: key) else { return }
+        let mailbox = mailbox
+        var job = BackgroundQueue.Job { _ in
+            let found = work()
+            mailbox.run { handler in
+                _ = handler.longAnswers.finish(key)
+                found(handler)
+            }
+        }
+        job.goesFirst = goesFirst
+        job.isWanted = { flag.isSet }
+        service.renderer.run(job)
+    }
+
+    private func finish(_ made: LongAnswers.Made, _ key: LongAnswers.Key) {
+        longAnswers.keep(made, for: key)
+        for ticket in longAnswers.finish(key) {
+            if case .question(let question, _, let revision) = key, question.form.isOfStream {
+                watchers.sent(ticket, made.response, upTo: revision)
+            } else {
+                underWay[ticket]?.rendering = made.time
+                answer(ticket, made.response)
+            }
+        }
+    }
+
+    private func refuse(_ key: LongAnswers.Key) {
+        let response = Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor)
+        for ticket in longAnswers.finish(key) { answer(ticket, response) }
+    }
+}

@@ -1,0 +1,40 @@
+internal import SettingsAPI
+internal import SettingsEngine
+
+/// Server-sent events as text. JSON as it is written here has no line ends, so each event has one line of data.
+enum EventText {
+    /// The beginning of a stream: how long to wait before reconnecting. No empty line follows, which would make a client
+    /// that reconnected forget its last id.
+    static let opening = Array("retry: 1000\n".utf8)
+
+    /// The end of a stream when the daemon stops: clients reconnect at random times, those that were live from their place.
+    static func closing(at place: Cursor?, retryAfterMs: Int) -> [UInt8] {
+        let retry = Array("retry: \(retryAfterMs)\n".utf8)
+        return place.map { retry + id($0) } ?? retry
+    }
+
+    /// An id alone.
+    static func id(_ cursor: Cursor) -> [UInt8] {
+        Array("id: \(cursor)\n\n".utf8)
+    }
+
+    static func text(of event: StreamEvent) -> [UInt8] {
+        Array("event: \(event.name)\nid: \(event.cursor)\ndata: ".utf8) + event.jsonBytes() + Array("\n\n".utf8)
+    }
+
+    /// OpenFeature's event after a commit, whose revision is the tag of the suite since.
+    static func refetch(after commit: Commit, in epoch: Epoch) -> [UInt8] {
+        refetch(Cursor(epoch: epoch, revision: commit.revision), tag: commit.revision, commit.time)
+    }
+
+    /// OpenFeature's event to a client whose place is too old to tell what happened since.
+    static func refetch(_ subject: WatchSubject, on state: State) -> [UInt8] {
+        refetch(state.cursor, tag: state.suite(subject.suites[0])?.revision ?? .zero, state.time)
+    }
+
+    private static func refetch(_ cursor: Cursor, tag: Revision, _ time: Timestamp) -> [UInt8] {
+        let data =
+            "{\"type\":\"refetchEvaluation\",\"etag\":\"\\\"\(tag)\\\"\",\"lastModified\":\(time.milliseconds / 1000)}"
+        return Array("event: message\nid: \(cursor)\ndata: \(data)\n\n".utf8)
+    }
+}
