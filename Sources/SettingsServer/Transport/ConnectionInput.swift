@@ -260,10 +260,10 @@ extension Connection {
                 parser.reset()
                 return Taken(count: bytes.count, waiting: .bytes)
             }
-            guard let head = parser.head else { break }
+            guard parser.headIsComplete else { break }
             let body = parser.body
             let longBody = kept?.longBody(body, from: start)
-            guard !isHeldBack, offer(head, message, body, longBody, context) else {
+            guard !isHeldBack, offer(parser.current, message, body, longBody, context) else {
                 return Taken(count: start, waiting: .answers)
             }
             start += parser.consumed
