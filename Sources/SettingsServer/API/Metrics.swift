@@ -38,8 +38,8 @@ extension Service {
         text.begin(
             times, "histogram", "Time from when a request was read to its answer, but for those that wait for a change."
         )
-        let routes = loops.routes.map {
-            (method: $0.name.method.name, route: $0.name.resource.rawValue, times: $0.times)
+        let routes = loops.timesByRoute.map {
+            (method: $0.route.method.name, route: $0.route.resource.rawValue, times: $0.times)
         }
         for route in routes.sorted(by: { ($0.route, $0.method) < ($1.route, $1.method) }) {
             text.add(times, [("method", route.method), ("route", route.route)], route.times, unit: Self.nanoseconds)

@@ -14,8 +14,10 @@ struct RouteName: Equatable, BitwiseCopyable {
 struct LoopFigures: Sendable {
     /// Answers by the class of their status.
     private(set) var statuses = [0, 0, 0, 0, 0]
-    /// The times by route, in the order in which they came up. There are few, so looking through them is quick.
-    private(set) var routes: [(name: RouteName, times: Histogram)] = []
+    /// The routes in the order in which they came up. There are few, so looking through them is quick.
+    private var routes: [RouteName] = []
+    /// The times of each.
+    private var times: [Histogram] = []
     private(set) var refusals: [UInt8: Int] = [:]
     /// Watchers that commits have woken.
     var wakeUps = 0
@@ -32,18 +34,22 @@ struct LoopFigures: Sendable {
 
     /// Counts the time of a request.
     mutating func count(_ route: RouteName, _ nanoseconds: UInt64) {
-        routes[position(of: route)].times.add(nanoseconds)
+        times[position(of: route)].add(nanoseconds)
     }
 
     private mutating func position(of route: RouteName) -> Int {
-        if let position = routes.firstIndex(where: { $0.name == route }) { return position }
-        routes.append((route, .times))
+        if let position = routes.firstIndex(of: route) { return position }
+        routes.append(route)
+        times.append(.times)
         return routes.count - 1
     }
 
+    /// The times by route.
+    var timesByRoute: [(route: RouteName, times: Histogram)] { Array(zip(routes, times)) }
+
     mutating func add(_ other: LoopFigures) {
         for index in statuses.indices { statuses[index] += other.statuses[index] }
-        for route in other.routes { routes[position(of: route.name)].times.add(route.times) }
+        for (route, times) in other.timesByRoute { self.times[position(of: route)].add(times) }
         refusals.merge(other.refusals, uniquingKeysWith: +)
         wakeUps += other.wakeUps
         streams += other.streams
