@@ -103,7 +103,7 @@ final class APIHandler: RequestHandler {
         case .answer(let response): note(response, current) { text(of: head, bytes, exchange) }
         case .later, .laterAlone:
             guard lookedAt != nil else { break }
-            let text = policies.logging.isOn ? text(of: head, bytes, exchange) : nil
+            let text = policies.logging.mayLog(current) ? text(of: head, bytes, exchange) : nil
             underWay[exchange.ticket] = RequestUnderWay(request: current, text: text)
         case .notYet: break
         }

@@ -26,7 +26,7 @@ extension APIHandler {
 
     private func finish(_ ticket: Ticket, _ response: Response) {
         if let known = underWay.removeValue(forKey: ticket) {
-            note(response, known.request, known) { known.text }
+            note(response, known.request) { known.text }
         } else if lookedAt == ticket {
             lookedAt = nil
             note(response, current) { nil }
@@ -34,10 +34,7 @@ extension APIHandler {
     }
 
     /// Counts an answer, and logs what is to be logged of it.
-    func note(
-        _ response: borrowing Response, _ request: RequestLookedAt, _ known: RequestUnderWay? = nil,
-        text: () -> RequestText?
-    ) {
+    func note(_ response: borrowing Response, _ request: RequestLookedAt, text: () -> RequestText?) {
         figures.count(response.status, response.refusal)
         let time = loop.clock.now() &- request.since
         if let route = request.route, !request.isWaiting { figures.count(route, time) }
@@ -46,7 +43,7 @@ extension APIHandler {
         if policies.logging.access != .off { addLine(text, status: response.status, response.body.count, time) }
         guard isSlow else { return }
         figures.slowRequests += 1
-        service.slow(Self.description(text, response.status, time, known?.times, known?.rendering))
+        service.slow(Self.description(text, response.status, time))
     }
 
     /// Logs a request whose connection was gone before its answer, with the status 499 as others do.
@@ -63,17 +60,15 @@ extension APIHandler {
         lines.append(UInt8(ascii: "\n"))
     }
 
-    private static func description(
-        _ text: RequestText, _ status: Int, _ time: UInt64, _ times: WriteTimes?, _ rendering: UInt64?
-    ) -> String {
+    private static func description(_ text: RequestText, _ status: Int, _ time: UInt64) -> String {
         var parts: [(String, UInt64)] = []
-        if let times {
+        if let times = text.times {
             parts += [("waiting for the writer", times.waiting), ("deciding", times.deciding)]
             parts.append(("syncing", times.syncing))
         }
-        if let rendering { parts.append(("rendering", rendering)) }
+        if let rendering = text.rendering { parts.append(("rendering", rendering)) }
         let known = parts.reduce(0) { $0 + $1.1 }
-        let other = times == nil && rendering == nil ? "waiting for the loop, and reading" : "elsewhere"
+        let other = parts.isEmpty ? "waiting for the loop, and reading" : "elsewhere"
         parts.append((other, time - min(time, known)))
         let list = parts.map { "\($0.1 / 1_000_000) ms \($0.0)" }.joined(separator: ", ")
         let trace = text.traceParent.map { ", traceparent \($0)" } ?? ""
@@ -183,7 +178,7 @@ extension APIHandler {
             if case .question(let question, _, let revision) = key, question.form.isOfStream {
                 watchers.sent(ticket, made.response, upTo: revision)
             } else {
-                underWay[ticket]?.rendering = made.time
+                underWay[ticket]?.text?.rendering = made.time
                 answer(ticket, made.response)
             }
         }

@@ -184,7 +184,7 @@ extension APIHandler {
         if let commit = outcome.commit, let request = write.audited {
             service.audit?.add(commit, from: request) { [store = service.store] in store.state }
         }
-        if let times = outcome.times { underWay[write.ticket]?.times = times }
+        if let times = outcome.times { underWay[write.ticket]?.text?.times = times }
         guard outcome.weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop else {
             return answer(write.ticket, outcome.response(to: write, on: service.store.state))
         }

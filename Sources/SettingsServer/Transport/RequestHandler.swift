@@ -140,4 +140,9 @@ package struct Ticket: Hashable, Sendable {
 
     /// The name of the connection, which no other of its loop has or had.
     var connection: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+
+    package func hash(into hasher: inout Hasher) {
+        // As one number: tables are searched for a ticket several times for each request.
+        hasher.combine(connection &+ UInt64(number) << 40)
+    }
 }

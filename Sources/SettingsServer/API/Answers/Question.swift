@@ -7,8 +7,8 @@ internal import SettingsEngine
 struct Question: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         /// What a GET shows. A request that waits names the tags that it knows, and whether the suite was there: its end
-        /// is an answer, too.
-        case reading(Reading, known: TagList?, hadSuite: Bool)
+        /// is an answer, too. Indirect, as every watcher would have the room for it.
+        indirect case reading(Reading, known: TagList?, hadSuite: Bool)
         /// Everything that is watched.
         case state(isReset: Bool)
         /// The commits after a place, in one body.

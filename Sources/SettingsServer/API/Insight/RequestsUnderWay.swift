@@ -15,8 +15,10 @@ package struct RequestLogging: Sendable {
 
     package init() {}
 
-    /// True if the texts of requests are needed.
-    var isOn: Bool { access != .off || slowMilliseconds > 0 }
+    /// True if the text of a request may be logged. One that waits for a change is never slow.
+    func mayLog(_ request: RequestLookedAt) -> Bool {
+        access != .off || slowMilliseconds > 0 && !request.isWaiting
+    }
 
     func isSlow(_ nanoseconds: UInt64) -> Bool {
         slowMilliseconds > 0 && nanoseconds / 1_000_000 >= UInt64(slowMilliseconds)
@@ -36,13 +38,11 @@ struct RequestLookedAt: BitwiseCopyable {
 /// A request whose answer has not been given yet.
 struct RequestUnderWay {
     var request: RequestLookedAt
-    /// Nil for one that is answered at once, and where nothing is logged.
-    var text: RequestText?
-    var times: WriteTimes?
-    var rendering: UInt64?
+    /// Nil for one that is not logged.
+    let text: RequestText?
 }
 
-/// The texts of a request, for the logs.
+/// The texts of a request and the times of its parts, for the logs.
 final class RequestText {
     let method: String
     let target: String
@@ -53,6 +53,10 @@ final class RequestText {
     /// The name that its sender gave it.
     private let givenID: String?
     private let number: (loop: Int, count: Int)
+    /// Of a write that took long.
+    var times: WriteTimes?
+    /// The nanoseconds that rendering the answer took, if that was done beside the loop.
+    var rendering: UInt64?
 
     /// - Parameter number: makes the name of the request if its sender gave none: its loop, and its number there.
     init(
