@@ -36,7 +36,8 @@ struct LogWriter: Sendable {
     static let page = 16
     /// After so many losses in a row a daemon claims the next turn.
     private static let mostLosses = 5
-    private static let claimSeconds = 2
+    private static let shortestClaim = 2
+    private static let longestClaim = 8
 
     private var client: EtcdClient
     private let keys: LogKeys
@@ -46,6 +47,8 @@ struct LogWriter: Sendable {
     private var unsettled: Unsettled?
     private var losses = 0
     private var hasClaim = false
+    /// How long a claim holds: longer once one was over before its write, as the way to etcd may be slow.
+    private var claimSeconds = Self.shortestClaim
 
     init(_ client: EtcdClient, _ keys: LogKeys, daemon: String, _ inbox: LogInbox) {
         (self.client, self.keys, self.daemon, self.inbox) = (client, keys, daemon, inbox)
@@ -81,7 +84,7 @@ struct LogWriter: Sendable {
 
     /// True if etcd takes what needs space. It refuses a lease where it has none, and one leaves nothing behind.
     mutating func hasSpace(by deadline: Instant) -> Bool {
-        (try? client.call(EtcdLeaseGrant(seconds: Self.claimSeconds), isRepeatable: true, by: deadline)) != nil
+        (try? client.call(EtcdLeaseGrant(seconds: Self.shortestClaim), isRepeatable: true, by: deadline)) != nil
     }
 
     /// Gives the claimed turn back, if there is one that no write has used.
@@ -133,7 +136,7 @@ struct LogWriter: Sendable {
                     if let refusal, !isUncertain { return .failed(CommitLogError(.notDone, refusal)) }
                     refusal = nil
                     // Another daemon has claimed the turn, or the own claim is over, or its answer was lost.
-                    hasClaim = isClaimed
+                    note(isClaimed: isClaimed)
                     Self.pause(milliseconds: 20, until: deadline)
                 }
                 if .now >= deadline, !isUncertain { return .failed(Self.contention) }
@@ -164,6 +167,7 @@ struct LogWriter: Sendable {
     ) throws(EtcdError) -> Look {
         let answer = try client.call(transaction(entry, behind: end), by: deadline)
         if answer.hasSucceeded { return .done }
+        note(isClaimed: answer.ranges[1].first?.value == Array(daemon.utf8))
         // The claim of another daemon refuses it too.
         if let look = Self.look(at: answer.ranges[0], for: entry, behind: end) { return look }
         do throws(EtcdError) {
@@ -208,7 +212,7 @@ struct LogWriter: Sendable {
         ]
         transaction.success = [.put(keys.batch(entry.head.batch), entry.value), .put(keys.head, entry.head.line)]
         if hasClaim { transaction.success.append(.delete(keys.claim)) }
-        transaction.failure = [batches(behind: end)]
+        transaction.failure = [batches(behind: end), .range(EtcdRange(key: keys.claim))]
         return transaction
     }
 
@@ -258,11 +262,17 @@ struct LogWriter: Sendable {
 
     /// Claims the next turn, for a daemon that others are always faster than. That it fails does no harm.
     private mutating func claim(by deadline: Instant) {
-        guard let lease = try? client.call(EtcdLeaseGrant(seconds: Self.claimSeconds), by: deadline) else { return }
+        guard let lease = try? client.call(EtcdLeaseGrant(seconds: claimSeconds), by: deadline) else { return }
         let transaction = EtcdTransaction(
             conditions: [EtcdTransaction.Condition(key: keys.claim)],
             success: [.put(keys.claim, Array(daemon.utf8), lease: lease)])
         hasClaim = (try? client.call(transaction, by: deadline).hasSucceeded) ?? false
+    }
+
+    /// Takes note of whether the claim in etcd is that of this daemon.
+    private mutating func note(isClaimed: Bool) {
+        if hasClaim, !isClaimed { claimSeconds = min(2 * claimSeconds, Self.longestClaim) }
+        hasClaim = isClaimed
     }
 
     /// Waits for a random time up to this.

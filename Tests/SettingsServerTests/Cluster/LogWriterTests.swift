@@ -98,6 +98,20 @@ struct LogWriterTests {
         #expect(try found(&client, from: keys.claim).isEmpty)
     }
 
+    @Test("A claim that is over before its write is made again")
+    func madeAgain() throws {
+        var (client, writer) = (makeClient(), writer())
+        #expect(isDone(writer.write(try entry(behind: first), behind: first, by: soon())))
+        func lose(_ count: Int) throws {
+            for _ in 0..<count { #expect(!isDone(writer.write(try entry(behind: first), behind: first, by: soon()))) }
+        }
+        try lose(6)
+        // As when the lease is over.
+        _ = try client.call(EtcdTransaction(success: [.delete(keys.claim)]), by: soon())
+        try lose(2)
+        #expect(try found(&client, from: keys.claim) == [keys.claim])
+    }
+
     @Test("The parts of a large batch are gone once another daemon was first")
     func lostParts() throws {
         var (client, writer) = (makeClient(), writer())
