@@ -104,6 +104,12 @@ package final class RawClient {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
+    /// True once the kernel of the other side has all that was sent, the end included.
+    package var isAllAcknowledged: Bool {
+        var bytes: Int32 = 0
+        return ioctl(descriptor, UInt(TIOCOUTQ), &bytes) == 0 && bytes == 0
+    }
+
     package func close() {
         guard isOpen else { return }
         isOpen = false
