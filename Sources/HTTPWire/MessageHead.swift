@@ -64,7 +64,7 @@ package struct MessageHead: Sendable, BitwiseCopyable {
         has(name) ? value(of: name) : nil
     }
 
-    // Apart, as looking at it copies the head.
+    // A function of its own: `span` copies the whole head, which a field that is not there must not cost.
     private func value(of name: FieldName) -> Range<Int>? {
         values.span[Int(name.rawValue)].range
     }

@@ -1,7 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A commit in the history, with its weight and the suites that it touches.
+/// A commit with its weight and the suites that it touches, which the history, the table of request keys and the outcome of
+/// the write share.
 package final class KeptCommit: TreeElement {
     package let commit: Commit
     /// About how many bytes of memory the commit takes.

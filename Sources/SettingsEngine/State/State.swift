@@ -101,7 +101,9 @@ extension State {
         return history.append(kept, limits: limits)
     }
 
-    /// Applies a commit, which the history then has.
+    /// Applies a commit that nothing else keeps.
+    ///
+    /// - Returns: the commits that fell out of the history.
     @discardableResult
     package mutating func apply(_ commit: Commit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
         try apply(KeptCommit(commit), schema: schema)

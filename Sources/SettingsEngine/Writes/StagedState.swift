@@ -8,6 +8,10 @@ internal import SettingsModel
 package struct StagedState: Sendable {
     /// The newest state.
     package private(set) var state: State
+    /// The revision of ``state``, without a copy of that.
+    package var revision: Revision { state.revision }
+    /// The cursor of ``state``, without a copy of that.
+    package var cursor: Cursor { state.cursor }
     /// The reason why a commit did not follow from the state that it was decided on: a defect, after which the state has to
     /// be recalled.
     package private(set) var mismatch: CommitMismatch?
@@ -102,11 +106,6 @@ package struct StagedState: Sendable {
         repeatable = [:]
         indexRequests()
     }
-
-    /// The last commit of the newest state.
-    package var revision: Revision { state.revision }
-    /// The place in history of the newest state.
-    package var cursor: Cursor { state.cursor }
 
     /// Takes note that the state is durable: ``recall(to:)`` goes back no further.
     package mutating func confirm() {

@@ -3,7 +3,7 @@ package import SettingsModel
 
 /// A request to write, with the conditions under which it holds.
 package struct WriteRequest: Sendable {
-    /// The cases that are rare and large are indirect, as every request would have the room for them.
+    /// Cases that are rare and large are indirect, so that every request stays small.
     package enum Command: Sendable {
         /// One operation on one key.
         case setting(Transaction.Operation)
@@ -124,7 +124,7 @@ package struct WriteRequest: Sendable {
 
 /// An answer to a write.
 package struct WriteAnswer: Sendable {
-    /// Indirect, as an answer is handed on several times and a setting is large.
+    /// Indirect, so that handing an answer on copies a reference.
     package indirect enum Body: Sendable {
         /// One setting as it is now.
         case setting(SettingState)

@@ -142,7 +142,7 @@ package struct Ticket: Hashable, Sendable {
     var connection: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 
     package func hash(into hasher: inout Hasher) {
-        // As one number: tables are searched for a ticket several times for each request.
+        // One number instead of three, as each request is looked up several times. Equal hashes are rare and do no harm.
         hasher.combine(connection &+ UInt64(number) << 40)
     }
 }
