@@ -32,6 +32,8 @@ final class APIHandler: RequestHandler {
     var underWay: [Ticket: RequestUnderWay] = [:]
     /// The ticket of the request that is looked at; nil once it is answered.
     var lookedAt: Ticket?
+    /// The answer that was begun to the request that is looked at, as a stream is.
+    var begun: Response?
     /// Lines of the access log of the present batch.
     var lines: [UInt8] = []
     /// The last body of an evaluation that was found to have a context.
@@ -102,17 +104,20 @@ final class APIHandler: RequestHandler {
         switch handling {
         case .answer(let response): note(response, current) { text(of: head, bytes, exchange) }
         case .later, .laterAlone:
-            guard lookedAt != nil else { break }
-            let text = policies.logging.mayLog(current) ? text(of: head, bytes, exchange) : nil
-            underWay[exchange.ticket] = RequestUnderWay(request: current, text: text)
+            if let begun = begun.take() {
+                note(begun, current) { text(of: head, bytes, exchange) }
+                break
+            }
+            let logged = policies.logging.mayLog(current) ? text(of: head, bytes, exchange) : nil
+            underWay[exchange.ticket] = RequestUnderWay(request: current, text: logged)
         case .notYet: break
         }
         return handling
     }
 
-    private func text(of head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange) -> RequestText {
+    private func text(of head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange) -> LoggedRequest {
         requestCount += 1
-        return RequestText(
+        return LoggedRequest(
             head, bytes, from: exchange.peer, by: caller, number: (loop: loop.index, count: requestCount))
     }
 
@@ -271,7 +276,7 @@ final class APIHandler: RequestHandler {
         let response =
             head.map { Response(problem, to: $0, bytes, cursor: cursor) } ?? Response(problem, cursor: cursor)
         note(response, RequestLookedAt(since: loop.now)) {
-            head.map { RequestText($0, bytes, from: peer, by: caller, number: (loop: loop.index, count: 0)) }
+            head.map { LoggedRequest($0, bytes, from: peer, by: caller, number: (loop: loop.index, count: 0)) }
         }
         return response
     }

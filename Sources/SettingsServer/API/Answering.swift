@@ -21,7 +21,11 @@ extension APIHandler {
 
     /// Notes that a request waits for a change.
     func noteWaiting(_ ticket: Ticket) {
-        if lookedAt == ticket { current.isWaiting = true } else { underWay[ticket]?.request.isWaiting = true }
+        guard lookedAt != ticket else { return current.isWaiting = true }
+        guard var known = underWay[ticket] else { return }
+        known.request.isWaiting = true
+        if !policies.logging.mayLog(known.request) { known.text = nil }
+        underWay[ticket] = known
     }
 
     private func finish(_ ticket: Ticket, _ response: Response) {
@@ -29,71 +33,7 @@ extension APIHandler {
             note(response, known.request) { known.text }
         } else if lookedAt == ticket {
             lookedAt = nil
-            note(response, current) { nil }
-        }
-    }
-
-    /// Counts an answer, and logs what is to be logged of it.
-    func note(_ response: borrowing Response, _ request: RequestLookedAt, text: () -> RequestText?) {
-        figures.count(response.status, response.refusal)
-        let time = loop.clock.now() &- request.since
-        if let route = request.route, !request.isWaiting { figures.count(route, time) }
-        let isSlow = policies.logging.isSlow(time) && !request.isWaiting
-        guard isSlow || policies.logging.access != .off, let text = text() else { return }
-        if policies.logging.access != .off { addLine(text, status: response.status, response.body.count, time) }
-        guard isSlow else { return }
-        figures.slowRequests += 1
-        service.slow(Self.description(text, response.status, time))
-    }
-
-    /// Logs a request whose connection was gone before its answer, with the status 499 as others do.
-    func noteClosed(_ ticket: Ticket) {
-        guard let request = underWay.removeValue(forKey: ticket), policies.logging.access != .off,
-            let text = request.text
-        else { return }
-        addLine(text, status: 499, 0, loop.clock.now() &- request.request.since)
-    }
-
-    private func addLine(_ text: RequestText, status: Int, _ bytes: Int, _ nanoseconds: UInt64) {
-        let line = AccessLine(time: service.clock(), text: text, status: status, bytes: bytes, nanoseconds: nanoseconds)
-        lines += policies.logging.access == .json ? line.jsonBytes() : Array(line.common.utf8)
-        lines.append(UInt8(ascii: "\n"))
-    }
-
-    private static func description(_ text: RequestText, _ status: Int, _ time: UInt64) -> String {
-        var parts: [(String, UInt64)] = []
-        if let times = text.times {
-            parts += [("waiting for the writer", times.waiting), ("deciding", times.deciding)]
-            parts.append(("syncing", times.syncing))
-        }
-        if let rendering = text.rendering { parts.append(("rendering", rendering)) }
-        let known = parts.reduce(0) { $0 + $1.1 }
-        let other = parts.isEmpty ? "waiting for the loop, and reading" : "elsewhere"
-        parts.append((other, time - min(time, known)))
-        let list = parts.map { "\($0.1 / 1_000_000) ms \($0.0)" }.joined(separator: ", ")
-        let trace = text.traceParent.map { ", traceparent \($0)" } ?? ""
-        return "slow request: \(text.method) \(text.target) took \(time / 1_000_000) ms (\(list)); status \(status), "
-            + "id \(text.id)\(trace)"
-    }
-
-    /// Asks all loops for their figures, and answers with the metrics once it has them.
-    func gatherFigures(for ticket: Ticket) {
-        let loops = service.policies.loops
-        let sum = FigureSum(of: loops.count)
-        let mailbox = mailbox
-        for loop in loops {
-            loop.ask { handler in
-                handler?.figures.streams = handler?.watchers.streamCount ?? 0
-                guard let figures = sum.add(handler?.figures) else { return }
-                mailbox.run { handler in
-                    // Beside the loop: it counts the keys of all suites, and the files that are open. First, since it is
-                    // wanted most when very many others wait.
-                    handler.search(for: ticket, goesFirst: true) { [service = handler.service] in
-                        let response = service.metricsText(figures)
-                        return { $0.answer(ticket, response) }
-                    }
-                }
-            }
+            begun = response
         }
     }
 }

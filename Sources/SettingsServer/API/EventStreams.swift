@@ -1,8 +1,6 @@
 internal import HTTPWire
-internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
-internal import SettingsModel
 
 /// Streams of events, which are subscriptions that stay.
 ///

@@ -160,3 +160,26 @@ extension Service {
         text.gauge("process_max_fds", "Files and sockets that may be open.", process.mostFiles)
     }
 }
+
+extension APIHandler {
+    /// Asks all loops for their figures, and answers with the metrics once it has them.
+    func gatherFigures(for ticket: Ticket) {
+        let loops = service.policies.loops
+        let sum = FigureSum(of: loops.count)
+        let mailbox = mailbox
+        for loop in loops {
+            loop.ask { handler in
+                handler?.figures.streams = handler?.watchers.streamCount ?? 0
+                guard let figures = sum.add(handler?.figures) else { return }
+                mailbox.run { handler in
+                    // Beside the loop: it counts the keys of all suites, and the files that are open. First, since it is
+                    // wanted most when very many others wait.
+                    handler.search(for: ticket, goesFirst: true) { [service = handler.service] in
+                        let response = service.metricsText(figures)
+                        return { $0.answer(ticket, response) }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,8 +1,6 @@
 internal import HTTPWire
-internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
-internal import SettingsModel
 
 /// Requests that come in: answered at once if there is something new, else subscribed.
 extension Watchers {
@@ -157,4 +155,16 @@ extension State {
 extension [KeptCommit] {
     /// The weight of the commits as `Rendering` counts it. Their size is that of their values in memory.
     var weight: Int { reduce(0) { $0 + $1.size / 64 } }
+}
+
+extension Response {
+    /// An error for an observer.
+    init(toObserver problem: Problem, of resource: Resource = .observation, cursor: Cursor) {
+        if resource.isOpenFeature {
+            self.init(toFlagObserver: problem, cursor: cursor)
+        } else {
+            self.init(problem, cursor: cursor)
+        }
+        fields.append("Vary", "Accept")
+    }
 }

@@ -148,6 +148,17 @@ struct InsightTests {
         #expect(lines.map { $0["status"] } == [201, 200, 403, 401, 200])
     }
 
+    @Test("A stream has its line in the access log when it begins")
+    func stream() throws {
+        let (daemon, _) = try process(#"{"accessLog":"json"}"#)
+        try daemon.done("PUT app/keys/a 1")
+        let client = try daemon.connect()
+        try client.send(Request("GET app/observe", "Accept: text/event-stream", "X-Request-Id: live").bytes)
+        #expect(try client.readHead().status == 200)
+        let line = try #require(try linesOfOutput(daemon).first { $0["id"] == "live" })
+        #expect(line["status"] == 200 && line["bytes"] == 0)
+    }
+
     @Test("A request whose connection ends before its answer has the status 499 in the access log")
     func closed() throws {
         let (daemon, _) = try process(#"{"accessLog":"json"}"#)

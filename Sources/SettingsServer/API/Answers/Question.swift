@@ -1,4 +1,3 @@
-internal import SettingsAPI
 internal import SettingsEngine
 
 /// A question that a request asks, and may go on asking: its answer depends on the state and on the place of the caller.
@@ -7,7 +6,7 @@ internal import SettingsEngine
 struct Question: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         /// What a GET shows. A request that waits names the tags that it knows, and whether the suite was there: its end
-        /// is an answer, too. Indirect, as every watcher would have the room for it.
+        /// is an answer, too. Indirect, so that every `Subscription` stays small.
         indirect case reading(Reading, known: TagList?, hadSuite: Bool)
         /// Everything that is watched.
         case state(isReset: Bool)

@@ -1,6 +1,5 @@
 internal import HTTPWire
 internal import SettingsAPI
-internal import SettingsModel
 
 /// A cache of rendered answers by question and revision. Each loop has its own.
 ///

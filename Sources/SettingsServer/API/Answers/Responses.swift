@@ -69,16 +69,6 @@ extension Response {
         fields.append("Vary", "Accept")
     }
 
-    /// An error for an observer.
-    init(toObserver problem: Problem, of resource: Resource = .observation, cursor: Cursor) {
-        if resource.isOpenFeature {
-            self.init(toFlagObserver: problem, cursor: cursor)
-        } else {
-            self.init(problem, cursor: cursor)
-        }
-        fields.append("Vary", "Accept")
-    }
-
     /// 304: the caller has the version with this tag.
     init(notModified tag: Revision, cursor: Cursor) {
         self.init(status: 304, contentType: .none, fields: FieldBlock(cursor: cursor, tag: tag), body: [])
@@ -114,5 +104,17 @@ extension FieldBlock {
 
     mutating func append(source: Source) {
         append("Settings-Source", text: source.name)
+    }
+}
+
+extension ErrorCode {
+    /// The number by which refusals are counted, from 1.
+    var number: UInt8 { UInt8((Self.allCases.firstIndex(of: self) ?? 0) + 1) }
+
+    /// Returns the code of such a number.
+    init?(number: UInt8) {
+        let index = Int(number) - 1
+        guard Self.allCases.indices.contains(index) else { return nil }
+        self = Self.allCases[index]
     }
 }

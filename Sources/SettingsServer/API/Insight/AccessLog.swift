@@ -46,7 +46,7 @@ package final class AccessLog: Sendable {
 /// A line of the access log.
 struct AccessLine: JSONWritable {
     let time: Timestamp
-    let text: RequestText
+    let text: LoggedRequest
     let status: Int
     let bytes: Int
     let nanoseconds: UInt64

@@ -1,6 +1,4 @@
 internal import HTTPWire
-internal import Platform
-internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
@@ -14,9 +12,9 @@ struct RouteName: Equatable, BitwiseCopyable {
 struct LoopFigures: Sendable {
     /// Answers by the class of their status.
     private(set) var statuses = [0, 0, 0, 0, 0]
-    /// The routes in the order in which they came up. There are few, so looking through them is quick.
+    /// The routes in the order in which they first came: few, and apart from their times, so that a search is quick.
     private var routes: [RouteName] = []
-    /// The times of each.
+    /// The times of `routes`, by position.
     private var times: [Histogram] = []
     private(set) var refusals: [UInt8: Int] = [:]
     /// Watchers that commits have woken.
@@ -49,7 +47,7 @@ struct LoopFigures: Sendable {
 
     mutating func add(_ other: LoopFigures) {
         for index in statuses.indices { statuses[index] += other.statuses[index] }
-        for (route, times) in other.timesByRoute { self.times[position(of: route)].add(times) }
+        for (route, added) in other.timesByRoute { times[position(of: route)].add(added) }
         refusals.merge(other.refusals, uniquingKeysWith: +)
         wakeUps += other.wakeUps
         streams += other.streams
@@ -73,17 +71,5 @@ final class FigureSum: Sendable {
             state.missing -= 1
             return state.missing == 0 ? state.sum : nil
         }
-    }
-}
-
-extension ErrorCode {
-    /// The number by which refusals are counted, from 1.
-    var number: UInt8 { UInt8((Self.allCases.firstIndex(of: self) ?? 0) + 1) }
-
-    /// Returns the code of such a number.
-    init?(number: UInt8) {
-        let index = Int(number) - 1
-        guard Self.allCases.indices.contains(index) else { return nil }
-        self = Self.allCases[index]
     }
 }

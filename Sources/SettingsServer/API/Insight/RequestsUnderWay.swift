@@ -1,7 +1,5 @@
 internal import HTTPWire
 internal import Platform
-internal import SettingsAPI
-internal import SettingsModel
 
 /// The options about what is logged of requests.
 package struct RequestLogging: Sendable {
@@ -15,7 +13,8 @@ package struct RequestLogging: Sendable {
 
     package init() {}
 
-    /// True if the text of a request may be logged. One that waits for a change is never slow.
+    /// True if a request may be logged. One that waits for a change is never slow, so it is not kept for the log while the
+    /// access log is off, and gets no line if a reload turns that on meanwhile.
     func mayLog(_ request: RequestLookedAt) -> Bool {
         access != .off || slowMilliseconds > 0 && !request.isWaiting
     }
@@ -38,12 +37,12 @@ struct RequestLookedAt: BitwiseCopyable {
 /// A request whose answer has not been given yet.
 struct RequestUnderWay {
     var request: RequestLookedAt
-    /// Nil for one that is not logged.
-    let text: RequestText?
+    /// Nil for one that will not be logged.
+    var text: LoggedRequest?
 }
 
-/// The texts of a request and the times of its parts, for the logs.
-final class RequestText {
+/// A request as the logs have it: its texts, and the times of its parts. Used on its loop only.
+final class LoggedRequest {
     let method: String
     let target: String
     let isHTTP11: Bool
@@ -53,7 +52,7 @@ final class RequestText {
     /// The name that its sender gave it.
     private let givenID: String?
     private let number: (loop: Int, count: Int)
-    /// Of a write that took long.
+    /// The times at the writer; nil unless the write took long.
     var times: WriteTimes?
     /// The nanoseconds that rendering the answer took, if that was done beside the loop.
     var rendering: UInt64?

@@ -1,8 +1,5 @@
 internal import HTTPWire
-internal import Platform
 internal import SettingsAPI
-internal import SettingsEngine
-internal import SettingsModel
 
 /// A request that is held until the daemon has a place in history.
 struct HeldRequest {

@@ -1,7 +1,4 @@
-internal import HTTPWire
 internal import SettingsAPI
-internal import SettingsEngine
-internal import SettingsModel
 
 /// A subscription that waits on one connection: a question, the place up to which it is answered, and a sink.
 struct Subscription {

@@ -1,3 +1,5 @@
+internal import SettingsAPI
+internal import SettingsModel
 internal import Synchronization
 
 /// The limits of how many requests may wait at a time for something to happen.
@@ -47,5 +49,21 @@ final class WatcherCount: Sendable {
     func remove(_ client: ClientCounts.Client) {
         count.subtract(1, ordering: .relaxed)
         clients.remove(client)
+    }
+}
+
+extension Problem {
+    /// The error for a watcher too many.
+    init(_ excess: WatcherCount.Excess) {
+        switch excess {
+        case .total(let limit):
+            self.init(.tooManyWatchers, "there are \(limit) watchers already; try again in a moment")
+        case .ofCaller(let limit):
+            self.init(
+                .tooManyWatchers,
+                "this caller has \(limit) watchers already; let one request observe several keys or suites")
+        }
+        // At random, or they would come back as many as before.
+        self.retryAfterMs = Int64.random(in: 1000...5000)
     }
 }

@@ -1,5 +1,4 @@
 internal import HTTPWire
-internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel

@@ -45,20 +45,6 @@ extension Problem {
         self.allow = allowed
     }
 
-    /// The error for a watcher too many.
-    init(_ excess: WatcherCount.Excess) {
-        switch excess {
-        case .total(let limit):
-            self.init(.tooManyWatchers, "there are \(limit) watchers already; try again in a moment")
-        case .ofCaller(let limit):
-            self.init(
-                .tooManyWatchers,
-                "this caller has \(limit) watchers already; let one request observe several keys or suites")
-        }
-        // At random, or they would come back as many as before.
-        self.retryAfterMs = Int64.random(in: 1000...5000)
-    }
-
     /// The error for a document that is no schema, with everything that is wrong with it.
     init(_ error: SchemaError) {
         let violations = error.problems.map { problem in

@@ -1,0 +1,49 @@
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+
+/// Figures and lines of the log about requests.
+extension APIHandler {
+    /// Counts an answer, and logs what is to be logged of it.
+    func note(_ response: borrowing Response, _ request: RequestLookedAt, text: () -> LoggedRequest?) {
+        figures.count(response.status, response.refusal)
+        let time = loop.clock.now() &- request.since
+        if let route = request.route, !request.isWaiting { figures.count(route, time) }
+        let isSlow = policies.logging.isSlow(time) && !request.isWaiting
+        guard isSlow || policies.logging.access != .off, let text = text() else { return }
+        if policies.logging.access != .off { addLine(text, status: response.status, response.body.count, time) }
+        guard isSlow else { return }
+        figures.slowRequests += 1
+        service.slow(Self.description(text, response.status, time))
+    }
+
+    /// Logs a request whose connection was gone before its answer, with the status 499 as others do.
+    func noteClosed(_ ticket: Ticket) {
+        guard let request = underWay.removeValue(forKey: ticket), policies.logging.access != .off,
+            let text = request.text
+        else { return }
+        addLine(text, status: 499, 0, loop.clock.now() &- request.request.since)
+    }
+
+    private func addLine(_ text: LoggedRequest, status: Int, _ bytes: Int, _ nanoseconds: UInt64) {
+        let line = AccessLine(time: service.clock(), text: text, status: status, bytes: bytes, nanoseconds: nanoseconds)
+        lines += policies.logging.access == .json ? line.jsonBytes() : Array(line.common.utf8)
+        lines.append(UInt8(ascii: "\n"))
+    }
+
+    private static func description(_ text: LoggedRequest, _ status: Int, _ time: UInt64) -> String {
+        var parts: [(String, UInt64)] = []
+        if let times = text.times {
+            parts += [("waiting for the writer", times.waiting), ("deciding", times.deciding)]
+            parts.append(("syncing", times.syncing))
+        }
+        if let rendering = text.rendering { parts.append(("rendering", rendering)) }
+        let known = parts.reduce(0) { $0 + $1.1 }
+        let other = parts.isEmpty ? "waiting for the loop, and reading" : "elsewhere"
+        parts.append((other, time - min(time, known)))
+        let list = parts.map { "\($0.1 / 1_000_000) ms \($0.0)" }.joined(separator: ", ")
+        let trace = text.traceParent.map { ", traceparent \($0)" } ?? ""
+        return "slow request: \(text.method) \(text.target) took \(time / 1_000_000) ms (\(list)); status \(status), "
+            + "id \(text.id)\(trace)"
+    }
+}
