@@ -145,7 +145,8 @@ package final class EtcdLog: StorageLog {
     }
 
     package var health: String? {
-        inbox.trouble.map { _ in "etcd does not answer" } ?? obstacle.withLock { $0?.reason }
+        // From when on answers say that they are stale.
+        inbox.silence >= Self.staleTime ? "etcd does not answer" : obstacle.withLock { $0?.reason }
     }
 
     /// The figures of the log.
