@@ -97,14 +97,15 @@ final class APIHandler: RequestHandler {
         _ head: RequestHead, _ bytes: Span<UInt8>, body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
         current = RequestLookedAt(since: exchange.arrived)
-        lookedAt = exchange.ticket
+        (lookedAt, begun) = (exchange.ticket, nil)
         caller = nil
         defer { lookedAt = nil }
         let handling = decide(head, bytes, body, exchange)
         switch handling {
         case .answer(let response): note(response, current) { text(of: head, bytes, exchange) }
         case .later, .laterAlone:
-            if let begun = begun.take() {
+            if let begun {
+                self.begun = nil
                 note(begun, current) { text(of: head, bytes, exchange) }
                 break
             }

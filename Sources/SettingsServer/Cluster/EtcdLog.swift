@@ -145,7 +145,7 @@ package final class EtcdLog: StorageLog {
     }
 
     package var health: String? {
-        // From when on answers say that they are stale.
+        // By the same bound, answers say that they are stale.
         inbox.silence >= Self.staleTime ? "etcd does not answer" : obstacle.withLock { $0?.reason }
     }
 

@@ -333,10 +333,10 @@ final class WriterSession: @unchecked Sendable {
     private func decide(_ write: PendingWrite) -> (outcome: WriteOutcome, isStaged: Bool) {
         let predecessor = staged.revision
         do throws(Problem) {
-            let (answer, commit) = try staged.write(write.request, at: clock())
-            if let commit { log.stage(commit.commit, after: predecessor) }
-            let outcome = WriteOutcome(id: write.id, result: .success(answer), commit: commit, cursor: staged.cursor)
-            return (outcome, commit != nil)
+            let (answer, kept) = try staged.write(write.request, at: clock())
+            if let kept { log.stage(kept.commit, after: predecessor) }
+            let outcome = WriteOutcome(id: write.id, result: .success(answer), commit: kept, cursor: staged.cursor)
+            return (outcome, kept != nil)
         } catch {
             return (WriteOutcome(id: write.id, result: .failure(error), cursor: staged.cursor), false)
         }
