@@ -54,6 +54,8 @@ struct WriteDecisionTests {
         private func expect(_ answer: WriteAnswer, _ changed: [String]?, _ context: Comment) throws {
             switch answer.body {
             case .setting(let setting): #expect(setting.changed == (changed != nil), context)
+            case .change(let changes):
+                #expect(changes.map { "\($0.suite) \($0.key)" } == changed ?? [], context)
             case .summary(let summary):
                 #expect(summary.changed == (changed != nil), context)
                 #expect(summary.changes.map { "\($0.suite) \($0.key)" }.sorted() == (changed ?? []).sorted(), context)

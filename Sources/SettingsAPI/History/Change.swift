@@ -28,7 +28,7 @@ public struct Change: Equatable, Sendable {
     /// The caller that made the change, and the reason that it gave.
     package var origin: CommitOrigin?
     /// What undoes the change, and repeats the first answer to a request.
-    package var record = Record()
+    package var record: Record
 
     /// The part of a change that the wire does not show.
     package struct Record: Equatable, Sendable {
@@ -60,7 +60,8 @@ public struct Change: Equatable, Sendable {
 
     package init(
         suite: SuiteName, key: KeyName, old: JSONValue?, new: JSONValue?, oldSource: Source, source: Source,
-        revision: Revision, modified: Timestamp, isSecret: Bool = false, record: Record = Record()
+        revision: Revision, modified: Timestamp, isSecret: Bool = false, origin: CommitOrigin? = nil,
+        record: Record = Record()
     ) {
         self.suite = suite
         self.key = key
@@ -71,6 +72,7 @@ public struct Change: Equatable, Sendable {
         self.revision = revision
         self.modified = modified
         self.isSecret = isSecret
+        self.origin = origin
         self.record = record
     }
 }

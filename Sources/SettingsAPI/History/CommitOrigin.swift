@@ -7,11 +7,15 @@ package final class CommitOrigin: Hashable, Sendable {
     /// The reason that the caller gave.
     package let note: String?
 
-    /// Makes an origin; nil if there is nothing in it.
-    package init?(by: String?, note: String?) {
-        guard by != nil || note != nil else { return nil }
+    private init(named by: String?, _ note: String?) {
         self.by = by
         self.note = note
+    }
+
+    /// Makes an origin; nil if there is nothing in it.
+    package convenience init?(by: String?, note: String?) {
+        guard by != nil || note != nil else { return nil }
+        self.init(named: by, note)
     }
 
     /// The origin without the note; nil if there is nothing else in it.

@@ -120,6 +120,24 @@ extension State {
         return found ?? nil
     }
 
+    /// Finds the names that a write of a short value is about by their bytes: those of an open suite and of a key in it, nil
+    /// for the key if it is new. Returns nil if there is no such suite, or if what the key has is heavier than a limit. Runs
+    /// under the lock that publishes.
+    package func openPlace(
+        _ suite: Span<UInt8>, _ key: Span<UInt8>, upTo limit: Int
+    ) -> (suite: SuiteName, key: KeyName?)? {
+        let found = suites.with(suite) { suite -> (suite: SuiteName, key: KeyName?)? in
+            guard suite.schema == nil else { return nil }
+            var rest = limit
+            let name = suite.records.with(key) { record in
+                _ = record.stored?.isWithin(&rest)
+                return record.key
+            }
+            return rest < 0 ? nil : (suite.id, name)
+        }
+        return found ?? nil
+    }
+
     /// Finds a suite by the bytes of its name.
     package func suite(_ name: Span<UInt8>) -> Suite? {
         suites.find(name)

@@ -32,8 +32,9 @@ package final class KeptCommit: TreeElement {
                 others.append(suite)
             }
         }
-        for index in commit.suiteChanges.indices { add(commit.suiteChanges[index].suite) }
-        for index in commit.changes.indices { add(commit.changes[index].suite) }
+        let (suiteChanges, changes) = (commit.suiteChanges.span, commit.changes.span)
+        for index in suiteChanges.indices { add(suiteChanges[index].suite) }
+        for index in changes.indices { add(changes[index].suite) }
         suite = first
         self.others = others
     }
@@ -53,6 +54,14 @@ package final class KeptCommit: TreeElement {
     }
 }
 
+extension Change {
+    /// The memory that the change takes beyond its own place.
+    fileprivate var weight: Int {
+        Weight.text(suite.text) + Weight.text(key.text) + (old?.weight ?? 0) + (new?.weight ?? 0)
+            + (record.oldRejected?.weight ?? 0) + (record.rejected?.weight ?? 0)
+    }
+}
+
 /// The memory that a commit takes, often several times its size in the journal. Counted as if nothing were shared: after
 /// a restart nothing is.
 extension Commit {
@@ -61,11 +70,9 @@ extension Commit {
         var weight = Weight.allocation + MemoryLayout<Commit>.stride
         weight += Weight.array(of: Change.self, changes.count) + Weight.array(of: SuiteChange.self, suiteChanges.count)
         weight += (origin?.weight ?? 0) + Weight.text(requestKey?.text) + Weight.text(requestDigest)
-        for change in changes {
-            weight += Weight.text(change.suite.text) + Weight.text(change.key.text)
-            weight += (change.old?.weight ?? 0) + (change.new?.weight ?? 0)
-            weight += (change.record.oldRejected?.weight ?? 0) + (change.record.rejected?.weight ?? 0)
-        }
+        // By a span, as a loop over the array would copy each change.
+        let changes = changes.span
+        for index in changes.indices { weight += changes[index].weight }
         for change in suiteChanges {
             weight += Weight.text(change.suite.text) + (change.replaced?.document.weight ?? 0)
             weight += Weight.text(change.schemaText) + Weight.text(change.replaced?.text)

@@ -95,7 +95,8 @@ extension State {
             throw CommitMismatch("commit \(commit.revision) comes after \(revision), which is not before it")
         }
         for change in commit.suiteChanges { try apply(change, of: commit, schema: schema) }
-        for change in commit.changes { try apply(change, of: commit) }
+        let changes = commit.changes.span
+        for index in changes.indices { try apply(changes[index], of: commit) }
         revision = commit.revision
         time = commit.time
         return history.append(kept, limits: limits)

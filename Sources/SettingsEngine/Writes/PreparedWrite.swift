@@ -63,16 +63,20 @@ extension WriteDecision {
         let (before, revision) = (decision.answer.commit, cursor.revision)
         var body = decision.answer.body
         // Else the changes would be copied, which the commit shares.
-        if case .summary(var summary) = body {
+        switch body {
+        case .setting: break
+        case .change: body = .change([])
+        case .summary(var summary):
             summary.changes = []
             body = .summary(summary)
-            decision.answer.body = body
         }
+        decision.answer.body = body
         decision.commit?.move(to: revision, at: time)
         switch body {
         case .setting(var setting):
             (setting.revision, setting.modified) = (revision, time)
             decision.answer.body = .setting(setting)
+        case .change: decision.answer.body = .change(decision.commit?.changes ?? [])
         case .summary(var summary):
             summary.revision = revision
             if summary.schemaRevision != nil { summary.schemaRevision = revision }

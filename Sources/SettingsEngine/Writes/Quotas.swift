@@ -53,11 +53,13 @@ extension State {
     ) throws(Problem) -> StoredGrowth {
         // Most writes put one plain value in place of another. A removal is never refused, though its origin may take more
         // than the value did.
-        let takesNothing = changes.allSatisfy { change in
+        func takesNothing(_ change: borrowing Change) -> Bool {
             guard let value = change.stored else { return true }
             return origin == nil && value.isPlain && change.oldStored != nil
         }
-        if suiteChanges.isEmpty, takesNothing { return StoredGrowth() }
+        // By a span, as a loop over the array would copy each change.
+        let span = changes.span
+        if suiteChanges.isEmpty, span.indices.allSatisfy({ takesNothing(span[$0]) }) { return StoredGrowth() }
         let growths = changes.map { growth(of: $0, by: origin) }
         let addsKey = changes.contains { $0.stored != nil && $0.oldStored == nil }
         if suiteChanges.isEmpty, !addsKey, growths.allSatisfy({ $0.bytes <= 0 }) { return StoredGrowth() }

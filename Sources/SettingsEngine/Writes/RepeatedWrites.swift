@@ -15,9 +15,11 @@ extension WriteRequest {
         if let answer = commit.answer { return replay(answer, of: commit.revision, on: state) }
         let changes = state.markingSecrets(commit.changes)
         if case .setting = command, let change = changes.first {
+            var setting = SettingState(after: change)
+            setting.isReplayed = true
             return WriteAnswer(
-                .setting(SettingState(replaying: change)), created: change.oldStored == nil && change.stored != nil,
-                cursor: state.cursor, commit: commit.revision)
+                .setting(setting), created: change.oldStored == nil && change.stored != nil, cursor: state.cursor,
+                commit: commit.revision)
         }
         var summary = WriteSummary(revision: commit.revision, changed: true, changes: changes)
         summary.isReplayed = true
@@ -69,21 +71,6 @@ extension WriteRequest {
         case .dropSuite: .zero
         case .setting, .transaction: nil
         }
-    }
-}
-
-extension SettingState {
-    /// The setting as it was after a change, as the write that made it was answered.
-    fileprivate init(replaying change: Change) {
-        self.init(
-            suite: change.suite, key: change.key, value: change.new, source: change.source,
-            revision: change.revision, modified: change.modified)
-        origin = change.origin
-        isSecret = change.isSecret
-        changed = true
-        previous = Previous(
-            value: change.old, source: change.oldSource, revision: change.record.oldRevision ?? .zero)
-        isReplayed = true
     }
 }
 

@@ -10,47 +10,46 @@ extension WriteDraft {
         var isSet = false
         if case .set = operation.action { isSet = true }
         if suite == nil, !isSet { throw state.unknownSuite(operation.suite, for: request.reader) }
-        let position = try touch(
+        let key = try touch(
             suite, operation.suite, operation.key, named: .path, isRemoval: operation.action == .delete)
-        let before = touched[position].before
-        if !request.guards.isEmpty { try checkInvalid(before, in: suite) }
+        if !request.guards.isEmpty { try checkInvalid(key.before, in: suite) }
         try checkGuards(
-            of: "\(before.key) of suite \(operation.suite)", at: before.revision, exists: before.stored != nil,
+            of: "\(key.key) of suite \(operation.suite)", at: key.before.revision, exists: key.before.stored != nil,
             current: state.current(operation.suite, operation.key))
         switch operation.action {
         case .set(let value):
             let isChecked = request.checkedAgainst != nil && request.checkedAgainst === suite?.schema
-            set(position, to: value, isChecked: isChecked)
-        case .delete: remove(position)
+            set(key, to: value, isChecked: isChecked)
+        case .delete: remove(key)
         case .change(let change):
-            try checkInvalid(before, in: suite)
-            try self.change(position, by: change, in: suite)
+            try checkInvalid(key.before, in: suite)
+            try self.change(key, by: change, in: suite)
         }
         try check()
-        let key = touched[position]
-        let isDone = key.isDifferent && !request.isDryRun
-        var setting = key.setting(
-            revision: isDone ? revision : before.revision, time: isDone ? time : before.changeTime,
-            by: isDone ? request.origin : before.origin)
-        setting.isDryRun = request.isDryRun
-        let created = before.stored == nil && key.stored != nil && key.isChanged
-        guard key.isDifferent else { return unchanged(.setting(setting), created: created) }
-        var change = key.change(revision: revision, time: time)
-        change.origin = request.origin
-        let (suites, changes) = (createdSuites(), [change])
+        let created = key.before.stored == nil && key.stored != nil && key.isChanged
+        guard key.isDifferent else { return unchanged(.setting(untouchedSetting(key)), created: created) }
+        let changes = [key.change(revision: revision, time: time, by: request.origin)]
+        let suites = createdSuites()
         let growth = try state.checkedGrowth(suites, changes, by: request.origin, within: quotas)
-        guard isDone else { return unchanged(.setting(setting), created: created) }
-        var decision = commit(.setting(setting), created: created, suites: suites, changes)
+        guard !request.isDryRun else { return unchanged(.setting(untouchedSetting(key)), created: created) }
+        var decision = commit(.change(changes), created: created, suites: suites, changes)
         decision.growth = growth
         return decision
+    }
+
+    /// The setting in the answer to a write that changes nothing, or is not to.
+    private func untouchedSetting(_ key: Touched) -> SettingState {
+        var setting = key.setting
+        setting.isDryRun = request.isDryRun
+        return setting
     }
 }
 
 /// Several operations, all or none.
 extension WriteDraft {
     mutating func transaction(_ transaction: Transaction) throws(Problem) -> WriteDecision {
-        var positions: [Int] = []
-        positions.reserveCapacity(transaction.operations.count)
+        var keys: [Touched] = []
+        keys.reserveCapacity(transaction.operations.count)
         for (index, operation) in transaction.operations.enumerated() {
             do throws(Problem) {
                 try checkLock(operation.key, in: state.suite(operation.suite))
@@ -71,7 +70,7 @@ extension WriteDraft {
                 if suite == nil, !begun.contains(operation.suite) {
                     throw state.unknownSuite(operation.suite, for: request.reader)
                 }
-                positions.append(
+                keys.append(
                     try touch(
                         suite, operation.suite, operation.key, named: .body(["do", String(index), "key"]),
                         isRemoval: operation.action == .delete))
@@ -80,9 +79,9 @@ extension WriteDraft {
             }
         }
         try check(transaction.conditions)
-        for (index, operation) in transaction.operations.enumerated() where !touched[positions[index]].isUnknown {
+        for (index, operation) in transaction.operations.enumerated() where !keys[index].isUnknown {
             do {
-                try apply(operation.action, index, to: positions[index], in: operation.suite)
+                try apply(operation.action, index, to: keys[index], in: operation.suite)
             } catch {
                 throw error.of(operation, index, on: state)
             }
@@ -104,14 +103,14 @@ extension WriteDraft {
     }
 
     private mutating func apply(
-        _ action: Transaction.Operation.Action, _ index: Int, to position: Int, in suite: SuiteName
+        _ action: Transaction.Operation.Action, _ index: Int, to key: Touched, in suite: SuiteName
     ) throws(Problem) {
         switch action {
-        case .set(let value): set(position, to: value, at: ["do", String(index), "value"])
-        case .delete: remove(position)
+        case .set(let value): set(key, to: value, at: ["do", String(index), "value"])
+        case .delete: remove(key)
         case .change(let change):
-            try checkInvalid(touched[position].before, in: state.suite(suite))
-            try self.change(position, by: change, in: state.suite(suite), at: ["do", String(index)])
+            try checkInvalid(key.before, in: state.suite(suite))
+            try self.change(key, by: change, in: state.suite(suite), at: ["do", String(index)])
         }
     }
 

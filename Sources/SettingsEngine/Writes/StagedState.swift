@@ -61,23 +61,24 @@ package struct StagedState: Sendable {
 
     /// Decides a write and applies its commit. A request key that was used before gets its first answer again.
     ///
-    /// - Returns: the answer, and the commit if one was made.
+    /// - Returns: the answer, and the commit if one was made, with the revision before it.
     package mutating func write(
         _ request: WriteRequest, at now: Timestamp
-    ) throws(Problem) -> (answer: WriteAnswer, commit: KeptCommit?) {
-        if let answer = try replay(request) { return (answer, nil) }
+    ) throws(Problem) -> (answer: WriteAnswer, commit: KeptCommit?, predecessor: Revision) {
+        let predecessor = state.revision
+        if let answer = try replay(request) { return (answer, nil, predecessor) }
         guard let revision = issued.advanced(by: 1) else {
             throw Problem(.storageFailed, "there are no revisions left")
         }
         let decision = try decide(request, revision, at: time(now))
-        guard let commit = decision.commit.map(KeptCommit.init) else { return (decision.answer, nil) }
+        guard let commit = decision.commit.map(KeptCommit.init) else { return (decision.answer, nil, predecessor) }
         issued = revision
         do {
             try add(commit, schema: decision.schema)
         } catch {
             mismatch = error
         }
-        return (decision.answer, commit)
+        return (decision.answer, commit, predecessor)
     }
 
     /// Returns the first answer again of a request key that was used before; nil if this one was not.

@@ -19,10 +19,10 @@ extension WriteDraft {
             }
             // What is merged into nothing loses its nulls, too: sent again it must change nothing.
             do {
-                let merged = try (touched[key].value ?? .null).merging(value)
+                let merged = try (key.value ?? .null).merging(value)
                 set(key, to: merged, at: place, isDerived: value.object != nil)
             } catch {
-                throw problem(error, in: "merge", at: key)
+                throw problem(error, in: "merge", of: key)
             }
         }
         return try finish(.suite(name))
@@ -105,20 +105,20 @@ extension WriteDraft {
         return names
     }
 
-    /// Touches the keys of a map. Returns their positions, in its order.
+    /// Touches the keys of a map. Returns them in its order.
     private mutating func touch(
         _ values: JSONObject, _ names: [KeyName], in suite: Suite?, _ name: SuiteName, removesNull: Bool
-    ) throws(Problem) -> [Int] {
+    ) throws(Problem) -> [Touched] {
         try checkCount(names.count)
-        var positions: [Int] = []
-        positions.reserveCapacity(names.count)
+        var keys: [Touched] = []
+        keys.reserveCapacity(names.count)
         for (index, key) in names.enumerated() {
             let member = values.members[index]
-            positions.append(
+            keys.append(
                 try touch(
                     suite, name, key, named: .body([member.name]), isRemoval: removesNull && member.value.isNull))
         }
-        return positions
+        return keys
     }
 
     /// Refuses to remove what is stored under keys of a kind if one of them is locked.

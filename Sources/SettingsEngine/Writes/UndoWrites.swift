@@ -211,13 +211,13 @@ extension WriteDraft {
         try checkSteps()
         guard conflicts.isEmpty else { throw Self.conflict(conflicts.keys, more: conflicts.unlisted.count, in: name) }
         for value in changed {
-            let position = try touch(suite, name, value.key, named: .path, isRemoval: value.stored == nil)
+            let key = try touch(suite, name, value.key, named: .path, isRemoval: value.stored == nil)
             guard let stored = value.stored else {
-                remove(position)
+                remove(key)
                 continue
             }
-            set(position, to: stored)
-            if value.isSecret { self[position].isStoredSecret = true }
+            set(key, to: stored)
+            if value.isSecret { key.isStoredSecret = true }
         }
         do throws(Problem) {
             return try finish(.suite(name))

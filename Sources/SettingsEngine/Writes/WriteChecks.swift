@@ -40,7 +40,7 @@ extension WriteDraft {
 
     /// Throws if the schemas do not allow the write, with all violations: names and single values first, then suites.
     mutating func check() throws(Problem) {
-        for index in touched.indices { self[index].isDifferent = touched[index].differs }
+        for key in touched { key.isDifferent = key.differs }
         var violations: [Violation] = []
         for key in touched
         where key.isDifferent && !key.isChecked && violations.count < Self.mostListed && steps > 0 {

@@ -116,6 +116,7 @@ extension WriteDraft {
         switch body {
         case .setting(let setting): decision.commit?.answer = .setting(setting)
         case .summary(let summary): decision.commit?.answer = .summary(summary)
+        case .change: break
         }
         return decision
     }

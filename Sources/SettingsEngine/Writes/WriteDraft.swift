@@ -5,8 +5,8 @@ internal import SettingsModel
 ///
 /// Each operation sees what those before it did. Values are checked against schemas in the end, by ``check()``.
 struct WriteDraft {
-    /// A key that the write touches, before and after.
-    struct Touched {
+    /// A key that the write touches, before and after. An object, so that operations which find it again change it in place.
+    final class Touched {
         let suite: SuiteName
         /// True if the suite is not there before the write.
         let isInNewSuite: Bool
@@ -16,6 +16,9 @@ struct WriteDraft {
         let valueBefore: JSONValue?
         /// The rules of the key; nil in an open suite, and for a key that the schema does not admit.
         let schema: KeySchema?
+        /// True if the key is a secret that the writer may not read. Storing a value always changes it then: that it was
+        /// the same would tell the value.
+        let isHidden: Bool
         /// The value to store; nil for none.
         var stored: JSONValue?
         /// True if that is a secret, or was computed from one.
@@ -28,9 +31,22 @@ struct WriteDraft {
         var isChecked = false
         /// True if the suite does not admit the key, so that no operation is done to it.
         var isUnknown = false
-        /// True if the key is a secret that the writer may not read. Storing a value always changes it then: that it was
-        /// the same would tell the value.
-        var isHidden = false
+        /// True if the write changes it; known once ``check()`` has compared the values, which may be long.
+        var isDifferent = false
+
+        init(
+            _ before: KeyRecord, in suite: Suite?, named name: SuiteName, schema: KeySchema?, for reader: Grants?
+        ) {
+            self.suite = name
+            isInNewSuite = suite == nil
+            isUnderSuiteRules = suite?.schema?.schema.hasSuiteRules ?? false
+            valueBefore = suite?.effectiveValue(of: before)
+            isHidden = suite?.isHidden(before, from: reader) ?? false
+            stored = before.stored
+            isStoredSecret = before.isSecret
+            self.before = before
+            self.schema = schema
+        }
 
         var key: KeyName { before.key }
         /// True if the key is a secret, or what was stored before.
@@ -46,9 +62,6 @@ struct WriteDraft {
             guard isChanged else { return before.standing }
             return stored != nil ? .stored : schema?.defaultValue != nil ? .default : .unset
         }
-
-        /// True if the write changes it; known once ``check()`` has compared the values, which may be long.
-        var isDifferent = false
 
         var differs: Bool {
             guard isChanged else { return false }
@@ -76,7 +89,7 @@ struct WriteDraft {
     private(set) var touched: [Touched] = []
     /// The keys named in the body that their suites do not admit. They are reported with the violations.
     private(set) var unknown: [UnknownKey] = []
-    private var positions: [KeyAddress: Int] = [:]
+    private var index: [KeyAddress: Touched] = [:]
     /// The weight that the results of changes in place may still have, all together.
     private var allowance = 16 << 20
     /// The steps of checking that all names and values of the write may still take, together: each has a budget of its own,
@@ -105,20 +118,15 @@ struct WriteDraft {
         steps = request.steps
     }
 
-    subscript(_ position: Int) -> Touched {
-        get { touched[position] }
-        _modify { yield &touched[position] }
-    }
-
-    /// Returns the position of a key among those that are touched, where it is added if it is new.
+    /// Returns the key among those that are touched, where it is added if it is new.
     ///
     /// - Parameter isRemoval: true if the key is only removed, which one that the schema does not admit may be.
     mutating func touch(
         _ suite: Suite?, _ name: SuiteName, _ key: KeyName, named naming: Naming, isRemoval: Bool = false
-    ) throws(Problem) -> Int {
-        if let position = position(of: name, key) {
-            if !isRemoval, let suite, touched[position].schema == nil { try refuse(suite, position, named: naming) }
-            return position
+    ) throws(Problem) -> Touched {
+        if let known = find(key, in: name) {
+            if !isRemoval, let suite, known.schema == nil { try refuse(suite, known, named: naming) }
+            return known
         }
         guard suite != nil || opensSuites else { throw state.unknownSuite(name, for: request.reader, isClosed: true) }
         try checkCount(touched.count + 1)
@@ -126,31 +134,21 @@ struct WriteDraft {
         steps += Self.stepsForKey
         let schema = suite?.schema?.schema.key(key.text, steps: &steps)
         try checkSteps()
-        touched.append(
-            Touched(
-                suite: name, isInNewSuite: suite == nil,
-                isUnderSuiteRules: suite?.schema?.schema.hasSuiteRules ?? false, before: before,
-                valueBefore: suite?.effectiveValue(of: before), schema: schema,
-                stored: before.stored, isStoredSecret: before.isSecret,
-                isHidden: suite?.isHidden(before, from: request.reader) ?? false))
-        if let suite, schema == nil, !(isRemoval && before.stored != nil) {
-            try refuse(suite, touched.count - 1, named: naming)
-        }
+        let new = Touched(before, in: suite, named: name, schema: schema, for: request.reader)
+        touched.append(new)
+        if let suite, schema == nil, !(isRemoval && before.stored != nil) { try refuse(suite, new, named: naming) }
         // One key is found without an index, which most writes then never need.
-        if touched.count == 2 {
-            positions[KeyAddress(suite: touched[0].suite, key: touched[0].key)] = 0
-        }
-        if touched.count >= 2 { positions[KeyAddress(suite: name, key: key)] = touched.count - 1 }
-        return touched.count - 1
+        if touched.count == 2 { index[KeyAddress(suite: touched[0].suite, key: touched[0].key)] = touched[0] }
+        if touched.count >= 2 { index[KeyAddress(suite: name, key: key)] = new }
+        return new
     }
 
     /// Notes that a suite does not admit a key, unless it is open.
-    private mutating func refuse(_ suite: Suite, _ position: Int, named naming: Naming) throws(Problem) {
+    private mutating func refuse(_ suite: Suite, _ key: Touched, named naming: Naming) throws(Problem) {
         guard suite.schema != nil else { return }
-        let key = touched[position].key
-        guard case .body(let pointer) = naming else { throw suite.unknownKey(key, for: request.reader) }
-        touched[position].isUnknown = true
-        unknown.append(UnknownKey(suite: suite, key: key, pointer: pointer))
+        guard case .body(let pointer) = naming else { throw suite.unknownKey(key.key, for: request.reader) }
+        key.isUnknown = true
+        unknown.append(UnknownKey(suite: suite, key: key.key, pointer: pointer))
     }
 
     /// Notes that a condition names a key that its suite does not admit.
@@ -158,11 +156,11 @@ struct WriteDraft {
         unknown.append(UnknownKey(suite: suite, key: key, pointer: pointer))
     }
 
-    private func position(of suite: SuiteName, _ key: KeyName) -> Int? {
+    private func find(_ key: KeyName, in suite: SuiteName) -> Touched? {
         switch touched.count {
         case 0: nil
-        case 1: touched[0].suite == suite && touched[0].key == key ? 0 : nil
-        default: positions[KeyAddress(suite: suite, key: key)]
+        case 1: touched[0].suite == suite && touched[0].key == key ? touched[0] : nil
+        default: index[KeyAddress(suite: suite, key: key)]
         }
     }
 }
@@ -173,32 +171,29 @@ extension WriteDraft {
     ///
     /// - Parameter isDerived: true if the value was computed from the one before, with which it is a secret.
     mutating func set(
-        _ position: Int, to value: JSONValue, at place: JSONPointer = .root, isChecked: Bool = false,
+        _ key: Touched, to value: JSONValue, at place: JSONPointer = .root, isChecked: Bool = false,
         isDerived: Bool = false
     ) {
-        let isOldSecret = isDerived && touched[position].isStoredSecret
-        touched[position].isStoredSecret = isOldSecret || touched[position].schema?.isSecret ?? false
-        touched[position].stored =
-            isChecked ? value : touched[position].schema.map { $0.normalized(value, steps: &steps) } ?? value
-        touched[position].isChanged = true
-        touched[position].place = place
-        touched[position].isChecked = isChecked
+        key.isStoredSecret = isDerived && key.isStoredSecret || key.schema?.isSecret ?? false
+        key.stored = isChecked ? value : key.schema.map { $0.normalized(value, steps: &steps) } ?? value
+        key.isChanged = true
+        key.place = place
+        key.isChecked = isChecked
     }
 
     /// Removes what is stored.
-    mutating func remove(_ position: Int) {
-        touched[position].stored = nil
-        touched[position].isStoredSecret = false
-        touched[position].isChanged = true
+    func remove(_ key: Touched) {
+        key.stored = nil
+        key.isStoredSecret = false
+        key.isChanged = true
     }
 
     /// Changes the value in place.
     ///
     /// - Parameter place: the place of the operation in the body.
     mutating func change(
-        _ position: Int, by operation: InPlaceOperation, in suite: Suite?, at place: JSONPointer = .root
+        _ key: Touched, by operation: InPlaceOperation, in suite: Suite?, at place: JSONPointer = .root
     ) throws(Problem) {
-        let key = touched[position]
         if !key.isChanged && key.before.standing == .invalid, let suite { throw suite.invalidStored(key.before) }
         guard let value = key.value else {
             throw suite?.notSet(key.key)
@@ -208,10 +203,10 @@ extension WriteDraft {
         do {
             result = try operation.applied(to: value, holdsIntegers: key.schema?.holdsIntegers ?? false)
         } catch {
-            throw problem(error, in: operation.name, at: position)
+            throw problem(error, in: operation.name, of: key)
         }
         try weigh(result, of: key)
-        set(position, to: result, at: place, isDerived: true)
+        set(key, to: result, at: place, isDerived: true)
     }
 
     /// Throws if a result is too large, or if the request makes too many large ones. A value that grows with each request
@@ -230,8 +225,7 @@ extension WriteDraft {
     private static let heaviestResult = (2 << 20) + 1024
 
     /// The problem of an operation that could not be done to a key, or of a test in it that found another value.
-    func problem(_ error: OperationError, in operation: String, at position: Int) -> Problem {
-        let key = touched[position]
+    func problem(_ error: OperationError, in operation: String, of key: Touched) -> Problem {
         var problem = Problem(error, ofSecret: key.isSecret)
         switch error.kind {
         case .testFailed: problem.current = state.current(key.suite, key.key)
@@ -250,7 +244,7 @@ extension WriteDraft {
 extension WriteDraft {
     /// The changes, in the order in which the keys were touched first.
     func changes() -> [Change] {
-        touched.filter(\.isDifferent).map { $0.change(revision: revision, time: time) }
+        touched.filter(\.isDifferent).map { $0.change(revision: revision, time: time, by: request.origin) }
     }
 
     /// The suites that the write creates by storing something in them.
@@ -266,19 +260,19 @@ extension WriteDraft {
 }
 
 extension WriteDraft.Touched {
-    func change(revision: Revision, time: Timestamp) -> Change {
+    func change(revision: Revision, time: Timestamp, by origin: CommitOrigin?) -> Change {
         Change(
             suite: suite, key: key, old: valueBefore, new: value, oldSource: before.standing.source,
-            source: standing.source, revision: revision, modified: time, isSecret: isSecret,
+            source: standing.source, revision: revision, modified: time, isSecret: isSecret, origin: origin,
             record: Change.Record(before: before, isSecret: isStoredSecret))
     }
 
-    /// The setting after the write.
-    func setting(revision: Revision, time: Timestamp?, by origin: CommitOrigin?) -> SettingState {
+    /// The setting with the value that it would have, at the place in history that it has.
+    var setting: SettingState {
         var setting = SettingState(
             suite: suite, key: key, value: isDifferent ? value : valueBefore, source: standing.source,
-            revision: revision, modified: time)
-        setting.origin = origin
+            revision: before.revision, modified: before.changeTime)
+        setting.origin = before.origin
         setting.isSecret = isSecret
         setting.changed = isDifferent
         setting.previous = SettingState.Previous(

@@ -3,8 +3,8 @@ package import SettingsModel
 
 /// A request to write, with the conditions under which it holds.
 package struct WriteRequest: Sendable {
-    /// Cases that are rare and large are indirect, so that every request stays small.
-    package enum Command: Sendable {
+    /// Indirect, so that handing a request on copies a reference.
+    package indirect enum Command: Sendable {
         /// One operation on one key.
         case setting(Transaction.Operation)
         /// A map merged into what is stored.
@@ -16,17 +16,17 @@ package struct WriteRequest: Sendable {
         /// The suite removed, with its schema.
         case dropSuite(SuiteName)
         /// A schema put in force.
-        indirect case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
+        case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
         /// A document that is no schema, and its problem, which is the answer unless a guard does not hold.
-        indirect case refuseSchema(SuiteName, Problem)
+        case refuseSchema(SuiteName, Problem)
         /// The schema removed.
         case removeSchema(SuiteName)
         /// Several operations, all or none.
-        indirect case transaction(Transaction)
+        case transaction(Transaction)
         /// What a commit did to a suite undone, or to all suites that it touched.
-        indirect case undo(UndoRequest, of: SuiteName?, onConflict: ConflictPolicy)
+        case undo(UndoRequest, of: SuiteName?, onConflict: ConflictPolicy)
         /// What is stored made what it was; without the values that the schema does not allow, if those are to be skipped.
-        indirect case restore(SuiteName, RestoreRequest, skipsConflicts: Bool)
+        case restore(SuiteName, RestoreRequest, skipsConflicts: Bool)
     }
 
     /// The way to treat stored values that a new schema does not allow.
@@ -124,11 +124,13 @@ package struct WriteRequest: Sendable {
 
 /// An answer to a write.
 package struct WriteAnswer: Sendable {
-    /// Indirect, so that handing an answer on copies a reference.
-    package indirect enum Body: Sendable {
+    /// Large cases are indirect, so that handing an answer on copies a reference.
+    package enum Body: Sendable {
         /// One setting as it is now.
-        case setting(SettingState)
-        case summary(WriteSummary)
+        indirect case setting(SettingState)
+        /// One setting as it is after the only change of the commit, with which it shares the array.
+        case change([Change])
+        indirect case summary(WriteSummary)
     }
 
     package var body: Body
@@ -157,26 +159,17 @@ package struct WriteAnswer: Sendable {
         switch body {
         case .setting(let setting):
             _ = setting.value?.isWithin(&rest) ?? true && setting.previous?.value?.isWithin(&rest) ?? true
-        case .summary(let summary):
-            for change in summary.changes where rest >= 0 {
-                rest -= 4 + change.key.text.utf8.count / 8
-                _ = change.old?.isWithin(&rest) ?? true && change.new?.isWithin(&rest) ?? true
-            }
+        case .change(let changes): Self.take(changes, from: &rest)
+        case .summary(let summary): Self.take(summary.changes, from: &rest)
         }
         return limit - rest
     }
-}
 
-extension WriteAnswer {
-    /// The answer as a writer sees it that may not see everything.
-    package func shown(to reader: Grants, on state: State) -> WriteAnswer {
-        var answer = self
-        switch body {
-        case .setting(let setting): answer.body = .setting(setting.shown(to: reader))
-        case .summary(var summary):
-            summary.changes = state.shown(summary.changes, to: reader)
-            answer.body = .summary(summary)
+    private static func take(_ changes: [Change], from rest: inout Int) {
+        let changes = changes.span
+        for index in changes.indices where rest >= 0 {
+            rest -= 4 + changes[index].key.text.utf8.count / 8
+            _ = changes[index].old?.isWithin(&rest) ?? true && changes[index].new?.isWithin(&rest) ?? true
         }
-        return answer
     }
 }

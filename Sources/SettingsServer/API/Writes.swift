@@ -213,19 +213,29 @@ extension WriteRequest {
 
 extension Response {
     /// The answer to a write.
-    fileprivate init(_ answer: WriteAnswer, to write: OwedWrite) {
-        let status = answer.created ? write.createdStatus : 200
+    fileprivate init(_ answer: WriteAnswer, to write: OwedWrite, on state: @autoclosure () -> State) {
         switch answer.body {
-        case .setting(let setting):
-            let body = write.isMinimal ? setting.withoutValues().jsonBytes() : setting.jsonBytes()
-            self.init(json: body, status: status, cursor: answer.cursor, tag: setting.revision)
-            fields.append(source: setting.source)
-        case .summary(let summary):
+        case .setting(let setting): self.init(setting, in: answer, to: write)
+        case .change(let changes): self.init(SettingState(after: changes.span[0]), in: answer, to: write)
+        case .summary(var summary):
+            if let reader = write.caller?.reader { summary.changes = state().shown(summary.changes, to: reader) }
             let body = write.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
-            self.init(json: body, status: status, cursor: answer.cursor, tag: answer.tag)
+            self.init(json: body, status: write.status(of: answer), cursor: answer.cursor, tag: answer.tag)
         }
         if write.isMinimal { fields.append("Preference-Applied", "return=minimal") }
     }
+
+    private init(_ setting: consuming SettingState, in answer: WriteAnswer, to write: OwedWrite) {
+        if let reader = write.caller?.reader { setting = setting.shown(to: reader) }
+        if write.isMinimal { setting = setting.withoutValues() }
+        self.init(
+            json: setting.jsonBytes(), status: write.status(of: answer), cursor: answer.cursor, tag: setting.revision)
+        fields.append(source: setting.source)
+    }
+}
+
+extension OwedWrite {
+    fileprivate func status(of answer: WriteAnswer) -> Int { answer.created ? createdStatus : 200 }
 }
 
 extension WriteOutcome {
@@ -240,7 +250,7 @@ extension WriteOutcome {
     fileprivate func response(to write: OwedWrite, on state: @autoclosure () -> State) -> Response {
         switch result {
         case .success(let answer):
-            Response(write.caller?.reader.map { answer.shown(to: $0, on: state()) } ?? answer, to: write)
+            Response(answer, to: write, on: state())
         case .failure(let problem): Response(write.caller?.told(of: problem) ?? problem, cursor: cursor)
         }
     }

@@ -165,8 +165,8 @@ package final class EtcdLog: StorageLog {
     package var isUnsettled: Bool { writer.withLock { $0?.isUnsettled ?? false } }
     package var flushesAtOnce: Bool { false }
 
-    package func stage(_ commit: Commit, after predecessor: Revision) {
-        staged.withLock { $0.add(commit, after: predecessor, followsSync: false) }
+    package func stage(_ commit: KeptCommit, after predecessor: Revision) {
+        staged.withLock { $0.add(commit.commit, after: predecessor, followsSync: false) }
     }
 
     package func awaitTurn() -> Bool {

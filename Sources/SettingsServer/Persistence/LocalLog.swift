@@ -161,10 +161,10 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 
     // MARK: CommitLog
 
-    package func stage(_ commit: Commit, after predecessor: Revision) {
+    package func stage(_ commit: KeptCommit, after predecessor: Revision) {
         // Only the first line of a batch can say that everything before it is on disk.
         let followsSync = staged.isEmpty && journal.file?.isSynced ?? true
-        staged.add(commit, after: predecessor, followsSync: followsSync)
+        staged.add(commit.commit, after: predecessor, followsSync: followsSync)
     }
 
     package func discard() {

@@ -9,7 +9,7 @@ internal import SettingsModel
 /// succeeded, ``published(_:mayWait:)``.
 package protocol CommitLog: AnyObject, Sendable {
     /// Adds a commit to the batch that ``flush()`` makes durable, behind the commit before it, staged or flushed.
-    func stage(_ commit: Commit, after predecessor: Revision)
+    func stage(_ commit: KeptCommit, after predecessor: Revision)
 
     /// Drops the batch.
     func discard()

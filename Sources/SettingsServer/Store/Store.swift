@@ -134,11 +134,11 @@ package final class Store: Sendable {
     }
 }
 
-/// A write in the queue of the writer.
-package struct PendingWrite: Sendable {
+/// A write in the queue of the writer. An object, as it is handed on several times.
+package final class PendingWrite: Sendable {
     /// The caller's name for the write.
-    package var id: Int
-    package var request: WriteRequest
+    package let id: Int
+    package let request: WriteRequest
 
     package init(id: Int, request: WriteRequest) {
         self.id = id

@@ -147,7 +147,7 @@ final class WriterSession: @unchecked Sendable {
             }
             while line.write < parcel.writes.count {
                 let write = parcel.writes[line.write]
-                guard bounds.admit(write.request) else { break deciding }
+                guard bounds.admit(write.request.size) else { break deciding }
                 line.write += 1
                 decided.end = line.write
                 let isLate = bounds.now > parcel.since + (isShared ? limits.sharedPatience : limits.patience)
@@ -158,10 +158,13 @@ final class WriterSession: @unchecked Sendable {
                 }
                 let (outcome, isStaged) = isLate ? late(write) : decide(write)
                 if outcome.isOverloaded, write.request.isAlone, !isLate {
-                    var write = write
-                    write.request.becomeLong()
+                    var long = write.request
+                    long.becomeLong()
                     decided.left.append(line.write - 1)
-                    turn.long.append(Writer.Parcel(writes: [write], replies: parcel.replies, since: parcel.since))
+                    turn.long.append(
+                        Writer.Parcel(
+                            writes: [PendingWrite(id: write.id, request: long)], replies: parcel.replies,
+                            since: parcel.since))
                     continue
                 }
                 if !isLate { turn.oldest = min(turn.oldest ?? parcel.since, parcel.since) }
@@ -297,14 +300,16 @@ final class WriterSession: @unchecked Sendable {
         }
 
         /// Returns false if the turn ends before this write. The first is always admitted.
-        mutating func admit(_ request: WriteRequest) -> Bool {
+        ///
+        /// - Parameter size: the bytes of its request.
+        mutating func admit(_ size: Int) -> Bool {
             // Reading the clock takes a hundredth of the time of a write.
             if count > 0 { now = clock.now() }
             let fits =
-                count < limits.batchCount && bytes + request.size <= limits.batchBytes && now < start + time
+                count < limits.batchCount && bytes + size <= limits.batchBytes && now < start + time
             guard count == 0 || fits else { return false }
             count += 1
-            bytes += request.size
+            bytes += size
             return true
         }
     }
@@ -331,11 +336,10 @@ final class WriterSession: @unchecked Sendable {
     }
 
     private func decide(_ write: PendingWrite) -> (outcome: WriteOutcome, isStaged: Bool) {
-        let predecessor = staged.revision
         do throws(Problem) {
-            let (answer, kept) = try staged.write(write.request, at: clock())
-            if let kept { log.stage(kept.commit, after: predecessor) }
-            let outcome = WriteOutcome(id: write.id, result: .success(answer), commit: kept, cursor: staged.cursor)
+            let (answer, kept, predecessor) = try staged.write(write.request, at: clock())
+            if let kept { log.stage(kept, after: predecessor) }
+            let outcome = WriteOutcome(id: write.id, result: .success(answer), commit: kept, cursor: answer.cursor)
             return (outcome, kept != nil)
         } catch {
             return (WriteOutcome(id: write.id, result: .failure(error), cursor: staged.cursor), false)

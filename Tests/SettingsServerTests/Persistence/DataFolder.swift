@@ -66,7 +66,7 @@ final class DataFolder {
         for number in 1...12 {
             let revision = try #require(state.revision.advanced(by: 1))
             let commit = try commits.next(on: state, revision: revision)
-            log.stage(commit, after: state.revision)
+            log.stage(KeptCommit(commit), after: state.revision)
             try state.apply(commit)
             try log.flush()
             log.published(state, mayWait: true)

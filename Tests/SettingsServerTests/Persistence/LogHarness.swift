@@ -101,7 +101,7 @@ final class LogHarness {
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             issued = try #require(issued.advanced(by: 1))
             let commit = try commits.next(on: staged, revision: issued)
-            log.stage(commit, after: staged.revision)
+            log.stage(KeptCommit(commit), after: staged.revision)
             try staged.apply(commit)
             between.append(staged)
             batch.append(commit)

@@ -126,9 +126,9 @@ struct WriterTests {
         let log = ScriptedLog(flushesAtOnce: true)
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
         func quick(_ id: Int, _ value: JSONValue) throws -> PendingWrite {
-            var write = try put(id, "a", value)
-            write.request.isQuick = true
-            return write
+            var request = try put(id, "a", value).request
+            request.isQuick = true
+            return PendingWrite(id: id, request: request)
         }
         #expect(store.submit([try quick(1, 1), try quick(2, 2)], replies: replies).map(\.id) == [1, 2])
         #expect(log.flushes.map(\.count) == [2] && log.published == [store.state.revision])
@@ -153,9 +153,9 @@ struct WriterTests {
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
         let known = Mutex(0)
         let writes = try (0..<400).map { number in
-            var write = try put(number, "a", .integer(Int64(number)))
-            write.request.isQuick = number % 3 != 0
-            return write
+            var request = try put(number, "a", .integer(Int64(number))).request
+            request.isQuick = number % 3 != 0
+            return PendingWrite(id: number, request: request)
         }
         DispatchQueue.concurrentPerform(iterations: 8) { [replies] thread in
             for number in stride(from: thread, to: writes.count, by: 8) {
@@ -240,9 +240,10 @@ struct WriterTests {
             $0.longPause = 0
         }
         try occupy(store)
-        var long = try put(9, "long", 1)
-        long.request.becomeLong()
-        #expect(store.submit(try (2...8).map { try put($0, "k\($0)", 1) } + [long], replies: replies).isEmpty)
+        var long = try put(9, "long", 1).request
+        long.becomeLong()
+        let writes = try (2...8).map { try put($0, "k\($0)", 1) } + [PendingWrite(id: 9, request: long)]
+        #expect(store.submit(writes, replies: replies).isEmpty)
         for _ in 1...9 { log.letGo() }
         #expect(replies.wait(for: 9).count == 9)
         #expect(replies.order == [1, 2, 9, 3, 4, 5, 6, 7, 8])

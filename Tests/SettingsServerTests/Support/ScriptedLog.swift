@@ -56,8 +56,8 @@ final class ScriptedLog: CommitLog {
     let flushesAtOnce: Bool
     let isShared: Bool
 
-    func stage(_ commit: Commit, after predecessor: Revision) {
-        contents.withLock { $0.staged.append((commit, predecessor)) }
+    func stage(_ commit: KeptCommit, after predecessor: Revision) {
+        contents.withLock { $0.staged.append((commit.commit, predecessor)) }
     }
 
     func discard() {
@@ -107,8 +107,12 @@ final class CollectedReplies: WriteReplies {
 
 extension WriteOutcome {
     var setting: SettingState? {
-        guard case .success(let answer) = result, case .setting(let setting) = answer.body else { return nil }
-        return setting
+        guard case .success(let answer) = result else { return nil }
+        switch answer.body {
+        case .setting(let setting): return setting
+        case .change(let changes): return changes.first.map { SettingState(after: $0) }
+        case .summary: return nil
+        }
     }
 
     var problem: Problem? {
