@@ -32,6 +32,8 @@ final class APIHandler: RequestHandler {
     var underWay: [Ticket: RequestUnderWay] = [:]
     /// The ticket of the request that is looked at; nil once it is answered.
     var lookedAt: Ticket?
+    /// True if the request that is looked at is a plain write, which is kept with what the writer has.
+    var isPlainWrite = false
     /// The answer that was begun to the request that is looked at, as a stream is.
     var begun: Response?
     /// Lines of the access log of the present batch.
@@ -98,7 +100,7 @@ final class APIHandler: RequestHandler {
     ) -> Handling {
         current = RequestLookedAt(since: exchange.arrived)
         (lookedAt, begun) = (exchange.ticket, nil)
-        caller = nil
+        (caller, isPlainWrite) = (nil, false)
         defer { lookedAt = nil }
         let handling = decide(head, bytes, body, exchange)
         switch handling {
@@ -109,6 +111,7 @@ final class APIHandler: RequestHandler {
                 note(begun, current) { text(of: head, bytes, exchange) }
                 break
             }
+            if isPlainWrite { break }
             let logged = policies.logging.mayLog(current) ? text(of: head, bytes, exchange) : nil
             underWay[exchange.ticket] = RequestUnderWay(request: current, text: logged)
         case .notYet: break
@@ -117,9 +120,13 @@ final class APIHandler: RequestHandler {
     }
 
     private func text(of head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange) -> LoggedRequest {
+        LoggedRequest(head, bytes, from: exchange.peer, by: caller, number: nextNumber())
+    }
+
+    /// Returns a number that no other request has.
+    func nextNumber() -> (loop: Int, count: Int) {
         requestCount += 1
-        return LoggedRequest(
-            head, bytes, from: exchange.peer, by: caller, number: (loop: loop.index, count: requestCount))
+        return (loop.index, requestCount)
     }
 
     /// Decides on a request: answers it, or has it answered later.
@@ -200,6 +207,7 @@ final class APIHandler: RequestHandler {
             current.route = RouteName(method: head.method, resource: .setting)
             return .answer(setting)
         }
+        if let taken = plainWrite(head, bytes, body, exchange) { return taken }
         if let flag = plainEvaluation(head, bytes, body, for: caller?.reader) {
             current.route = RouteName(method: .post, resource: .evaluation)
             return .answer(flag)

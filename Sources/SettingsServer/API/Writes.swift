@@ -4,8 +4,8 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A write that is with the writer, and the answer that its caller wants.
-struct OwedWrite: Sendable {
+/// A write that is with the writer, and the answer that its caller wants. An object, as it is handed on several times.
+final class OwedWrite: Sendable {
     let ticket: Ticket
     /// The status if something is stored where nothing was.
     let createdStatus: Int
@@ -16,7 +16,9 @@ struct OwedWrite: Sendable {
     /// The request as the audit file has it; nil without one.
     let audited: AuditLog.Request?
     /// The charge for the memory of a long write.
-    var charge: MemoryBudget.Charge?
+    let charge: MemoryBudget.Charge?
+    /// What is kept of a plain write; nil for any other, of which `underWay` has it.
+    let plain: PlainWrite?
 
     init(_ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, isAudited: Bool) {
         ticket = exchange.ticket
@@ -29,6 +31,20 @@ struct OwedWrite: Sendable {
         createdStatus = request.method == .put ? 201 : 200
         isMinimal = request.prefersMinimal(in: bytes)
         caller = request.caller
+        (charge, plain) = (nil, nil)
+    }
+
+    init(_ plain: PlainWrite, _ ticket: Ticket) {
+        self.ticket = ticket
+        self.plain = plain
+        (createdStatus, isMinimal, caller, audited, charge) = (201, false, nil, nil, nil)
+    }
+
+    /// The same write with the charge for its memory.
+    init(_ write: OwedWrite, charge: MemoryBudget.Charge) {
+        (ticket, createdStatus, isMinimal) = (write.ticket, write.createdStatus, write.isMinimal)
+        (caller, audited, plain) = (write.caller, write.audited, write.plain)
+        self.charge = charge
     }
 }
 
@@ -108,8 +124,8 @@ extension APIHandler {
     private static let longWrite = 16 << 10
 
     /// The sizes up to which a write of one key is quick.
-    private static let quickBody = 4 << 10
-    private static let quickWrite = 256
+    static let quickBody = 4 << 10
+    static let quickWrite = 256
 
     /// Parses a large body beside the loop. Its connection has no request before it, and sends none until it is answered.
     private func parseBeside(
@@ -143,8 +159,7 @@ extension APIHandler {
             }
         }
         var job = BackgroundQueue.Job(bytes: bytes, held: held) { charge in
-            var owed = owed
-            owed.charge = charge
+            let owed = OwedWrite(owed, charge: charge)
             do throws(Problem) {
                 var write = try read()
                 write.becomeLong()
@@ -161,7 +176,7 @@ extension APIHandler {
         (queue ?? service.parser).run(job)
     }
 
-    private func collect(_ request: WriteRequest, _ write: OwedWrite) {
+    func collect(_ request: consuming WriteRequest, _ write: OwedWrite) {
         collected.append(PendingWrite(id: owed.add(write), request: request))
     }
 
@@ -175,8 +190,15 @@ extension APIHandler {
 
     /// Answers writes with their outcomes.
     func finish(_ outcomes: [WriteOutcome]) {
-        for outcome in outcomes {
-            if let write = owed.remove(outcome.id) { answer(write, outcome) }
+        // By a span, as a loop over the array would copy each outcome.
+        let outcomes = outcomes.span
+        for index in outcomes.indices {
+            guard let write = owed.remove(outcomes[index].id) else { continue }
+            if let plain = write.plain {
+                answer(plain, write, outcomes[index])
+            } else {
+                answer(write, outcomes[index])
+            }
         }
     }
 
@@ -247,7 +269,7 @@ extension WriteOutcome {
         }
     }
 
-    fileprivate func response(to write: OwedWrite, on state: @autoclosure () -> State) -> Response {
+    func response(to write: OwedWrite, on state: @autoclosure () -> State) -> Response {
         switch result {
         case .success(let answer):
             Response(answer, to: write, on: state())

@@ -72,6 +72,15 @@ final class LoggedRequest {
         self.number = number
     }
 
+    init(_ plain: PlainWrite, number: (loop: Int, count: Int)) {
+        method = "PUT"
+        target = "/v1/suites/\(plain.suite)/keys/\(plain.key)"
+        isHTTP11 = true
+        (by, traceParent, givenID) = (nil, nil, nil)
+        address = plain.peer
+        self.number = number
+    }
+
     // Made when they are logged: most requests are not.
 
     var peer: String { address.isUnix ? "unix" : address.host }

@@ -72,6 +72,8 @@ struct Route {
 
     private static func versioned(_ segments: inout PathSegments, in bytes: Span<UInt8>) -> Route? {
         guard let collection = segments.next(in: bytes) else { return Route(.service) }
+        // First, as nearly all requests are below it.
+        if bytes.holds("suites", in: collection) { return inSuites(&segments, in: bytes) }
         if bytes.holds("transaction", in: collection) { return Route(.transaction) }
         if bytes.holds("undo", in: collection) { return Route(.undoOfSeveral) }
         if bytes.holds("observe", in: collection) { return Route(.observationOfSeveral) }
@@ -79,10 +81,18 @@ struct Route {
         if bytes.holds("reload", in: collection) { return Route(.reload) }
         if bytes.holds("backup", in: collection) { return Route(.backup) }
         if bytes.holds("cluster", in: collection) { return Route(.cluster) }
-        guard bytes.holds("suites", in: collection) else { return nil }
+        return nil
+    }
+
+    /// Finds what is below `suites`.
+    private static func inSuites(_ segments: inout PathSegments, in bytes: Span<UInt8>) -> Route? {
         guard let suite = segments.next(in: bytes) else { return Route(.suites) }
         guard !suite.isEmpty else { return nil }
         guard let part = segments.next(in: bytes) else { return Route(.suite, suite: suite) }
+        if bytes.holds("keys", in: part) {
+            guard let key = segments.next(in: bytes) else { return Route(.keys, suite: suite) }
+            return key.isEmpty ? nil : Route(.setting, suite: suite, key: key)
+        }
         if bytes.holds("schema", in: part) { return Route(.schema, suite: suite) }
         if bytes.holds("observe", in: part) { return Route(.observation, suite: suite) }
         if bytes.holds("history", in: part) { return Route(.history, suite: suite) }
@@ -90,9 +100,7 @@ struct Route {
         if bytes.holds("undo", in: part) { return Route(.undo, suite: suite) }
         if bytes.holds("restore", in: part) { return Route(.restore, suite: suite) }
         if bytes.holds("ofrep", in: part) { return openFeature(&segments, suite, in: bytes) }
-        guard bytes.holds("keys", in: part) else { return nil }
-        guard let key = segments.next(in: bytes) else { return Route(.keys, suite: suite) }
-        return key.isEmpty ? nil : Route(.setting, suite: suite, key: key)
+        return nil
     }
 
     /// Finds what is below `ofrep` of a suite.
