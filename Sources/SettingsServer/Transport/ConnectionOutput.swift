@@ -44,7 +44,11 @@ struct PendingAnswer {
     }
 
     /// True if the handler has given all of it.
-    var isComplete: Bool { response != nil && (stream?.hasEnded ?? true) }
+    var isComplete: Bool {
+        // Without a copy of the response, which a comparison with nil would make.
+        guard case .some = response else { return false }
+        return stream?.hasEnded ?? true
+    }
 }
 
 // MARK: Output: all answers of a turn go out in one write, and only what finds no room is kept.
@@ -55,18 +59,15 @@ extension Connection {
     /// - Returns: false if nothing more can come of it: no such answer is owed, or it is complete with this.
     func respond(_ ticket: Ticket, _ response: Response, isStream: Bool, _ context: LoopContext) -> Bool {
         guard let position = position(ticket, context) else { return false }
-        var isTaken = false
-        var isComplete = false
-        owed.update(position) { answer in
-            guard answer.response == nil else { return }
-            isTaken = true
-            answer.response = response
-            if isStream { beginStream(of: &answer, context) }
-            isComplete = answer.isComplete
-            if isComplete { answer.alarm = DeadlineWheel.never }
-        }
-        if isTaken, position == 0 { context.settleLater(self) }
-        return isTaken && !isComplete
+        var answer = owed[position]
+        guard answer.response == nil else { return false }
+        answer.response = response
+        if isStream { beginStream(of: &answer, context) }
+        let isComplete = answer.isComplete
+        if isComplete { answer.alarm = DeadlineWheel.never }
+        owed[position] = answer
+        if position == 0 { context.settleLater(self) }
+        return !isComplete
     }
 
     private func beginStream(of answer: inout PendingAnswer, _ context: LoopContext) {
@@ -95,8 +96,8 @@ extension Connection {
     /// Renders the owed answers that have come, up to the first that has not or to the bound of unsent bytes.
     func renderReady(_ context: LoopContext) {
         guard phase == .open else { return }
-        while unsent == nil, let answer = owed.popFirst() {
-            if let response = answer.response, answer.stream == nil {
+        while unsent == nil, var answer = owed.popFirst() {
+            if answer.stream == nil, let response = answer.response.take() {
                 render(response, answer.form, isLast: owed.isEmpty, context)
             } else {
                 owed.prepend(answer)
