@@ -107,6 +107,14 @@ package struct FoundSetting {
     package var isSecret: Bool { record.isSecret || schema?.schema.isSecret(record.name) ?? false }
 }
 
+/// The place of a write of one value.
+package struct PlainPlace {
+    package let suite: SuiteName
+    /// Nil if the key has no record.
+    package let key: KeyName?
+    package let schema: SchemaVersion?
+}
+
 extension State {
     /// Finds what is stored under a key by the bytes of the names. Runs under the lock that publishes, so it does no more.
     package func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
@@ -120,20 +128,19 @@ extension State {
         return found ?? nil
     }
 
-    /// Finds the names that a write of a short value is about by their bytes: those of an open suite and of a key in it, nil
-    /// for the key if it is new. Returns nil if there is no such suite, or if what the key has is heavier than a limit. Runs
-    /// under the lock that publishes.
-    package func openPlace(
-        _ suite: Span<UInt8>, _ key: Span<UInt8>, upTo limit: Int
-    ) -> (suite: SuiteName, key: KeyName?)? {
-        let found = suites.with(suite) { suite -> (suite: SuiteName, key: KeyName?)? in
-            guard suite.schema == nil else { return nil }
+    /// Finds what a write of one value is about by the bytes of the names. Returns nil if there is no such suite, and if
+    /// deciding the write takes more than comparing two short values: the key has an invalid one, one that is heavier than a
+    /// limit, or the suite has rules about it as a whole. Runs under the lock that publishes.
+    package func plainPlace(_ suite: Span<UInt8>, _ key: Span<UInt8>, upTo limit: Int) -> PlainPlace? {
+        let found = suites.with(suite) { suite -> PlainPlace? in
+            guard !(suite.schema?.schema.hasSuiteRules ?? false) else { return nil }
             var rest = limit
             let name = suite.records.with(key) { record in
+                if record.standing == .invalid { rest = -1 }
                 _ = record.stored?.isWithin(&rest)
                 return record.key
             }
-            return rest < 0 ? nil : (suite.id, name)
+            return rest < 0 ? nil : PlainPlace(suite: suite.id, key: name, schema: suite.schema)
         }
         return found ?? nil
     }

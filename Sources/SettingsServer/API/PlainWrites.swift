@@ -4,10 +4,10 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// Plain writes, which most are: PUT of a short value in an open suite, without a query, conditions and fields of its own.
+/// Plain writes, which most are: PUT of a short value that the schema allows, without a query, conditions and fields of its own.
 ///
-/// They are decided and answered as any other. What is saved is looking for what they do not have: a third of the work of
-/// the loop.
+/// They are decided and answered as any other. What is saved is looking for what they do not have, which would be a third of
+/// the work of the loop.
 extension APIHandler {
     /// Takes in a plain write. Returns nil, and does nothing, for any other request.
     func plainWrite(
@@ -16,29 +16,29 @@ extension APIHandler {
         guard head.method == .put, head.isPlain, !head.saysMoreOfWrite, body.count <= Self.quickBody,
             policies.access == nil, policies.logging.access == .off, service.audit == nil,
             let route = Route(head.path, in: bytes), route.resource == .setting,
-            let place = openPlace(route, bytes), let value = try? JSONValue(parsing: body)
+            let place = plainPlace(route, bytes), let key = try? place.key ?? route.keyName(in: bytes),
+            let value = try? JSONValue(parsing: body), place.schema?.allows(value, for: key) ?? true
         else { return nil }
         current.route = RouteName(method: .put, resource: .setting)
         guard !exchange.isBehind || !service.store.isBusy else { return .notYet }
-        var request = WriteRequest(.setting(Transaction.Operation(suite: place.suite, key: place.key, .set(value))))
+        var request = WriteRequest(.setting(Transaction.Operation(suite: place.suite, key: key, .set(value))))
+        request.checkedAgainst = place.schema
         request.size = body.count + WriteRequest.overhead
         request.origin = CommitOrigin(by: exchange.user.map { "user:\($0.name)" }, note: nil)
         request.steps = WriteRequest.stepsOfShort
         request.isQuick = true
-        collect(request, OwedWrite(PlainWrite(current, from: exchange.peer, place), exchange.ticket))
+        let plain = PlainWrite(request: current, peer: exchange.peer, suite: place.suite, key: key)
+        collect(request, OwedWrite(plain, exchange.ticket))
         isPlainWrite = true
         return .later
     }
 
-    /// Finds the names in a path, if they are written without escapes and the suite is open.
-    private func openPlace(_ route: Route, _ bytes: Span<UInt8>) -> (suite: SuiteName, key: KeyName)? {
+    /// Finds the place that a path names without escapes.
+    private func plainPlace(_ route: Route, _ bytes: Span<UInt8>) -> PlainPlace? {
         guard let suite = route.suite, let key = route.key else { return nil }
         let (suiteName, keyName) = (bytes.extracting(suite), bytes.extracting(key))
         for index in keyName.indices where keyName[index] == UInt8(ascii: "%") { return nil }
-        guard let place = service.store.read({ $0.openPlace(suiteName, keyName, upTo: Self.quickWrite) }),
-            let key = try? place.key ?? route.keyName(in: bytes)
-        else { return nil }
-        return (place.suite, key)
+        return service.store.read { $0.plainPlace(suiteName, keyName, upTo: Self.quickWrite) }
     }
 
     /// Answers a plain write.
@@ -59,11 +59,14 @@ struct PlainWrite {
     let peer: SocketAddress
     let suite: SuiteName
     let key: KeyName
+}
 
-    init(_ request: RequestLookedAt, from peer: SocketAddress, _ place: (suite: SuiteName, key: KeyName)) {
-        self.request = request
-        self.peer = peer
-        (suite, key) = place
+extension SchemaVersion {
+    /// True if the key may have the value as it is, and is not locked, and if finding that out takes few steps: the names of
+    /// keys that are not listed may have to be matched with patterns.
+    fileprivate func allows(_ value: JSONValue, for key: KeyName) -> Bool {
+        guard schema.lists(key.text), let rules = schema.key(key.text), !rules.isLocked else { return false }
+        return rules.allows(value, within: WriteRequest.stepsOfShort) ?? false
     }
 }
 
