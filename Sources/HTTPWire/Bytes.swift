@@ -13,17 +13,76 @@ extension [UInt8] {
 
     /// Adds a number in decimal digits.
     package mutating func append(decimal number: Int) {
-        var digits = InlineArray<20, UInt8>(repeating: 0)
-        var first = 20
+        append(upTo: Room.longestNumber) { $0.append(decimal: number) }
+    }
+
+    /// Adds at most so many bytes, piece by piece: the array makes room once for all of them.
+    @inline(__always)
+    mutating func append(upTo length: Int, _ write: (inout Room) -> Void) {
+        append(addingCapacity: length) { output in
+            output.withUnsafeMutableBufferPointer { buffer, count in
+                guard let start = buffer.baseAddress else { return }
+                var room = Room(end: start + count, limit: start + buffer.count)
+                write(&room)
+                count = room.end - start
+            }
+        }
+    }
+}
+
+/// Room behind the bytes of an array, which is filled from left to right. Adding more than fits traps.
+struct Room {
+    /// The bytes of the longest number.
+    static let longestNumber = 20
+
+    fileprivate var end: UnsafeMutablePointer<UInt8>
+    fileprivate let limit: UnsafeMutablePointer<UInt8>
+
+    /// Returns the place of the next bytes, which the caller fills.
+    @inline(__always)
+    private mutating func take(_ count: Int) -> UnsafeMutablePointer<UInt8> {
+        precondition(count <= limit - end)
+        defer { end += count }
+        return end
+    }
+
+    /// Adds text that stands in the program.
+    @inline(__always)
+    mutating func append(_ text: StaticString) {
+        take(text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+
+    /// Adds all bytes of a span at once.
+    @inline(__always)
+    mutating func append(copying bytes: Span<UInt8>) {
+        bytes.withUnsafeBufferPointer { bytes in
+            guard let source = bytes.baseAddress else { return }
+            take(bytes.count).initialize(from: source, count: bytes.count)
+        }
+    }
+
+    /// Adds text from anywhere, with a space for each control character.
+    @inline(__always)
+    mutating func append(onOneLine text: Span<UInt8>) {
+        let start = take(text.count)
+        for index in text.indices {
+            let byte = text[index]
+            start[index] = byte < 0x20 || byte == 0x7F ? .space : byte
+        }
+    }
+
+    /// Adds a number in decimal digits.
+    mutating func append(decimal number: Int) {
+        if number < 0 { append("-") }
+        var (count, bound) = (1, UInt(10))
+        while number.magnitude >= bound { (count, bound) = (count + 1, bound * 10) }
+        let start = take(count)
         var rest = number.magnitude
         repeat {
-            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            first -= 1
-            digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
-            rest = quotient
+            count -= 1
+            start[count] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
         } while rest > 0
-        if number < 0 { append(UInt8(ascii: "-")) }
-        append(copying: digits.span.extracting(first..<20))
     }
 }
 

@@ -26,28 +26,26 @@ package struct FieldBlock: Equatable, Sendable {
 
     /// Adds a field with bytes from anywhere.
     package mutating func append(_ name: StaticString, _ value: Span<UInt8>) {
-        begin(name)
-        appendOnOneLine(value)
-        bytes.append("\r\n")
+        append(name, upTo: value.count) { $0.append(onOneLine: value) }
     }
 
     /// Adds a field with a number that has text round it, without a string made of them.
     package mutating func append(
         _ name: StaticString, _ before: String, _ mark: StaticString = "", integer: Int, _ after: StaticString = ""
     ) {
-        begin(name)
-        appendOnOneLine(before.utf8Span.span)
-        bytes.append(mark)
-        bytes.append(decimal: integer)
-        bytes.append(after)
-        bytes.append("\r\n")
+        let before = before.utf8Span.span
+        let length = before.count + mark.utf8CodeUnitCount + after.utf8CodeUnitCount
+        append(name, upTo: length + Room.longestNumber) { room in
+            room.append(onOneLine: before)
+            room.append(mark)
+            room.append(decimal: integer)
+            room.append(after)
+        }
     }
 
     /// Adds a field with a number.
     package mutating func append(_ name: StaticString, integer: Int) {
-        begin(name)
-        bytes.append(decimal: integer)
-        bytes.append("\r\n")
+        append(name, "", integer: integer)
     }
 
     /// Adds lines of fields that were received and whose form was checked.
@@ -58,9 +56,10 @@ package struct FieldBlock: Equatable, Sendable {
     /// Adds a field with a name and a value from anywhere; left out if the name is no token.
     package mutating func append(foreignName name: String, text: String) {
         guard !name.isEmpty, name.utf8.allSatisfy({ ByteSet.token.contains($0) }) else { return }
+        let value = text.utf8Span.span
         bytes.append(contentsOf: name.utf8)
         bytes.append(": ")
-        appendOnOneLine(text.utf8Span.span)
+        bytes.append(upTo: value.count) { $0.append(onOneLine: value) }
         bytes.append("\r\n")
     }
 
@@ -90,18 +89,18 @@ package struct FieldBlock: Equatable, Sendable {
         bytes.append(contentsOf: other.bytes)
     }
 
-    private mutating func appendOnOneLine(_ value: Span<UInt8>) {
-        let start = bytes.count
-        bytes.append(copying: value)
-        for index in start..<bytes.count where bytes[index] < 0x20 || bytes[index] == 0x7F {
-            bytes[index] = .space
-        }
-    }
-
-    private mutating func begin(_ name: StaticString) {
+    /// Adds a field with a value of at most so many bytes.
+    @inline(__always)
+    private mutating func append(
+        _ name: StaticString, upTo length: Int, _ value: (inout Room) -> Void
+    ) {
         assert(Self.isOfferedHere(name), "\(name) is no name of a field, or the writer's to send")
-        bytes.append(name)
-        bytes.append(": ")
+        bytes.append(upTo: name.utf8CodeUnitCount + length + 4) { room in
+            room.append(name)
+            room.append(": ")
+            value(&room)
+            room.append("\r\n")
+        }
     }
 
     /// True if this is the name of a field, and none of those that `ResponseWriter` sends by itself.

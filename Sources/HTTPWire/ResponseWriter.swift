@@ -14,22 +14,23 @@ package enum ResponseWriter {
         _ response: Response, to output: inout [UInt8], head: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate,
         more: FieldBlock = FieldBlock()
     ) {
-        output.reserve(
-            forAnother: 256 + response.fields.bytes.count + more.bytes.count + (head ? 0 : response.body.count))
         let hasBody = mayHaveBody(response.status)
-        beginHead(response, hasBody: hasBody, date, more, to: &output)
-        if hasBody {
-            output.append("Content-Length: ")
-            output.append(decimal: response.body.count)
-            output.append("\r\n")
+        let body = hasBody && !head ? response.body.span : Span()
+        output.append(upTo: longestHead(of: response, more) + body.count) { room in
+            beginHead(response, hasBody: hasBody, date, more, to: &room)
+            if hasBody {
+                room.append("Content-Length: ")
+                room.append(decimal: response.body.count)
+                room.append("\r\n")
+            }
+            if !keepAlive {
+                room.append("Connection: close\r\n")
+            } else if !http11 {
+                room.append("Connection: keep-alive\r\n")
+            }
+            room.append("\r\n")
+            room.append(copying: body)
         }
-        if !keepAlive {
-            output.append("Connection: close\r\n")
-        } else if !http11 {
-            output.append("Connection: keep-alive\r\n")
-        }
-        output.append("\r\n")
-        if hasBody, !head { output.append(contentsOf: response.body) }
     }
 
     /// Writes the head of a response whose body comes bit by bit; `response.body` is its beginning.
@@ -40,10 +41,12 @@ package enum ResponseWriter {
         _ response: Response, to output: inout [UInt8], head: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate,
         more: FieldBlock = FieldBlock()
     ) {
-        beginHead(response, hasBody: true, date, more, to: &output)
-        if http11 { output.append("Transfer-Encoding: chunked\r\n") }
-        if !keepAlive || !http11 { output.append("Connection: close\r\n") }
-        output.append("\r\n")
+        output.append(upTo: longestHead(of: response, more)) { room in
+            beginHead(response, hasBody: true, date, more, to: &room)
+            if http11 { room.append("Transfer-Encoding: chunked\r\n") }
+            if !keepAlive || !http11 { room.append("Connection: close\r\n") }
+            room.append("\r\n")
+        }
         if !head { appendChunk(response.body.span, to: &output, http11: http11) }
     }
 
@@ -71,37 +74,38 @@ package enum ResponseWriter {
         status >= 200 && status != 204 && status != 304
     }
 
+    /// The room for any head with these fields: what the writer adds is about 200 bytes at most.
+    private static func longestHead(of response: Response, _ more: FieldBlock) -> Int {
+        256 + response.fields.bytes.count + more.bytes.count
+    }
+
     /// Writes the status line and the fields that do not concern the connection.
+    @inline(__always)
     private static func beginHead(
-        _ response: Response, hasBody: Bool, _ date: HTTPDate, _ more: FieldBlock, to output: inout [UInt8]
+        _ response: Response, hasBody: Bool, _ date: HTTPDate, _ more: FieldBlock,
+        to room: inout Room
     ) {
         if response.status == 200 {
-            output.append("HTTP/1.1 200 OK\r\n")
+            room.append("HTTP/1.1 200 OK\r\n")
         } else {
-            output.append("HTTP/1.1 ")
-            output.append(decimal: response.status)
-            output.append(" ")
-            output.append(ReasonPhrase.of(response.status))
-            output.append("\r\n")
+            room.append("HTTP/1.1 ")
+            room.append(decimal: response.status)
+            room.append(" ")
+            room.append(ReasonPhrase.of(response.status))
+            room.append("\r\n")
         }
-        output.append(copying: date.line.span)
+        room.append(copying: date.line.span)
         if hasBody, response.contentType != .none {
-            output.append("Content-Type: ")
-            output.append(response.contentType.text)
-            output.append("\r\n")
+            room.append("Content-Type: ")
+            room.append(response.contentType.text)
+            room.append("\r\n")
         }
-        output.append(contentsOf: response.fields.bytes)
-        output.append(contentsOf: more.bytes)
+        room.append(copying: response.fields.bytes.span)
+        room.append(copying: more.bytes.span)
     }
 }
 
 extension [UInt8] {
-    /// Makes room, at least doubling it: `reserveCapacity` alone would take exactly so much, each time anew.
-    fileprivate mutating func reserve(forAnother length: Int) {
-        let needed = count + length
-        if needed > capacity { reserveCapacity(Swift.max(needed, 2 * capacity)) }
-    }
-
     /// Adds a number that is not negative in hexadecimal digits.
     fileprivate mutating func append(hexadecimal number: Int) {
         var shift = 60
