@@ -298,6 +298,11 @@ public enum Source: Hashable, Sendable, CustomStringConvertible {
 
 extension Source: JSONText {
     package static let expectedText = "a source"
+
+    /// Writes the name; that of nearly all settings as one that has no byte to escape.
+    package func write(to writer: inout JSONWriter) {
+        if case .stored = self { writer.write(literal: "stored") } else { writer.write(string: name) }
+    }
 }
 
 extension ObjectReader {

@@ -42,33 +42,32 @@ public struct Timestamp: Hashable, Sendable {
 
     /// The text form between quotation marks.
     private var quoted: InlineArray<26, UInt8> {
-        let (days, ofDay) = Int(milliseconds).flooringDivision(by: 86_400_000)
+        let (days, milliseconds) = Int(milliseconds).flooringDivision(by: 86_400_000)
         let date = CivilDate(daysSince2001: days - Self.daysFrom1970To2001)
-        var text = Self.form
+        let ofDay = UInt32(truncatingIfNeeded: milliseconds)
+        var text = InlineArray<26, UInt8>(repeating: UInt8(ascii: "\""))
         text.put(date.year / 100, at: 1)
-        text.put(date.year % 100, at: 3)
-        text.put(date.month, at: 6)
-        text.put(date.day, at: 9)
-        text.put(ofDay / 3_600_000, at: 12)
-        text.put(ofDay / 60_000 % 60, at: 15)
-        text.put(ofDay / 1000 % 60, at: 18)
+        text.put(date.year % 100, at: 3, "-")
+        text.put(date.month, at: 6, "-")
+        text.put(date.day, at: 9, "T")
+        text.put(ofDay / 3_600_000, at: 12, ":")
+        text.put(ofDay / 60_000 % 60, at: 15, ":")
+        text.put(ofDay / 1000 % 60, at: 18, ".")
         text.put(ofDay % 1000 / 10, at: 21)
         text[23] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: ofDay % 10)
+        text[24] = UInt8(ascii: "Z")
         return text
     }
-
-    private static let form: InlineArray<26, UInt8> = {
-        let form: StaticString = "\"0000-00-00T00:00:00.000Z\""
-        return form.withUTF8Buffer { form in InlineArray { form[$0] } }
-    }()
 }
 
 extension InlineArray<26, UInt8> {
-    /// Puts two digits in a place.
-    fileprivate mutating func put(_ number: Int, at place: Int) {
+    /// Puts two digits in a place, and a mark behind them.
+    @inline(__always)
+    fileprivate mutating func put(_ number: some BinaryInteger, at place: Int, _ mark: Unicode.Scalar? = nil) {
         let (tens, ones) = UInt8(truncatingIfNeeded: number).quotientAndRemainder(dividingBy: 10)
         self[place] = UInt8(ascii: "0") + tens
         self[place + 1] = UInt8(ascii: "0") + ones
+        if let mark { self[place + 2] = UInt8(ascii: mark) }
     }
 }
 

@@ -140,9 +140,19 @@ extension JSONParser {
 
     /// Moves to the next quotation mark or backslash.
     private mutating func skipPlain(_ bytes: Span<UInt8>) throws(JSONParseError) {
-        var index = position
+        position = Self.endOfPlain(bytes, from: position)
+        if position == bytes.count { throw fail(bytes, "expected '\"' at the end of the string, found the end") }
+        if bytes[position] < 0x20 {
+            throw fail(bytes, "expected an escape such as \\n in the string, found \(found(bytes))")
+        }
+    }
+
+    /// Returns the place of the next quotation mark, backslash or control character; the end if there is none.
+    @inline(__always)
+    static func endOfPlain(_ bytes: Span<UInt8>, from start: Int) -> Int {
+        var index = start
         while index + 8 <= bytes.count,
-            Self.isPlain(bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+            isPlain(bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
         {
             index += 8
         }
@@ -151,11 +161,7 @@ extension JSONParser {
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20 { break }
             index += 1
         }
-        position = index
-        if index == bytes.count { throw fail(bytes, "expected '\"' at the end of the string, found the end") }
-        if bytes[index] < 0x20 {
-            throw fail(bytes, "expected an escape such as \\n in the string, found \(found(bytes))")
-        }
+        return index
     }
 
     /// True if none of eight bytes is a quotation mark, a backslash or a control character.

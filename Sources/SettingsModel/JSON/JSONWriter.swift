@@ -29,10 +29,19 @@ public struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8]
     package let style: Style
     private var depth = 0
-    /// True if the next value or name follows another one in the same array or object.
-    private var followsAnother = false
-    /// True if the next value belongs to a name that was just written.
-    private var followsName = false
+    private var place = Place.opening
+    /// A name that is written together with its value, in one step: nearly all of an answer is such.
+    private var owedName: StaticString?
+
+    /// What the next name or value comes behind.
+    private enum Place {
+        /// An opening bracket, or nothing.
+        case opening
+        /// A name that is written.
+        case name
+        /// Another value, so that a comma comes first.
+        case value
+    }
 
     package init(style: Style = .compact, reservingCapacity capacity: Int = 0) {
         self.style = style
@@ -43,9 +52,7 @@ public struct JSONWriter: Sendable {
     /// Begins another document, in the same memory if `keepingCapacity`.
     package mutating func removeAll(keepingCapacity: Bool = false) {
         bytes.removeAll(keepingCapacity: keepingCapacity)
-        depth = 0
-        followsAnother = false
-        followsName = false
+        (depth, place, owedName) = (0, .opening, nil)
     }
 
     package mutating func write(_ value: JSONValue) {
@@ -90,83 +97,86 @@ public struct JSONWriter: Sendable {
         appendQuoted(name)
         bytes.append(UInt8(ascii: ":"))
         if style.isPretty { bytes.append(UInt8(ascii: " ")) }
-        followsName = true
+        place = .name
     }
 
     /// Writes a name that the program says, which has no byte to escape.
     package mutating func name(literal name: StaticString) {
-        let comma = takeComma()
-        bytes.append(quoting: name.utf8Start, name.utf8CodeUnitCount, behindComma: comma, isName: true)
-        if style.isPretty { bytes.append(UInt8(ascii: " ")) }
-        followsName = true
+        if style.isPretty { self.name(name.description) } else { owedName = name }
     }
 
     package mutating func write(string: String) {
         appendQuoted(string)
     }
 
+    /// Writes a string that the program says, which has no byte to escape.
+    package mutating func write(literal text: StaticString) {
+        append(upTo: text.utf8CodeUnitCount + 2) { room in
+            room.append("\"")
+            room.append(text)
+            room.append("\"")
+        }
+    }
+
     package mutating func write(integer: Int64) {
-        separate()
-        appendDecimal(integer)
+        append(upTo: 20) { $0.append(decimal: integer) }
     }
 
     /// Writes a double with the fewest digits that read back equal, always with a fraction or an exponent, so that it stays a
     /// double. Writes `null` for one that is not finite.
     package mutating func write(double: Double) {
-        separate()
-        bytes.append(copying: (double.isFinite ? double.description : "null").utf8Span.span)
+        guard double.isFinite else { return writeNull() }
+        write(rendered: double.description.utf8Span.span)
     }
 
     package mutating func write(bool: Bool) {
-        separate()
-        bytes.append(copying: (bool ? "true" : "false").utf8Span.span)
+        append(upTo: 5) { bool ? $0.append("true") : $0.append("false") }
     }
 
     package mutating func writeNull() {
-        separate()
-        bytes.append(copying: "null".utf8Span.span)
+        append(upTo: 4) { $0.append("null") }
     }
 
     /// Writes bytes that already are one JSON value.
     package mutating func write(rendered: Span<UInt8>) {
-        separate()
-        bytes.append(copying: rendered)
+        append(upTo: rendered.count) { $0.append(copying: rendered) }
     }
 
     private mutating func open(_ bracket: UInt8) {
-        separate()
-        bytes.append(bracket)
+        append(upTo: 1) { $0.append(bracket) }
         depth += 1
-        followsAnother = false
+        place = .opening
     }
 
     private mutating func close(_ bracket: UInt8) {
         depth = max(0, depth - 1)
-        if followsAnother && style.isPretty { breakLine() }
+        if style.isPretty && place == .value { breakLine() }
         bytes.append(bracket)
-        followsAnother = true
+        place = .value
     }
 
-    /// True if a comma comes before the next name or value, which the caller writes with it. What else comes before it is
-    /// written.
-    private mutating func takeComma() -> Bool {
-        guard !style.isPretty else {
-            separate()
-            return false
+    /// Adds a value of at most so many bytes, and what comes before it.
+    @inline(__always)
+    private mutating func append(upTo length: Int, _ value: (inout Room) -> Void) {
+        if style.isPretty { separate() }
+        let (needsComma, name) = (place == .value, owedName)
+        bytes.append(upTo: length + (name?.utf8CodeUnitCount ?? 0) + 4) { room in
+            if needsComma { room.append(",") }
+            if let name {
+                room.append("\"")
+                room.append(name)
+                room.append("\":")
+            }
+            value(&room)
         }
-        defer { (followsName, followsAnother) = (false, true) }
-        return followsAnother && !followsName
+        (place, owedName) = (.value, nil)
     }
 
-    /// Writes the comma and line break before a name or a value.
+    /// Writes the comma and the line break before a name or a value.
     private mutating func separate() {
-        if followsName {
-            followsName = false
-        } else {
-            if followsAnother { bytes.append(UInt8(ascii: ",")) }
-            if style.isPretty && depth > 0 { breakLine() }
-        }
-        followsAnother = true
+        if place == .value { bytes.append(UInt8(ascii: ",")) }
+        if place != .name && depth > 0 { breakLine() }
+        place = .name
     }
 
     private mutating func breakLine() {
@@ -174,54 +184,29 @@ public struct JSONWriter: Sendable {
         for _ in 0..<depth { bytes.append(copying: "  ".utf8Span.span) }
     }
 
-    private mutating func appendDecimal(_ integer: Int64) {
-        var (count, bound) = (1, UInt64(10))
-        while integer.magnitude >= bound { (count, bound) = (count + 1, bound * 10) }
-        let sign = integer < 0 ? 1 : 0
-        bytes.append(sign + count) { room in
-            var rest = integer.magnitude
-            for index in stride(from: sign + count - 1, through: sign, by: -1) {
-                let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-                room[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
-                rest = quotient
-            }
-            if sign == 1 { room[0] = UInt8(ascii: "-") }
-        }
-    }
-
     /// Writes a name or a string, and what comes before it.
     private mutating func appendQuoted(_ text: String) {
-        let span = text.utf8Span.span
-        var index = 0
-        while index + 8 <= span.count,
-            JSONParser.isPlain(span.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
-        {
-            index += 8
+        let text = text.utf8Span.span
+        guard JSONParser.endOfPlain(text, from: 0) == text.count else { return appendEscaped(text) }
+        append(upTo: text.count + 2) { room in
+            room.append("\"")
+            room.append(copying: text)
+            room.append("\"")
         }
-        while index < span.count, !Self.mustEscape(span[index]) { index += 1 }
-        if index == span.count {
-            let comma = takeComma()
-            return span.withUnsafeBufferPointer {
-                bytes.append(quoting: $0.baseAddress, $0.count, behindComma: comma, isName: false)
-            }
-        }
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        var plainStart = 0
-        while index < span.count {
-            if Self.mustEscape(span[index]) {
-                bytes.append(copying: span.extracting(plainStart..<index))
-                appendEscape(span[index])
-                plainStart = index + 1
-            }
-            index += 1
-        }
-        bytes.append(copying: span.extracting(plainStart..<span.count))
-        bytes.append(UInt8(ascii: "\""))
     }
 
-    private static func mustEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    // Not inlined, so that no registers are saved for it where there is nothing to escape.
+    @inline(never)
+    private mutating func appendEscaped(_ text: Span<UInt8>) {
+        append(upTo: 1) { $0.append("\"") }
+        var start = 0
+        while true {
+            let end = JSONParser.endOfPlain(text, from: start)
+            bytes.append(copying: text.extracting(start..<end))
+            guard end < text.count else { return bytes.append(UInt8(ascii: "\"")) }
+            appendEscape(text[end])
+            start = end + 1
+        }
     }
 
     private mutating func appendEscape(_ byte: UInt8) {
@@ -242,38 +227,66 @@ public struct JSONWriter: Sendable {
 }
 
 extension [UInt8] {
-    /// Adds bytes between quotation marks: in one step, as nearly all of an answer is such. Behind a name comes a colon.
+    /// Adds at most so many bytes, piece by piece: the array makes room once for all of them.
     @inline(__always)
-    fileprivate mutating func append(
-        quoting text: UnsafePointer<UInt8>?, _ count: Int, behindComma comma: Bool, isName: Bool
-    ) {
-        append((comma ? 1 : 0) + count + (isName ? 3 : 2)) { room in
-            var place = room
-            func put(_ mark: Unicode.Scalar) {
-                place.pointee = UInt8(ascii: mark)
-                place += 1
+    fileprivate mutating func append(upTo length: Int, _ write: (inout Room) -> Void) {
+        append(addingCapacity: length) { output in
+            output.withUnsafeMutableBufferPointer { buffer, count in
+                guard let start = buffer.baseAddress else { return }
+                var room = Room(end: start + count, limit: start + buffer.count)
+                write(&room)
+                count = room.end - start
             }
-            if comma { put(",") }
-            put("\"")
-            if let text {
-                place.update(from: text, count: count)
-                place += count
-            }
-            put("\"")
-            if isName { put(":") }
+        }
+    }
+}
+
+/// Room behind the bytes of an array, which is filled from left to right. Adding more than fits traps.
+private struct Room {
+    var end: UnsafeMutablePointer<UInt8>
+    let limit: UnsafeMutablePointer<UInt8>
+
+    /// Returns the place of the next bytes, which the caller fills.
+    @inline(__always)
+    private mutating func take(_ count: Int) -> UnsafeMutablePointer<UInt8> {
+        precondition(count <= limit - end)
+        defer { end += count }
+        return end
+    }
+
+    @inline(__always)
+    mutating func append(_ byte: UInt8) { take(1).pointee = byte }
+
+    /// Adds text that stands in the program.
+    @inline(__always)
+    mutating func append(_ text: StaticString) {
+        take(text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
+    }
+
+    /// Adds all bytes of a span at once.
+    @inline(__always)
+    mutating func append(copying bytes: Span<UInt8>) {
+        bytes.withUnsafeBufferPointer { bytes in
+            guard let source = bytes.baseAddress else { return }
+            take(bytes.count).initialize(from: source, count: bytes.count)
         }
     }
 
-    /// Adds so many bytes, which the body writes.
-    @inline(__always)
-    fileprivate mutating func append(_ count: Int, _ write: (UnsafeMutablePointer<UInt8>) -> Void) {
-        append(addingCapacity: count) { output in
-            output.withUnsafeMutableBufferPointer { buffer, initialized in
-                guard let start = buffer.baseAddress else { return }
-                write(start + initialized)
-                initialized += count
-            }
+    /// Adds a number in decimal digits.
+    mutating func append(decimal number: Int64) {
+        if number < 0 { append("-") }
+        var (count, bound) = (1, UInt64(10))
+        while number.magnitude >= bound { (count, bound) = (count + 1, bound * 10) }
+        let start = take(count)
+        var rest = number.magnitude
+        while count > 1 {
+            let (tens, ones) = UInt8(truncatingIfNeeded: rest % 100).quotientAndRemainder(dividingBy: 10)
+            rest /= 100
+            count -= 2
+            start[count] = UInt8(ascii: "0") + tens
+            start[count + 1] = UInt8(ascii: "0") + ones
         }
+        if count == 1 { start[0] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest) }
     }
 }
 

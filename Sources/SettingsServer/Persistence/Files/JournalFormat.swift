@@ -128,8 +128,7 @@ enum JournalLine {
         let line = json.bytes
         let checked = line.span.extracting(1..<line.count)
         bytes.append(opening)
-        let digits = CRC32C(of: checked).digits
-        for index in digits.indices { bytes.append(digits[index]) }
+        bytes.append(bytesOf: CRC32C(of: checked).digits.span)
         bytes.append(separator)
         bytes.append(bytesOf: checked)
         bytes.append(UInt8(ascii: "\n"))
@@ -150,13 +149,13 @@ struct JournalBatch: Sendable {
 
     mutating func add(_ commit: Commit, after predecessor: Revision, followsSync: Bool) {
         add { json in
-            json.name("after")
+            json.name(literal: "after")
             json.write(integer: predecessor.number)
             if followsSync {
-                json.name("synced")
+                json.name(literal: "synced")
                 json.write(bool: true)
             }
-            json.name("commit")
+            json.name(literal: "commit")
             commit.writeForJournal(to: &json)
         }
         last = commit.revision
@@ -164,18 +163,18 @@ struct JournalBatch: Sendable {
 
     mutating func add(_ head: JournalHead) {
         add { json in
-            json.name("journal")
+            json.name(literal: "journal")
             json.write(integer: JournalHead.currentFormat)
-            json.name("epoch")
+            json.name(literal: "epoch")
             json.write(string: head.epoch.text)
-            json.name("revision")
+            json.name(literal: "revision")
             json.write(integer: head.revision.number)
-            json.name("after")
+            json.name(literal: "after")
             json.write(integer: head.after.number)
-            json.name("durability")
+            json.name(literal: "durability")
             json.write(string: head.durability.rawValue)
             if let directory = head.directory {
-                json.name("directory")
+                json.name(literal: "directory")
                 json.write(string: directory)
             }
         }
@@ -183,16 +182,16 @@ struct JournalBatch: Sendable {
 
     mutating func add(newest name: String) {
         add { json in
-            json.name("newest")
+            json.name(literal: "newest")
             json.write(string: name)
         }
     }
 
     mutating func addClosed(after revision: Revision) {
         add { json in
-            json.name("after")
+            json.name(literal: "after")
             json.write(integer: revision.number)
-            json.name("closed")
+            json.name(literal: "closed")
             json.write(bool: true)
         }
     }
