@@ -6,9 +6,11 @@ internal import Glibc
 /// Belongs to one thread, or one serial queue, but for ``wake()``.
 package final class Epoll {
     /// A set of events. Errors and hang-ups are reported whether asked for or not.
+    @usableFromInline
     package struct Events: OptionSet {
-        package let rawValue: UInt32
+        @usableFromInline package let rawValue: UInt32
 
+        @inlinable
         package init(rawValue: UInt32) {
             self.rawValue = rawValue
         }

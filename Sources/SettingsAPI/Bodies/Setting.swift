@@ -61,18 +61,6 @@ public struct SettingState: Equatable, Sendable {
         self.modified = modified
     }
 
-    /// The setting after a change, as the write that made it is answered.
-    package init(after change: borrowing Change) {
-        self.init(
-            suite: change.suite, key: change.key, value: change.new, source: change.source,
-            revision: change.revision, modified: change.modified)
-        origin = change.origin
-        isSecret = change.isSecret
-        changed = true
-        previous = Previous(
-            value: change.old, source: change.oldSource, revision: change.record.oldRevision ?? .zero)
-    }
-
     /// The name of the caller that made the last change; nil if it is not known.
     public var by: String? { origin?.by }
     /// The reason that the caller gave; nil if it gave none.
@@ -98,6 +86,20 @@ public struct SettingState: Equatable, Sendable {
         setting.value = nil
         setting.previous = nil
         setting.isConcealed = true
+        return setting
+    }
+}
+
+extension Change {
+    /// The setting after the change, as the write that made it is answered.
+    package var settingAfter: SettingState {
+        var setting = SettingState(
+            suite: suite, key: key, value: new, source: source, revision: revision, modified: modified)
+        setting.origin = origin
+        setting.isSecret = isSecret
+        setting.changed = true
+        setting.previous = SettingState.Previous(
+            value: old, source: oldSource, revision: record.oldRevision ?? .zero)
         return setting
     }
 }

@@ -15,7 +15,7 @@ extension WriteRequest {
         if let answer = commit.answer { return replay(answer, of: commit.revision, on: state) }
         let changes = state.markingSecrets(commit.changes)
         if case .setting = command, let change = changes.first {
-            var setting = SettingState(after: change)
+            var setting = change.settingAfter
             setting.isReplayed = true
             return WriteAnswer(
                 .setting(setting), created: change.oldStored == nil && change.stored != nil, cursor: state.cursor,

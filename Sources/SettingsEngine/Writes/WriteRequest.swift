@@ -115,6 +115,23 @@ package struct WriteRequest: Sendable {
         self.command = command
     }
 
+    /// A short write of one value, which takes some microseconds to decide.
+    ///
+    /// - Parameters:
+    ///   - schema: the schema that allowed the value, if there is one.
+    ///   - bytes: the length of its body.
+    package init(
+        quick operation: Transaction.Operation, checkedAgainst schema: SchemaVersion?, by origin: CommitOrigin?,
+        bytes: Int
+    ) {
+        command = .setting(operation)
+        checkedAgainst = schema
+        self.origin = origin
+        size = bytes + Self.overhead
+        steps = Self.stepsOfShort
+        isQuick = true
+    }
+
     /// Makes it a long one.
     package mutating func becomeLong() {
         isLong = true

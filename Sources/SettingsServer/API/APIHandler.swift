@@ -10,7 +10,7 @@ internal import SettingsModel
 /// to the writer together; their answers come back together, too. Runs on its loop.
 final class APIHandler: RequestHandler {
     let service: Service
-    unowned let loop: EventLoop
+    let loop: EventLoop
     let mailbox: LoopMailbox
     private(set) var policies: Policies
     private var hosts: HostCheck

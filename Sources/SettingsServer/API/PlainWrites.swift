@@ -21,14 +21,13 @@ extension APIHandler {
         else { return nil }
         current.route = RouteName(method: .put, resource: .setting)
         guard !exchange.isBehind || !service.store.isBusy else { return .notYet }
-        var request = WriteRequest(.setting(Transaction.Operation(suite: place.suite, key: key, .set(value))))
-        request.checkedAgainst = place.schema
-        request.size = body.count + WriteRequest.overhead
-        request.origin = CommitOrigin(by: exchange.user.map { "user:\($0.name)" }, note: nil)
-        request.steps = WriteRequest.stepsOfShort
-        request.isQuick = true
+        let origin = CommitOrigin(by: exchange.user.map { "user:\($0.name)" }, note: nil)
         let plain = PlainWrite(request: current, peer: exchange.peer, suite: place.suite, key: key)
-        collect(request, OwedWrite(plain, exchange.ticket))
+        collect(
+            WriteRequest(
+                quick: Transaction.Operation(suite: place.suite, key: key, .set(value)), checkedAgainst: place.schema,
+                by: origin, bytes: body.count),
+            OwedWrite(plain, exchange.ticket))
         isPlainWrite = true
         return .later
     }
@@ -42,14 +41,13 @@ extension APIHandler {
     }
 
     /// Answers a plain write.
-    func answer(_ plain: PlainWrite, _ write: OwedWrite, _ outcome: WriteOutcome) {
-        let response = outcome.response(to: write, on: service.store.state)
+    func answer(_ plain: PlainWrite, _ ticket: Ticket, _ response: Response, times: WriteTimes?) {
         note(response, plain.request) {
             let text = LoggedRequest(plain, number: nextNumber())
-            text.times = outcome.times
+            text.times = times
             return text
         }
-        loop.respond(write.ticket, response)
+        loop.respond(ticket, response)
     }
 }
 

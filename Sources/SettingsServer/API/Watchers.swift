@@ -13,7 +13,7 @@ internal import SettingsModel
 /// Runs on its loop. Streams are in `EventStreams`.
 final class Watchers {
     let service: Service
-    unowned let loop: EventLoop
+    let loop: EventLoop
     unowned let handler: APIHandler
     private let listener: ListenerID
     var subscriptions = SubscriptionTable()

@@ -195,7 +195,8 @@ extension APIHandler {
         for index in outcomes.indices {
             guard let write = owed.remove(outcomes[index].id) else { continue }
             if let plain = write.plain {
-                answer(plain, write, outcomes[index])
+                let response = outcomes[index].response(to: write, on: service.store.state)
+                answer(plain, write.ticket, response, times: outcomes[index].times)
             } else {
                 answer(write, outcomes[index])
             }
@@ -238,7 +239,7 @@ extension Response {
     fileprivate init(_ answer: WriteAnswer, to write: OwedWrite, on state: @autoclosure () -> State) {
         switch answer.body {
         case .setting(let setting): self.init(setting, in: answer, to: write)
-        case .change(let changes): self.init(SettingState(after: changes.span[0]), in: answer, to: write)
+        case .change(let changes): self.init(changes.span[0].settingAfter, in: answer, to: write)
         case .summary(var summary):
             if let reader = write.caller?.reader { summary.changes = state().shown(summary.changes, to: reader) }
             let body = write.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()

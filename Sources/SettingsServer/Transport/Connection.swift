@@ -29,7 +29,8 @@ final class Connection {
 
     var phase = Phase.open
     /// The events that epoll reports.
-    var interest: Epoll.Events = [.readable, .peerEnded]
+    private(set) var interest = usualInterest
+    private static let usualInterest: Epoll.Events = [.readable, .peerEnded]
     /// True if the peer has shut down its sending side, and everything before that has been read.
     var inputEnded = false
     /// As `inputEnded`, but there may be something left to read.
@@ -98,7 +99,19 @@ final class Connection {
         } else if events.contains(.peerEnded) {
             notePeerEnded(context)
         }
+        guard !awaitsAnswer(context) else { return }
         proceed(context)
+    }
+
+    /// True if the connection owes one answer, has nothing else to do until the handler gives it, and may wait for as long as
+    /// that takes. A write mostly gets its answer when the turn ends, and then it proceeds.
+    private func awaitsAnswer(_ context: LoopContext) -> Bool {
+        guard phase == .open, owed.count == 1, !isUnsettled, unsent == nil, backlog == nil, takesRequests, !peerEnded,
+            interest == Self.usualInterest, context.output.isEmpty, context.limits.maxPipelinedRequests > 1
+        else { return false }
+        deadlineKind = .idle
+        deadline = DeadlineWheel.never
+        return true
     }
 
     /// Reads what a peer had sent before it ended.

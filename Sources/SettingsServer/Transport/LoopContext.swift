@@ -11,7 +11,7 @@ final class LoopContext {
     /// The nanoseconds after which memory for a long body is looked for again.
     private static let memoryPause: UInt64 = 5_000_000
 
-    unowned let loop: EventLoop
+    let loop: EventLoop
     let handler: any RequestHandler
     var moreFields: [FieldBlock]
     private(set) var limits: TransportLimits

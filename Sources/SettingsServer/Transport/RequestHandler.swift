@@ -3,7 +3,7 @@ package import Platform
 
 /// A handler that answers the requests of one loop. It runs on that loop only, needs no locks, and must not block.
 ///
-/// The loop owns the handler, which may hold the loop `unowned`.
+/// The loop owns the handler until it has stopped, so the handler may hold the loop.
 package protocol RequestHandler: AnyObject {
     /// Fields that every answer has beside its own: the first for most requests, others for requests that
     /// `fields(for:_:)` selects. Read at the beginning and when `EventLoop.renewFields` asks for it.

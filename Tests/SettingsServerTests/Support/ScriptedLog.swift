@@ -110,7 +110,7 @@ extension WriteOutcome {
         guard case .success(let answer) = result else { return nil }
         switch answer.body {
         case .setting(let setting): return setting
-        case .change(let changes): return changes.first.map { SettingState(after: $0) }
+        case .change(let changes): return changes.first?.settingAfter
         case .summary: return nil
         }
     }
