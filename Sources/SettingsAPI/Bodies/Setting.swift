@@ -102,6 +102,21 @@ extension Change {
             value: old, source: oldSource, revision: record.oldRevision ?? .zero)
         return setting
     }
+
+    /// The bytes of ``settingAfter``, without making that: most answers to writes are such.
+    package func settingBytes() -> [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 256)
+        writer.beginObject()
+        writer.members(
+            ofSetting: key, of: suite, new ?? .null, source, revision, modified, by: origin, isSecret: isSecret)
+        writer.member("changed", true)
+        writer.name(literal: "previous")
+        writer.beginObject()
+        writer.members(ofPrevious: old, oldSource, record.oldRevision ?? .zero)
+        writer.endObject()
+        writer.endObject()
+        return writer.bytes
+    }
 }
 
 extension SettingState: JSONBody {
@@ -124,20 +139,39 @@ extension SettingState: JSONBody {
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
-        writer.member("suite", suite)
-        writer.member("key", key)
-        if !isConcealed { writer.member("value", value ?? .null) }
-        writer.member("source", source)
-        writer.member("revision", revision)
-        writer.member("modified", modified)
-        writer.members(of: origin)
-        writer.flag("secret", isSecret)
+        writer.members(
+            ofSetting: key, of: suite, isConcealed ? nil : value ?? .null, source, revision, modified, by: origin,
+            isSecret: isSecret)
         writer.member("stored", stored)
         writer.member("errors", unlessEmpty: errors)
         writer.member("changed", changed)
         writer.member("previous", previous)
         writer.flag("dryRun", isDryRun)
         writer.flag("replayed", isReplayed)
+    }
+}
+
+extension JSONWriter {
+    /// Writes what every setting begins with.
+    fileprivate mutating func members(
+        ofSetting key: KeyName, of suite: SuiteName, _ value: JSONValue?, _ source: Source, _ revision: Revision,
+        _ modified: Timestamp?, by origin: CommitOrigin?, isSecret: Bool
+    ) {
+        member("suite", suite)
+        member("key", key)
+        member("value", value)
+        member("source", source)
+        member("revision", revision)
+        member("modified", modified)
+        members(of: origin)
+        flag("secret", isSecret)
+    }
+
+    /// Writes the members of a setting before a write.
+    fileprivate mutating func members(ofPrevious value: JSONValue?, _ source: Source, _ revision: Revision) {
+        member("value", value ?? .null)
+        member("source", source)
+        member("revision", revision)
     }
 }
 
@@ -149,9 +183,7 @@ extension SettingState.Previous: JSONBody {
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
-        writer.member("value", value ?? .null)
-        writer.member("source", source)
-        writer.member("revision", revision)
+        writer.members(ofPrevious: value, source, revision)
     }
 }
 

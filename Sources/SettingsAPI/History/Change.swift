@@ -241,7 +241,9 @@ extension JSONWriter {
     mutating func member(_ name: StaticString, _ changes: [Change], as form: Change.Form) {
         self.name(literal: name)
         beginArray()
-        for change in changes { change.write(to: &self, as: form) }
+        // By a span, as a loop over the array would copy each change.
+        let changes = changes.span
+        for index in changes.indices { changes[index].write(to: &self, as: form) }
         endArray()
     }
 }

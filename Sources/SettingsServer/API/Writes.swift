@@ -239,7 +239,13 @@ extension Response {
     fileprivate init(_ answer: WriteAnswer, to write: OwedWrite, on state: @autoclosure () -> State) {
         switch answer.body {
         case .setting(let setting): self.init(setting, in: answer, to: write)
-        case .change(let changes): self.init(changes.span[0].settingAfter, in: answer, to: write)
+        case .change(let changes) where write.wantsAll:
+            let changes = changes.span
+            self.init(
+                json: changes[0].settingBytes(), status: write.status(of: answer), cursor: answer.cursor,
+                tag: changes[0].revision)
+            fields.append(source: changes[0].source)
+        case .change(let changes): self.init(changes[0].settingAfter, in: answer, to: write)
         case .summary(var summary):
             if let reader = write.caller?.reader { summary.changes = state().shown(summary.changes, to: reader) }
             let body = write.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
@@ -259,6 +265,9 @@ extension Response {
 
 extension OwedWrite {
     fileprivate func status(of answer: WriteAnswer) -> Int { answer.created ? createdStatus : 200 }
+
+    /// True if the caller wants all that there is to say, and may see it.
+    fileprivate var wantsAll: Bool { !isMinimal && caller?.reader == nil }
 }
 
 extension WriteOutcome {
