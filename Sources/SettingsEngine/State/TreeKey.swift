@@ -9,6 +9,9 @@ package protocol TreeProbe<Key>: ~Escapable {
     /// A byte that depends on the whole key. Two keys mostly have different ones.
     var mark: UInt8 { get }
 
+    /// True if this is the key.
+    func isSame(as key: Key) -> Bool
+
     /// Negative if this comes before the key, zero if it is the key, positive if it comes after.
     func order(against key: Key) -> Int
 
@@ -31,55 +34,89 @@ package protocol TreeElement: Sendable {
 }
 
 extension Span: TreeProbe where Element == UInt8 {
+    package var mark: UInt8 { withUnsafeBytes { $0.mark } }
+    package func isSame(as key: UTF8Text) -> Bool {
+        withUnsafeBytes { bytes in key.withBytes { bytes.isSame(as: $0) } }
+    }
+    package func order(against key: UTF8Text) -> Int {
+        withUnsafeBytes { bytes in key.withBytes { bytes.order(against: $0) } }
+    }
+    package func sharedPrefix(with key: UTF8Text, atMost limit: Int) -> Int {
+        withUnsafeBytes { bytes in key.withBytes { bytes.sharedPrefix(with: $0, atMost: limit) } }
+    }
+    package func head(behind prefix: Int) -> UInt64 { withUnsafeBytes { $0.head(behind: prefix) } }
+}
+
+extension UTF8Text: TreeKey {
+    package var mark: UInt8 { withBytes { $0.mark } }
+    package func isSame(as key: UTF8Text) -> Bool { withBytes { bytes in key.withBytes { bytes.isSame(as: $0) } } }
+    package func order(against key: UTF8Text) -> Int {
+        withBytes { bytes in key.withBytes { bytes.order(against: $0) } }
+    }
+    package func sharedPrefix(with key: UTF8Text, atMost limit: Int) -> Int {
+        withBytes { bytes in key.withBytes { bytes.sharedPrefix(with: $0, atMost: limit) } }
+    }
+    package func head(behind prefix: Int) -> UInt64 { withBytes { $0.head(behind: prefix) } }
+
+    /// Calls the body with the bytes where they stand: a span of them takes three times as long to get.
+    @inline(__always)
+    fileprivate func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        string.utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
+            ?? string.utf8Span.span.withUnsafeBytes(body)
+    }
+}
+
+extension UnsafeRawBufferPointer {
     /// Mixes all bytes, since keys that stand together may differ anywhere. Names that are chosen to have equal marks
     /// make a search compare each in a leaf, no more.
-    package var mark: UInt8 {
-        withUnsafeBytes { bytes in
-            var mixed = UInt64(truncatingIfNeeded: bytes.count)
-            var offset = 0
-            while offset + 8 <= bytes.count {
-                mixed = mixed.mixed(with: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-                offset += 8
-            }
-            var rest: UInt64 = 0
-            while offset < bytes.count {
-                rest = rest << 8 | UInt64(bytes[offset])
-                offset += 1
-            }
-            return UInt8(truncatingIfNeeded: mixed.mixed(with: rest) >> 56)
+    fileprivate var mark: UInt8 {
+        var mixed = UInt64(truncatingIfNeeded: count)
+        var offset = 0
+        while offset + 8 <= count {
+            mixed = mixed.mixed(with: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            offset += 8
         }
+        return UInt8(truncatingIfNeeded: mixed.mixed(with: head(behind: offset)) >> 56)
     }
 
-    package func order(against key: UTF8Text) -> Int {
-        let other = key.string.utf8Span.span
-        let shared = Swift.min(count, other.count)
-        let order = withUnsafeBytes { left in
-            other.withUnsafeBytes { right in
-                guard shared > 0, let left = left.baseAddress, let right = right.baseAddress else { return Int32(0) }
-                return memcmp(left, right, shared)
-            }
-        }
+    fileprivate func isSame(as other: Self) -> Bool {
+        guard count == other.count else { return false }
+        guard let left = baseAddress, let right = other.baseAddress else { return true }
+        return memcmp(left, right, count) == 0
+    }
+
+    fileprivate func order(against other: Self) -> Int {
+        guard let left = baseAddress, let right = other.baseAddress else { return count - other.count }
+        let order = memcmp(left, right, Swift.min(count, other.count))
         return order != 0 ? Int(order) : count - other.count
     }
 
-    package func sharedPrefix(with key: UTF8Text, atMost limit: Int) -> Int {
-        let other = key.string.utf8Span.span
+    fileprivate func sharedPrefix(with other: Self, atMost limit: Int) -> Int {
         let end = Swift.min(count, other.count, limit)
         var index = 0
+        while index + 8 <= end {
+            let difference =
+                loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                ^ other.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            if difference != 0 { return index + UInt64(littleEndian: difference).trailingZeroBitCount / 8 }
+            index += 8
+        }
         while index < end, self[index] == other[index] { index += 1 }
         return index
     }
 
-    package func head(behind prefix: Int) -> UInt64 {
-        var head: UInt64 = 0
-        let end = Swift.min(count, prefix + 8)
-        var index = prefix
-        while index < end {
-            head = head << 8 | UInt64(self[index])
-            index += 1
+    /// Returns eight bytes behind a prefix as a number, with zeros for those that are missing.
+    fileprivate func head(behind prefix: Int) -> UInt64 {
+        let rest = count - prefix
+        guard rest > 0 else { return 0 }
+        if rest >= 8 { return UInt64(bigEndian: loadUnaligned(fromByteOffset: prefix, as: UInt64.self)) }
+        if count >= 8 {
+            let end = UInt64(bigEndian: loadUnaligned(fromByteOffset: count - 8, as: UInt64.self))
+            return end << UInt64(8 * (8 - rest))
         }
-        let missing = prefix + 8 - Swift.max(prefix, end)
-        return missing == 8 ? 0 : head << UInt64(missing * 8)
+        var head: UInt64 = 0
+        for index in prefix..<count { head = head << 8 | UInt64(self[index]) }
+        return head << UInt64(8 * (8 - rest))
     }
 }
 
@@ -91,17 +128,9 @@ extension UInt64 {
     }
 }
 
-extension UTF8Text: TreeKey {
-    package var mark: UInt8 { string.utf8Span.span.mark }
-    package func order(against key: UTF8Text) -> Int { string.utf8Span.span.order(against: key) }
-    package func sharedPrefix(with key: UTF8Text, atMost limit: Int) -> Int {
-        string.utf8Span.span.sharedPrefix(with: key, atMost: limit)
-    }
-    package func head(behind prefix: Int) -> UInt64 { string.utf8Span.span.head(behind: prefix) }
-}
-
 extension Revision: TreeKey {
     package var mark: UInt8 { UInt8(truncatingIfNeeded: number) }
+    package func isSame(as key: Revision) -> Bool { number == key.number }
     package func order(against key: Revision) -> Int { number < key.number ? -1 : number == key.number ? 0 : 1 }
     package func sharedPrefix(with key: Revision, atMost limit: Int) -> Int { 0 }
     package func head(behind prefix: Int) -> UInt64 { UInt64(number) }
@@ -111,6 +140,19 @@ extension OrderedTree where Element.Key == UTF8Text {
     /// Finds the element with a name.
     package func find(_ name: String) -> Element? {
         find(name.utf8Span.span)
+    }
+
+    /// Inserts an element. Replaces the one with the same name and returns it.
+    @discardableResult
+    package mutating func set(_ element: Element) -> Element? {
+        var other = element
+        return exchange(&other) ? other : nil
+    }
+
+    /// Exchanges an element for the one with the same name. Inserts it and returns false if there is none.
+    mutating func exchange(_ element: inout Element) -> Bool {
+        let name = element.treeKey.string
+        return exchange(&element, under: name.utf8Span.span)
     }
 
     /// Visits the elements in order, from the first whose name is not before `start`, until `body` returns false.
@@ -124,17 +166,22 @@ extension OrderedTree where Element.Key == UTF8Text {
     }
 }
 
+extension OrderedTree where Element.Key == Revision {
+    /// Inserts an element behind all others. Returns false, and does nothing, if its key does not come after theirs.
+    mutating func append(_ element: Element) -> Bool { append(element, under: element.treeKey) }
+}
+
 // Generic code is not specialised in other modules. A start restores every record that there is from a snapshot, so each
 // kind of element has a method for that. They return false for an element that is out of order.
 
 extension OrderedTree<KeyRecord> {
-    package mutating func restore(_ record: KeyRecord) -> Bool { append(record) }
+    package mutating func restore(_ record: KeyRecord) -> Bool { append(record, under: record.name.utf8Span.span) }
 }
 
 extension OrderedTree<Suite> {
-    package mutating func restore(_ suite: Suite) -> Bool { append(suite) }
+    package mutating func restore(_ suite: Suite) -> Bool { append(suite, under: suite.name.utf8Span.span) }
 }
 
 extension OrderedTree<SuiteLog> {
-    package mutating func restore(_ log: SuiteLog) -> Bool { append(log) }
+    package mutating func restore(_ log: SuiteLog) -> Bool { append(log, under: log.suite.text.utf8Span.span) }
 }

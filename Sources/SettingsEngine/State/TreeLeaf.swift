@@ -5,31 +5,39 @@ extension OrderedTree {
     struct Leaf: Sendable {
         var elements: [Element] = []
         /// `marks[i]` is the mark of `elements[i]`. Inline: a branch that is copied retains one object a leaf.
-        private var marks = InlineArray<32, UInt8>(repeating: 0)
-
-        /// The first key of a leaf that is not empty.
-        var firstKey: Key { elements[0].treeKey }
+        private(set) var marks = InlineArray<16, UInt8>(repeating: 0)
 
         func index<P: TreeProbe & ~Escapable>(of probe: P) -> Int? where P.Key == Key {
+            Self.index(of: probe, in: elements, marks)
+        }
+
+        /// The index of the element with a key. Inlined, and without the leaf, so that a search need not copy that.
+        @inline(__always)
+        static func index<P: TreeProbe & ~Escapable>(
+            of probe: P, in elements: [Element], _ marks: InlineArray<16, UInt8>
+        ) -> Int? where P.Key == Key {
             let mark = Int32(probe.mark)
             var start = 0
-            while let index = firstIndex(ofMark: mark, from: start) {
-                if probe.order(against: elements[index].treeKey) == 0 { return index }
+            while let index = firstIndex(of: mark, in: marks, start..<elements.count) {
+                if probe.isSame(as: elements.span[index].treeKey) { return index }
                 start = index + 1
             }
             return nil
         }
 
-        private func firstIndex(ofMark mark: Int32, from start: Int) -> Int? {
+        @inline(__always)
+        private static func firstIndex(
+            of mark: Int32, in marks: InlineArray<16, UInt8>, _ range: Range<Int>
+        ) -> Int? {
             marks.span.withUnsafeBytes { marks in
                 marks.baseAddress.flatMap { base in
-                    memchr(base + start, mark, elements.count - start).map { UnsafeRawPointer($0) - base }
+                    memchr(base + range.lowerBound, mark, range.count).map { UnsafeRawPointer($0) - base }
                 }
             }
         }
 
         /// The index of the first element whose key is not before this one.
-        func place(of key: Key) -> Int {
+        func place<P: TreeProbe & ~Escapable>(of key: P) -> Int where P.Key == Key {
             var (low, high) = (0, elements.count)
             while low < high {
                 let middle = (low + high) / 2
@@ -38,39 +46,22 @@ extension OrderedTree {
             return low
         }
 
-        /// Inserts or replaces an element. Returns the second half of the leaf if it was full.
-        mutating func set(_ element: Element, replacing replaced: inout Element?) -> Self? {
-            let key = element.treeKey
-            if let index = index(of: key) {
-                replaced = elements[index]
-                elements[index] = element
+        /// Inserts an element whose key is not there yet. Returns the second half of the leaf if it was full.
+        mutating func insert<P: TreeProbe & ~Escapable>(_ element: Element, under key: P) -> Self? where P.Key == Key {
+            let isLast = elements.isEmpty || key.order(against: elements.span[elements.count - 1].treeKey) > 0
+            let index = isLast ? elements.count : place(of: key)
+            guard elements.count == OrderedTree.leafCapacity else {
+                insert(element, key.mark, at: index)
                 return nil
             }
-            let index = place(of: key)
-            if index == elements.count { return append(element) }
-            guard elements.count == OrderedTree.capacity else {
-                insert(element, at: index)
-                return nil
-            }
-            var right = split(at: elements.count / 2)
-            if index <= elements.count {
-                insert(element, at: index)
+            // Keys that come in order leave full leaves behind them.
+            var right = split(at: isLast ? elements.count : elements.count / 2)
+            if isLast { right.elements.reserveCapacity(OrderedTree.leafCapacity) }
+            if index <= elements.count, !isLast {
+                insert(element, key.mark, at: index)
             } else {
-                right.insert(element, at: index - elements.count)
+                right.insert(element, key.mark, at: index - elements.count)
             }
-            return right
-        }
-
-        /// Appends an element. Returns it in a leaf of its own if this one is full, so that keys that come in order leave
-        /// full leaves behind them.
-        mutating func append(_ element: Element) -> Self? {
-            guard elements.count == OrderedTree.capacity else {
-                insert(element, at: elements.count)
-                return nil
-            }
-            var right = Self()
-            right.elements.reserveCapacity(OrderedTree.capacity)
-            right.insert(element, at: 0)
             return right
         }
 
@@ -85,14 +76,14 @@ extension OrderedTree {
             elements += next.elements
         }
 
-        private mutating func insert(_ element: Element, at index: Int) {
+        private mutating func insert(_ element: Element, _ mark: UInt8, at index: Int) {
             var later = elements.count
             while later > index {
                 marks[later] = marks[later - 1]
                 later -= 1
             }
-            marks[index] = element.treeKey.mark
-            elements.insert(element, at: index)
+            marks[index] = mark
+            if index == elements.count { elements.append(element) } else { elements.insert(element, at: index) }
         }
 
         /// Removes the elements from an index on and returns them. This leaf keeps its room: it is likely to fill again.
@@ -109,58 +100,76 @@ extension OrderedTree {
 /// The bounds between the children of a branch: each is after every key in the child before it, and not after any in the
 /// child behind it.
 ///
-/// Neighbouring names often begin alike. So what all bounds have in common is compared once, then the eight bytes behind
-/// it as one number; the texts themselves are touched only where those are equal.
+/// Neighbouring names often begin alike. So what all keys of the branch have in common is skipped, and the eight bytes
+/// behind it are compared as one number; the texts themselves are touched only where those are equal.
 struct Bounds<Key: TreeKey>: Sendable {
-    private var bounds: [(key: Key, head: UInt64)] = []
-    /// The length of the prefix that all keys have in common.
+    private var keys: [Key] = []
+    /// `heads[i]` is the head of `keys[i]` behind the prefix.
+    private var heads: [UInt64] = []
+    /// The length of a prefix that all keys in the branch have in common, these and those in its leaves.
     private var prefix = 0
 
-    var isEmpty: Bool { bounds.isEmpty }
+    var isEmpty: Bool { keys.isEmpty }
 
-    /// The number of bounds that are not after a key, which is the index of the child that may have it.
+    /// The number of bounds that are not after a key, which is the index of the child where it belongs.
     func index<P: TreeProbe & ~Escapable>(of probe: P) -> Int where P.Key == Key {
-        let bounds = bounds.span
-        guard !bounds.isEmpty else { return 0 }
-        if prefix > 0, probe.sharedPrefix(with: bounds[0].key, atMost: prefix) < prefix {
-            return probe.order(against: bounds[0].key) > 0 ? bounds.count : 0
+        if let first = keys.first, probe.sharedPrefix(with: first, atMost: prefix) < prefix {
+            return probe.order(against: first) > 0 ? keys.count : 0
         }
+        return index(ofPresent: probe)
+    }
+
+    /// The index of the child that has a key, if any child has it: a key that is there begins as all others do.
+    @inline(__always)
+    func index<P: TreeProbe & ~Escapable>(ofPresent probe: P) -> Int where P.Key == Key {
+        let heads = heads.span
         let head = probe.head(behind: prefix)
-        var (low, high) = (0, bounds.count)
+        var (low, high) = (0, heads.count)
         while low < high {
             let middle = (low + high) / 2
-            let other = bounds[middle].head
-            let isAfter = other > head || (other == head && probe.order(against: bounds[middle].key) < 0)
-            if isAfter { high = middle } else { low = middle + 1 }
+            if heads[middle] > head { high = middle } else { low = middle + 1 }
         }
-        return low
+        return low > 0 && heads[low - 1] == head ? index(ofPresent: probe, upTo: low) : low
+    }
+
+    /// Compares the keys whose heads are the same. Not inlined, as the other searches need not retain the keys.
+    @inline(never)
+    private func index<P: TreeProbe & ~Escapable>(ofPresent probe: P, upTo end: Int) -> Int where P.Key == Key {
+        let head = heads[end - 1]
+        var index = end
+        while index > 0, heads[index - 1] == head, probe.order(against: keys[index - 1]) < 0 { index -= 1 }
+        return index
+    }
+
+    /// Shortens the prefix to what a new key of the branch has in common with the others.
+    mutating func admit<P: TreeProbe & ~Escapable>(_ key: P) where P.Key == Key {
+        guard prefix > 0, let first = keys.first else { return }
+        let shared = key.sharedPrefix(with: first, atMost: prefix)
+        if shared < prefix { measure(shared) }
     }
 
     mutating func insert(_ key: Key, at index: Int) {
-        bounds.insert((key, key.head(behind: prefix)), at: index)
-        let other = bounds[index == 0 ? bounds.count - 1 : 0].key
-        if bounds.count == 1 || key.sharedPrefix(with: other, atMost: prefix) < prefix { measure() }
+        keys.insert(key, at: index)
+        heads.insert(key.head(behind: prefix), at: index)
     }
 
     mutating func remove(at index: Int) {
-        bounds.remove(at: index)
+        keys.remove(at: index)
+        heads.remove(at: index)
     }
 
-    /// Keeps the bounds before an index. Returns the one there and those behind it.
+    /// Keeps the bounds before an index. Returns the one there and those behind it. Both are still to be measured.
     mutating func split(at index: Int) -> (key: Key, behind: Self) {
         var behind = Self()
-        behind.bounds = Array(bounds[(index + 1)...])
-        behind.measure()
-        let key = bounds[index].key
-        bounds.removeSubrange(index...)
-        measure()
+        behind.keys = Array(keys[(index + 1)...])
+        let key = keys[index]
+        keys.removeSubrange(index...)
         return (key, behind)
     }
 
-    /// Computes the common prefix, which is that of the first and the last key, and the heads behind it.
-    private mutating func measure() {
-        guard let first = bounds.first, let last = bounds.last else { return }
-        prefix = first.key.sharedPrefix(with: last.key, atMost: .max)
-        for index in bounds.indices { bounds[index].head = bounds[index].key.head(behind: prefix) }
+    /// Sets the prefix, and computes the heads behind it.
+    mutating func measure(_ prefix: Int) {
+        self.prefix = prefix
+        heads = keys.map { $0.head(behind: prefix) }
     }
 }
