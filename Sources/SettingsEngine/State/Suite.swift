@@ -91,9 +91,17 @@ extension Suite {
 
     /// Returns the value that readers get.
     package func effectiveValue(of record: KeyRecord) -> JSONValue? {
-        switch record.standing {
-        case .stored: record.stored
-        case .default: schema?.schema.key(record.name)?.defaultValue
+        Self.effectiveValue(of: record.key, record.standing, record.stored, under: schema)
+    }
+
+    /// Returns the value that readers get of a key, from the parts that it depends on: a caller that borrows a record need
+    /// not copy it.
+    static func effectiveValue(
+        of key: KeyName, _ standing: KeyRecord.Standing, _ stored: JSONValue?, under schema: SchemaVersion?
+    ) -> JSONValue? {
+        switch standing {
+        case .stored: stored
+        case .default: schema?.schema.key(key.text)?.defaultValue
         case .unset, .invalid: nil
         }
     }
@@ -108,21 +116,23 @@ extension Suite {
 extension Suite {
     /// Puts a record in place of the one that the key has.
     mutating func put(_ record: KeyRecord) {
-        let replaced: KeyRecord?
-        if lists(record.key) {
+        let isListed = lists(record.key)
+        if isListed || record.standing != .unset {
             removed.remove(record.key)
-            replaced = records.set(record)
-        } else if record.standing == .unset {
-            replaced = records.remove(record.treeKey)
-            if let replaced, replaced.standing != .unset { keyCount -= 1 }
-            removed.add(record)
+            sizeOfRest += record.size
+            var other = record
+            if records.exchange(&other) {
+                sizeOfRest -= other.size
+            } else if !isListed {
+                keyCount += 1
+            }
         } else {
-            removed.remove(record.key)
-            replaced = records.set(record)
-            if replaced == nil { keyCount += 1 }
+            if let replaced = records.remove(record.key.text.utf8Span.span) {
+                sizeOfRest -= replaced.size
+                if replaced.standing != .unset { keyCount -= 1 }
+            }
+            removed.add(record)
         }
-        let isKept = lists(record.key) || record.standing != .unset
-        sizeOfRest += (isKept ? record.size : 0) - (replaced?.size ?? 0)
     }
 
     /// Puts another schema in force, or none. Keys that only the one before listed become tombstones.

@@ -59,21 +59,21 @@ extension State {
             case .change: (true, false)
             case .delete: (false, true)
             }
-        // Borrowed, as nearly every write comes by here.
-        let cost = suites.with(operation.suite.text.utf8Span.span) { suite in
-            var rest = limit - suite.ruleEffort
-            let record = suite.record(key)
-            // The value before is compared, and kept in the history.
-            let before = isChange ? suite.effectiveValue(of: record) : record.stored
-            _ = before?.isWithin(&rest)
-            var cost = WriteCost(effort: limit - rest)
-            if let version = suite.schema {
-                let isChecked = isRemoval || checked === version
-                cost.checksValues = version.schema.hasSuiteRules || record.standing == .invalid || !isChecked
-            }
-            return cost
+        // Nearly every write comes by here, so what it needs is taken out of the suite and its record, which are not copied.
+        let found = suites.with(operation.suite.text.utf8Span.span) { ($0.schema, $0.records, $0.ruleEffort) }
+        guard let (schema, records, ruleEffort) = found else { return WriteCost() }
+        // A tombstone would say as little as no record.
+        let (stored, standing) = records.with(key.text.utf8Span.span) { ($0.stored, $0.standing) } ?? (nil, .unset)
+        // The value before is compared, and kept in the history.
+        let before = isChange ? Suite.effectiveValue(of: key, standing, stored, under: schema) : stored
+        var rest = limit - ruleEffort
+        _ = before?.isWithin(&rest)
+        var cost = WriteCost(effort: limit - rest)
+        if let schema {
+            let isChecked = isRemoval || checked === schema
+            cost.checksValues = schema.schema.hasSuiteRules || standing == .invalid || !isChecked
         }
-        return cost ?? WriteCost()
+        return cost
     }
 
     private func effort(ofAll suite: SuiteName, upTo limit: Int) -> Int {
@@ -109,7 +109,8 @@ extension State {
 }
 
 extension Suite {
-    /// The work of checking the rules about the suite as a whole.
+    /// The work of checking the rules about the suite as a whole. Inlined, so that a borrowed suite is not copied.
+    @inline(__always)
     fileprivate var ruleEffort: Int {
         guard let schema = schema?.schema, schema.hasSuiteRules else { return 0 }
         return 8 * (schema.suiteRuleKeys?.count ?? (records.count + schema.keys.count))
