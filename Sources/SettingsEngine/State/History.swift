@@ -35,15 +35,17 @@ package struct History: Sendable {
         }
     }
 
-    /// All commits by revision: up to ``passed`` those that are spared, then the newest.
-    private var kept = OrderedTree<KeptCommit>()
-    /// The same by the suites that they touch.
+    /// The commits up to ``passed`` that are spared.
+    private var spared = OrderedTree<KeptCommit>()
+    private var sparedSize = 0
+    /// The commits after ``passed``, all of them.
+    private var newest = CommitQueue()
+    /// The same commits by the suites that they touch.
     private var logs = OrderedTree<SuiteLog>()
     /// About how many bytes of memory the commits take.
     package private(set) var size = 0
     /// The commits that were ever added to this value and those that it was made from, dropped ones included.
     package private(set) var added = (count: 0, size: 0)
-    private var spared = (count: 0, size: 0)
     private var time = AgreedTime()
     /// Every commit after this one is kept, whatever it touches.
     package private(set) var floor: Revision
@@ -70,7 +72,7 @@ package struct History: Sendable {
     }
 
     /// The number of commits.
-    package var count: Int { kept.count }
+    package var count: Int { spared.count + newest.count }
 }
 
 /// Reading.
@@ -95,12 +97,20 @@ extension History {
     }
 
     /// All commits that are kept, in order.
-    package var all: [KeptCommit] { kept.elements }
+    package var all: [KeptCommit] { collect { forEach(after: .zero, $0) } }
 
     /// Visits the commits after a revision in order until `body` returns false.
     package func forEach(after revision: Revision, _ body: (KeptCommit) -> Bool) {
         guard let next = revision.advanced(by: 1) else { return }
-        kept.forEach(startingAt: next, body)
+        var isGoingOn = true
+        // Reads are mostly of what is newer than all that is spared.
+        if revision < passed {
+            spared.forEach(startingAt: next) { commit in
+                isGoingOn = body(commit)
+                return isGoingOn
+            }
+        }
+        _ = isGoingOn && newest.forEach(startingAt: next, body)
     }
 
     /// The commits after a revision that touched a suite, in order. None is missing if that is not before the suite's floor.
@@ -118,12 +128,12 @@ extension History {
     /// Visits the commits after a revision that touched a suite, in order, until `body` returns false.
     func forEach(of suite: SuiteName, after revision: Revision, _ body: (KeptCommit) -> Bool) {
         guard let next = revision.advanced(by: 1) else { return }
-        logs.with(suite.text.utf8Span.span) { log in log.commits.forEach(startingAt: next, body) }
+        logs.with(suite.text.utf8Span.span) { $0.forEach(startingAt: next, body) }
     }
 
     /// Visits the commits before a revision that touched a suite, the newest first, until `body` returns false.
     package func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (KeptCommit) -> Bool) {
-        logs.with(suite.text.utf8Span.span) { log in log.commits.forEachReversed(before: revision, body) }
+        logs.with(suite.text.utf8Span.span) { $0.forEachReversed(before: revision, body) }
     }
 
     /// The last commit up to a moment that touched a suite, as far as that is known. What is kept from before a gap may not
@@ -154,16 +164,23 @@ extension History {
     func last(notAfter instant: Timestamp) -> KeptCommit? {
         guard let end = Revision(Int64.max) else { return nil }
         var found: KeptCommit?
-        kept.forEachReversed(before: end) { commit in
+        func look(at commit: KeptCommit) -> Bool {
             if commit.commit.time.milliseconds <= instant.milliseconds { found = commit }
             return found == nil
         }
+        if newest.forEachReversed(before: end, look) { spared.forEachReversed(before: end, look) }
         return found
     }
 
     /// The commit with a revision; nil if it is not kept.
     package func commit(_ revision: Revision) -> KeptCommit? {
-        kept.find(revision)
+        guard revision > passed else { return spared.find(revision) }
+        var found: KeptCommit?
+        _ = newest.forEach(startingAt: revision) { commit in
+            found = commit.revision == revision ? commit : nil
+            return false
+        }
+        return found
     }
 
     /// Every commit after this one that touched the suite is kept.
@@ -197,7 +214,8 @@ extension History {
             return [commit]
         }
         var dropped: [KeptCommit] = []
-        guard kept.append(commit) else { return [] }
+        guard commit.revision > newest.last?.revision ?? passed else { return [] }
+        newest.append(commit)
         time.add(commit.commit.time, age: limits.age)
         size += commit.size
         added = (added.count + 1, added.size + commit.size)
@@ -213,22 +231,28 @@ extension History {
             let released = logs.update(suite.text.utf8Span.span) { $0.release(limits, upTo: passed) } ?? []
             drop(released, outgrownBy: suite, &dropped)
         }
-        for log in logs.elements where log.commits.isEmpty { removeLog(of: log.suite) }
+        removeEmptyLogs()
         bound(by: limits, &dropped)
     }
 
     private mutating func bound(by limits: Limits, _ dropped: inout [KeptCommit]) {
         while count > limits.commits || size > limits.bytes {
-            if (spared.count == count || limits.areExceeded(by: spared)), spared.count > 0 {
-                dropFirstSpared(&dropped)
+            if newest.isEmpty || areExceededBySpared(limits), let first = firstSpared {
+                drop(spared: first, &dropped)
             } else if !pass(&dropped) {
                 break
             }
         }
         guard let earliest = time.earliest(age: limits.age) else { return }
-        while let oldest = first(after: .zero), oldest.commit.time.milliseconds < earliest {
-            if spared.count > 0 { dropFirstSpared(&dropped) } else if !pass(&dropped) { break }
+        while let oldest = firstSpared ?? newest.first, oldest.commit.time.milliseconds < earliest {
+            if !spared.isEmpty { drop(spared: oldest, &dropped) } else if !pass(&dropped) { break }
         }
+    }
+
+    /// True if the spared commits take more than their part of a bound.
+    private func areExceededBySpared(_ limits: Limits) -> Bool {
+        spared.count > limits.commits - limits.commits * limits.newestPercent / 100
+            || sparedSize > limits.bytes - limits.bytes * limits.newestPercent / 100
     }
 
     /// Notes that a commit is too large to be kept, so that a read from before it finds that something is missing.
@@ -245,54 +269,49 @@ extension History {
         _ commit: KeptCommit, to suite: SuiteName, _ limits: Limits, _ dropped: inout [KeptCommit]
     ) {
         let passed = passed
-        var released: [KeptCommit] = []
-        func add(to log: inout SuiteLog) {
+        func add(to log: inout SuiteLog) -> [KeptCommit] {
             // A snapshot also has commits that are there for another suite that they touched.
-            guard log.holds(commit) else { return }
+            guard log.holds(commit) else { return [] }
             log.add(commit)
-            released = log.release(limits, upTo: passed)
+            return log.release(limits, upTo: passed)
         }
-        if logs.update(suite.text.utf8Span.span, add) == nil {
+        if let released = logs.update(suite.text.utf8Span.span, add) {
+            drop(released, outgrownBy: suite, &dropped)
+        } else {
             var log = SuiteLog(suite, start: base)
-            add(to: &log)
+            drop(add(to: &log), outgrownBy: suite, &dropped)
             logs.set(log)
         }
-        drop(released, outgrownBy: suite, &dropped)
     }
 
     /// Drops commits that were spared for a suite, unless another has them, too.
     private mutating func drop(_ released: [KeptCommit], outgrownBy suite: SuiteName, _ dropped: inout [KeptCommit]) {
         for commit in released where !isHeld(commit, besides: suite) {
-            spared = (spared.count - 1, spared.size - commit.size)
-            drop(commit, &dropped)
+            forget(spared: commit, &dropped)
         }
     }
 
-    private func first(after revision: Revision) -> KeptCommit? {
-        revision.advanced(by: 1).flatMap { kept.first(from: $0) }
-    }
+    private var firstSpared: KeptCommit? { spared.first(from: .zero) }
 
     /// Spares or drops the oldest of the newest commits. Returns false if there is none.
     private mutating func pass(_ dropped: inout [KeptCommit]) -> Bool {
-        guard let oldest = first(after: passed) else { return false }
+        guard let oldest = newest.popFirst() else { return false }
         passed = oldest.revision
         var isProtected = false
         oldest.forEachSuite { suite in
             if !dropFromLog(oldest, of: suite, unlessProtected: true) { isProtected = true }
         }
-        if isProtected {
-            spared = (spared.count + 1, spared.size + oldest.size)
+        if isProtected, spared.append(oldest) {
+            sparedSize += oldest.size
         } else {
-            drop(oldest, &dropped)
+            forget(oldest, &dropped)
         }
         return true
     }
 
-    private mutating func dropFirstSpared(_ dropped: inout [KeptCommit]) {
-        guard let oldest = first(after: .zero) else { return }
-        oldest.forEachSuite { suite in _ = dropFromLog(oldest, of: suite) }
-        spared = (spared.count - 1, spared.size - oldest.size)
-        drop(oldest, &dropped)
+    private mutating func drop(spared commit: KeptCommit, _ dropped: inout [KeptCommit]) {
+        commit.forEachSuite { suite in _ = dropFromLog(commit, of: suite) }
+        forget(spared: commit, &dropped)
     }
 
     /// True if another suite has the commit in its log.
@@ -314,8 +333,8 @@ extension History {
             guard log.holds(commit) else { return }
             isDropped = !unlessProtected || !log.protects(commit)
             guard isDropped else { return }
-            log.dropFirst(commit)
-            isEmpty = log.commits.isEmpty
+            log.dropFirst()
+            isEmpty = log.isEmpty
         }
         if isEmpty { removeLog(of: suite) }
         return isDropped
@@ -325,8 +344,17 @@ extension History {
         if let log = logs.remove(suite.text.utf8Span.span) { base = max(base, log.floor) }
     }
 
-    private mutating func drop(_ commit: KeptCommit, _ dropped: inout [KeptCommit]) {
-        kept.remove(commit.revision)
+    private mutating func removeEmptyLogs() {
+        for log in logs.elements where log.isEmpty { removeLog(of: log.suite) }
+    }
+
+    private mutating func forget(spared commit: KeptCommit, _ dropped: inout [KeptCommit]) {
+        spared.remove(commit.revision)
+        sparedSize -= commit.size
+        forget(commit, &dropped)
+    }
+
+    private mutating func forget(_ commit: KeptCommit, _ dropped: inout [KeptCommit]) {
         size -= commit.size
         raiseFloor(to: commit)
         dropped.append(commit)
@@ -338,18 +366,12 @@ extension History {
     }
 }
 
-extension History.Limits {
-    fileprivate func areExceeded(by spared: (count: Int, size: Int)) -> Bool {
-        spared.count > commits - commits * newestPercent / 100 || spared.size > bytes - bytes * newestPercent / 100
-    }
-}
-
 extension History {
     /// Spares or drops everything up to a commit, as it was.
     package mutating func restore(passed: Revision) {
         var dropped: [KeptCommit] = []
-        while let next = first(after: self.passed), next.revision <= passed, pass(&dropped) {}
+        while let next = newest.first, next.revision <= passed, pass(&dropped) {}
         self.passed = max(self.passed, passed)
-        for log in logs.elements where log.commits.count == 0 { removeLog(of: log.suite) }
+        removeEmptyLogs()
     }
 }
