@@ -132,7 +132,7 @@ extension InMemoryBackend {
         _ body: (inout StagedState) throws(Problem) -> Output
     ) throws(BackendError) -> Output {
         let result = shared.withLock { shared in
-            defer { shared.staged.confirm() }
+            defer { shared.staged.confirm(upTo: shared.staged.revision) }
             return Result { () throws(Problem) in try body(&shared.staged) }
         }
         queue.async { [weak self] in self?.notify() }

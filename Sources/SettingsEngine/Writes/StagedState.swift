@@ -22,8 +22,8 @@ package struct StagedState: Sendable {
     private var issued: Revision
     /// The commits in the history that have a request key.
     private var repeatable: [Repeat: KeptCommit] = [:]
-    /// The request keys that changed since the last ``confirm()``, with what they led to before.
-    private var changed: [(key: Repeat, before: KeptCommit?)] = []
+    /// The request keys that changed with commits that are not confirmed, with what they led to before.
+    private var changed: [(key: Repeat, before: KeptCommit?, revision: Revision)] = []
 
     /// A request key of one caller. That of another caller is another key.
     package struct Repeat: Hashable, Sendable {
@@ -61,24 +61,23 @@ package struct StagedState: Sendable {
 
     /// Decides a write and applies its commit. A request key that was used before gets its first answer again.
     ///
-    /// - Returns: the answer, and the commit if one was made, with the revision before it.
+    /// - Returns: the answer, and the commit if one was made.
     package mutating func write(
         _ request: WriteRequest, at now: Timestamp
-    ) throws(Problem) -> (answer: WriteAnswer, commit: KeptCommit?, predecessor: Revision) {
-        let predecessor = state.revision
-        if let answer = try replay(request) { return (answer, nil, predecessor) }
+    ) throws(Problem) -> (answer: WriteAnswer, commit: KeptCommit?) {
+        if let answer = try replay(request) { return (answer, nil) }
         guard let revision = issued.advanced(by: 1) else {
             throw Problem(.storageFailed, "there are no revisions left")
         }
         let decision = try decide(request, revision, at: time(now))
-        guard let commit = decision.commit.map(KeptCommit.init) else { return (decision.answer, nil, predecessor) }
+        guard let commit = decision.commit.map(KeptCommit.init) else { return (decision.answer, nil) }
         issued = revision
         do {
             try add(commit, schema: decision.schema)
         } catch {
             mismatch = error
         }
-        return (decision.answer, commit, predecessor)
+        return (decision.answer, commit)
     }
 
     /// Returns the first answer again of a request key that was used before; nil if this one was not.
@@ -91,7 +90,7 @@ package struct StagedState: Sendable {
     package mutating func apply(_ commit: Commit) throws(CommitMismatch) {
         try add(KeptCommit(commit), schema: nil)
         issued = max(issued, commit.revision)
-        confirm()
+        confirm(upTo: commit.revision)
     }
 
     /// Begins a new epoch. It counts as confirmed.
@@ -108,22 +107,23 @@ package struct StagedState: Sendable {
         indexRequests()
     }
 
-    /// Takes note that the state is durable: ``recall(to:)`` goes back no further.
-    package mutating func confirm() {
-        changed.removeAll(keepingCapacity: true)
+    /// Takes note that the commits up to a revision are durable: ``recall(to:)`` goes back no further.
+    package mutating func confirm(upTo revision: Revision) {
+        guard !changed.isEmpty else { return }
+        changed.removeFirst(changed.firstIndex { $0.revision > revision } ?? changed.count)
     }
 
     private mutating func add(_ commit: KeptCommit, schema: Schema?) throws(CommitMismatch) {
         // Before the commit drops others: it may drop itself, if it is larger than all of the history.
-        if let key = Repeat(commit) { set(key, commit) }
+        if let key = Repeat(commit) { set(key, commit, at: commit.revision) }
         for dropped in try state.apply(commit, schema: schema) {
             guard let key = Repeat(dropped), repeatable[key]?.revision == dropped.revision else { continue }
-            set(key, nil)
+            set(key, nil, at: commit.revision)
         }
     }
 
-    private mutating func set(_ key: Repeat, _ commit: KeptCommit?) {
-        changed.append((key, repeatable[key]))
+    private mutating func set(_ key: Repeat, _ commit: KeptCommit?, at revision: Revision) {
+        changed.append((key, repeatable[key], revision))
         repeatable[key] = commit
     }
 
@@ -139,12 +139,13 @@ package struct StagedState: Sendable {
             request, revision: revision, time: time, opensSuites: opensSuites, commitKeys: commitKeys, quotas: quotas)
     }
 
-    /// Goes back to the state that was confirmed last. The revisions given out since are never used again.
+    /// Goes back to a state, of which all is durable. The revisions given out since are never used again.
     package mutating func recall(to state: State) {
+        confirm(upTo: state.revision)
         self.state = state
         mismatch = nil
-        for (key, before) in changed.reversed() { repeatable[key] = before }
-        confirm()
+        for (key, before, _) in changed.reversed() { repeatable[key] = before }
+        changed = []
     }
 
     private mutating func indexRequests() {

@@ -173,10 +173,6 @@ package final class EtcdLog: StorageLog {
         inbox.awaitNews(until: order.withLock { $0.turn(at: .now) })
     }
 
-    package func discard() {
-        staged.withLock { $0.removeAll() }
-    }
-
     package func flush(by deadline: UInt64) throws(CommitLogError) {
         let batch = staged.withLock { staged in
             defer { staged.removeAll() }

@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// A log that keeps commits in a directory of this machine: a journal that is synced, and snapshots from time to time.
 ///
-/// Used by one thread at a time, the one that has taken the writer, except ``health``. That is why it may be shared unchecked.
+/// Used by one thread at a time, the one that has taken the flush, except ``health``. That is why it may be shared unchecked.
 /// What runs on other queues reports through the mutex of a ``BackgroundTask``, and `obstacle` has its own.
 package final class LocalLog: StorageLog, @unchecked Sendable {
     package struct Options: Sendable {
@@ -167,10 +167,6 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         staged.add(commit.commit, after: predecessor, followsSync: followsSync)
     }
 
-    package func discard() {
-        staged.removeAll()
-    }
-
     package var flushesAtOnce: Bool {
         options.durability != .always && lock != nil && displaced == nil && journal.file != nil && health == nil
             && !journal.hasReport && !snapshots.hasReport && !(past?.hasReport ?? false)
@@ -178,7 +174,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     }
 
     package func flush(by deadline: UInt64 = .max) throws(CommitLogError) {
-        defer { discard() }
+        defer { staged.removeAll() }
         do throws(CommitLogError) {
             try ensureJournal()
             guard !staged.isEmpty else { return }

@@ -5,14 +5,11 @@ internal import SettingsModel
 
 /// A log that makes commits durable. The writer orders them and applies them.
 ///
-/// Called by one thread at a time, in the order: any number of ``stage(_:after:)``, then one ``flush()``, then, if that
-/// succeeded, ``published(_:mayWait:)``.
+/// Called by one thread at a time, the one that has taken the flush, in the order: any number of ``stage(_:after:)``, then
+/// one ``flush(by:)``, then, if that succeeded, ``published(_:mayWait:)``.
 package protocol CommitLog: AnyObject, Sendable {
     /// Adds a commit to the batch that ``flush()`` makes durable, behind the commit before it, staged or flushed.
     func stage(_ commit: KeptCommit, after predecessor: Revision)
-
-    /// Drops the batch.
-    func discard()
 
     /// Makes the batch as durable as was promised: all of it or, if it throws, as the error says. Empties the batch in
     /// either case. After a success, also of an empty batch, no commit comes back whose outcome was unknown before.

@@ -6,20 +6,25 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// A place where writes are decided in turns, each covered by one sync (group commit), by one thread at a time.
+/// A place where writes are decided in turns, and made durable together (group commit).
 ///
-/// A loop that hands over quick writes while the writer is free decides them itself. If nothing has to be synced, it answers
-/// them at once, else the queue syncs. What comes meanwhile gathers, and the queue decides it in turns of a bounded length.
-/// Writes that take long wait in a line of their own: one of them is decided after all that gathered of the others, or after
-/// a second of those. A write that turns out to be long on the way joins that line.
+/// One thread at a time decides: the one that has taken the writer. One thread at a time flushes: the one that has taken the
+/// flush. A loop that hands over quick writes while the writer is free decides them itself. If nothing has to be synced, and
+/// nothing else waits for a flush, it flushes and answers them at once, else the queue does, and what loops decide meanwhile
+/// is flushed together after that. Writes that find the writer taken gather, and the queue decides them in turns of a bounded
+/// length. Writes that take long wait in a line of their own: one of them is decided after all that gathered of the others,
+/// or after a second of those. A write that turns out to be long on the way joins that line.
 final class Writer: Sendable {
     private let inbox = Mutex(Inbox())
     private let queue = DispatchQueue(label: "settingsd.writer", qos: .userInitiated)
     private let published: Published
     private let limits: LimitsInForce
     private let monotonic: MonotonicClock
+    private let isShared: Bool
     /// Used by the thread that has taken the writer.
-    private let session: WriterSession
+    private let decider: WriteDecider
+    /// Used by the thread that has taken the flush.
+    private let flusher: TurnFlusher
     /// The short writes that wait for the queue, or that it is deciding.
     private let count = Atomic(0)
     /// The nanoseconds that deciding a write took lately.
@@ -37,8 +42,16 @@ final class Writer: Sendable {
         var probes: [@Sendable () -> Void] = []
         /// Called when nothing else is left to do.
         var idle: [@Sendable (State) -> Void] = []
-        /// True while a thread uses the session, or the queue is about to.
+        /// True while a thread uses the decider, or the queue is about to.
         var isTaken = false
+        /// True while a thread uses the flusher, or the queue is about to.
+        var isFlushing = false
+        /// What was decided and waits for a flush, in order.
+        var decided: WriteTurn?
+        /// The last revision that is durable.
+        var confirmed = Revision.zero
+        /// The error of a flush after which what was decided is to be refused, and the decider to be recalled.
+        var failure: CommitLogError?
         var isStopping = false
 
         /// Takes the writer if it is free.
@@ -47,9 +60,44 @@ final class Writer: Sendable {
             return !isTaken
         }
 
-        mutating func takeWaiting() -> WriterSession.Line {
+        /// Takes the writer for writes that their caller decides, if it is free and not far ahead of the flush. Returns the
+        /// last revision that is durable; nil if it is not free.
+        mutating func takeToDecide(_ limits: WriteLimits) -> Revision? {
+            if let decided, decided.count >= limits.batchCount || decided.bytes >= limits.batchBytes { return nil }
+            return take() ? confirmed : nil
+        }
+
+        /// Takes the flush if it is free.
+        mutating func takeFlush() -> Bool {
+            defer { isFlushing = true }
+            return !isFlushing
+        }
+
+        /// Takes what is to be flushed next; nil if there is nothing, so that the flush is free, or if a flush has failed.
+        mutating func nextToFlush() -> WriteTurn? {
+            guard failure == nil else { return nil }
+            isFlushing = decided != nil
+            return decided.take()
+        }
+
+        /// Leaves the writer, unless there is more to do for it, which is left to the queue then. Returns false in that case.
+        mutating func leave() -> Bool {
+            isTaken =
+                !waiting.isEmpty || !long.isEmpty || isTendingDue || !probes.isEmpty || !idle.isEmpty || failure != nil
+            return !isTaken
+        }
+
+        mutating func takeWaiting() -> WriteDecider.Line {
             defer { (waiting, waitingBytes) = ([], 0) }
-            return WriterSession.Line(waiting)
+            return WriteDecider.Line(waiting)
+        }
+
+        mutating func add(decided turn: consuming WriteTurn) {
+            if decided == nil { decided = turn } else { decided?.append(turn) }
+        }
+
+        mutating func add(long parcels: [Parcel]) {
+            for parcel in parcels { add(long: parcel) }
         }
 
         mutating func add(long parcel: Parcel) {
@@ -83,9 +131,11 @@ final class Writer: Sendable {
         self.published = published
         self.limits = limits
         self.monotonic = monotonic
-        session = WriterSession(
-            state, published: published, log: log, limits: limits, figures: figures,
-            monotonic: monotonic, clock: clock)
+        isShared = log.isShared
+        decider = WriteDecider(state, log: log, limits: limits, monotonic: monotonic, clock: clock)
+        flusher = TurnFlusher(
+            state, published: published, log: log, decider: decider, limits: limits, figures: figures,
+            monotonic: monotonic)
     }
 
     /// True if the writes that wait take longer than some turns, so that callers should send one at a time.
@@ -95,9 +145,12 @@ final class Writer: Sendable {
     /// found no room. The others come later, to `replies`.
     func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [WriteOutcome] {
         let (now, limits) = (monotonic.now(), limits.current)
-        if !session.isShared, writes.allSatisfy(\.request.isQuick) {
+        if !isShared, writes.allSatisfy(\.request.isQuick) {
             let parcel = Parcel(writes: writes, replies: replies, since: now)
-            if parcel.bytes <= limits.waitingBytes, inbox.withLock({ $0.take() }) { return decideHere(parcel) }
+            if parcel.bytes <= limits.waitingBytes, let confirmed = inbox.withLock({ $0.takeToDecide(limits) }) {
+                decider.confirm(upTo: confirmed)
+                return decideHere(parcel)
+            }
         }
         var refused: [PendingWrite] = []
         let mustSchedule = inbox.withLock { inbox in
@@ -156,63 +209,113 @@ final class Writer: Sendable {
     }
 }
 
-/// Deciding.
+/// On the thread that hands writes over.
 extension Writer {
-    /// Decides writes on the thread that hands them over, which has taken the writer. What they stage is made durable here
-    /// if that takes no sync.
+    /// Decides writes. The caller has taken the writer. What they stage is made durable here if that takes no sync and nothing
+    /// waits for a flush.
     private func decideHere(_ parcel: Parcel) -> [WriteOutcome] {
-        var line = WriterSession.Line([parcel])
-        let turn = session.begin(&line, within: WriterSession.shortTurn)
-        if let rest = line.rest {
-            // First in line, behind those that were decided.
-            count.add(rest.writes.count, ordering: .relaxed)
-            inbox.withLock { inbox in
+        var line = WriteDecider.Line([parcel])
+        let turn = decider.begin(&line, within: WriteDecider.shortTurn)
+        let rest = line.rest
+        if let rest { count.add(rest.writes.count, ordering: .relaxed) }
+        let hasFlush = inbox.withLock { inbox in
+            inbox.add(long: turn.long)
+            if let rest {
+                // First in line, behind those that were decided.
                 inbox.waitingBytes += rest.bytes
                 inbox.waiting.insert(rest, at: 0)
             }
+            return inbox.takeFlush()
         }
-        guard session.finishesAtOnce(turn) else {
-            queue.async {
-                var turn = turn
-                self.session.finish(&turn)
-                self.add(long: turn.long)
-                self.work()
+        guard hasFlush, flusher.finishesAtOnce(turn) else {
+            let isFree = inbox.withLock { inbox in
+                inbox.add(decided: turn)
+                return inbox.leave()
             }
+            if hasFlush { queue.async { self.flush() } }
+            if !isFree { queue.async { self.work() } }
             return []
         }
-        let outcomes = session.finishHere(turn)
-        add(long: turn.long)
-        let isDone = inbox.withLock { inbox in
-            inbox.isTaken =
-                !inbox.waiting.isEmpty || !inbox.long.isEmpty || inbox.isTendingDue || !inbox.probes.isEmpty
-                || !inbox.idle.isEmpty
-            return !inbox.isTaken
+        let (outcomes, end) = flusher.finishHere(turn)
+        if case .failed = end { decider.recall(to: flusher.publishedState) }
+        let revision = flusher.publishedState.revision
+        let isFree = inbox.withLock { inbox in
+            (inbox.isFlushing, inbox.confirmed) = (false, revision)
+            return inbox.leave()
         }
-        if !isDone { queue.async { self.work() } }
+        if !isFree { queue.async { self.work() } }
         return outcomes
+    }
+}
+
+/// On the queue.
+extension Writer {
+    /// Flushes what loops have decided, until nothing is left. The queue has taken the flush, and leaves it in the end.
+    private func flush() {
+        dispatchPrecondition(condition: .onQueue(queue))
+        while var turn = inbox.withLock({ $0.nextToFlush() }) {
+            let end = flusher.finish(&turn)
+            let revision = flusher.publishedState.revision
+            let mustWork = inbox.withLock { inbox in
+                inbox.confirmed = revision
+                guard case .failed(let error) = end else { return false }
+                inbox.failure = error
+                return inbox.take()
+            }
+            if mustWork { return work() }
+        }
     }
 
     /// Decides what waits until nothing does. The queue has taken the writer, and leaves it in the end.
     private func work() {
         dispatchPrecondition(condition: .onQueue(queue))
-        var line = WriterSession.Line()
+        var line = WriteDecider.Line()
         while true {
-            if session.isShared, line.isEmpty, count.load(ordering: .relaxed) > 0 { session.awaitTurn() }
+            settle()
+            if isShared, line.isEmpty, count.load(ordering: .relaxed) > 0 { flusher.awaitTurn() }
             guard let next = next(&line) else { return }
             for probe in next.probes { probe() }
             takeTurns(&line)
-            if next.isTendingDue { add(long: session.tend()) }
+            if next.isTendingDue {
+                let long = flusher.tend()
+                inbox.withLock { $0.add(long: long) }
+            }
             if let long = next.long {
                 if next.isStopping {
                     long.replies.deliver(refusals(of: long.writes, because: .shuttingDown))
                 } else {
-                    var line = WriterSession.Line([long])
-                    var turn = session.begin(&line, within: limits.current.turn)
-                    session.finish(&turn)
+                    var line = WriteDecider.Line([long])
+                    var turn = decider.begin(&line, within: limits.current.turn)
+                    finish(&turn)
                 }
             }
-            for body in next.idle { body(session.publishedState) }
+            for body in next.idle { body(flusher.publishedState) }
         }
+    }
+
+    /// Flushes what loops decided before the queue took the writer, or refuses it if an earlier flush has failed.
+    private func settle() {
+        let (failure, waiting) = inbox.withLock { inbox in
+            defer { (inbox.failure, inbox.decided) = (nil, nil) }
+            if inbox.failure != nil { inbox.isFlushing = false }
+            return (inbox.failure, inbox.decided)
+        }
+        if let failure {
+            if let waiting { flusher.refuse(waiting, because: failure) }
+            decider.recall(to: flusher.publishedState)
+        } else if var waiting {
+            finish(&waiting)
+        }
+    }
+
+    /// Flushes a turn. The queue has taken the writer, so that no other turn waits for a flush.
+    private func finish(_ turn: inout WriteTurn) {
+        switch flusher.finish(&turn) {
+        case .done: decider.confirm(upTo: flusher.publishedState.revision)
+        case .failed: decider.recall(to: flusher.publishedState)
+        }
+        let revision = flusher.publishedState.revision
+        inbox.withLock { $0.confirmed = revision }
     }
 
     private typealias Next = (
@@ -221,7 +324,7 @@ extension Writer {
     )
 
     /// Takes what is to be done next; nil, and the writer is free, if there is nothing.
-    private func next(_ line: inout WriterSession.Line) -> Next? {
+    private func next(_ line: inout WriteDecider.Line) -> Next? {
         inbox.withLock { inbox in
             if line.isEmpty { line = inbox.takeWaiting() }
             var next: Next = (inbox.long.popFirst(), inbox.isTendingDue, inbox.probes, [], inbox.isStopping)
@@ -236,35 +339,28 @@ extension Writer {
     }
 
     /// Decides writes until none is left, or until one that takes long should have its turn.
-    private func takeTurns(_ line: inout WriterSession.Line) {
+    private func takeTurns(_ line: inout WriteDecider.Line) {
         let limits = limits.current
         let end = monotonic.now() + limits.longPause
         while !line.isEmpty {
-            var turn = session.begin(&line, within: limits.turn)
+            var turn = decider.begin(&line, within: limits.turn)
             gather(&line, into: &turn)
-            session.finish(&turn)
-            if session.isShared { session.gather(count.load(ordering: .relaxed)) }
+            finish(&turn)
+            if isShared { flusher.gather(count.load(ordering: .relaxed)) }
             count.subtract(turn.count, ordering: .relaxed)
             let last = pace.load(ordering: .relaxed)
             pace.store(max(Self.leastPace, (3 * last + Int(turn.time) / turn.count) / 4), ordering: .relaxed)
-            add(long: turn.long)
+            if !turn.long.isEmpty { inbox.withLock { $0.add(long: turn.long) } }
             if monotonic.now() >= end { return }
         }
     }
 
     /// Decides the writes that come while more are expected. Those of a lone daemon wait for nothing.
-    private func gather(_ line: inout WriterSession.Line, into turn: inout WriterSession.Turn) {
-        while line.isEmpty, session.isGathering(turn) {
+    private func gather(_ line: inout WriteDecider.Line, into turn: inout WriteTurn) {
+        while line.isEmpty, isShared, flusher.isGathering(turn) {
             line = inbox.withLock { $0.takeWaiting() }
             // For milliseconds at most, on a queue of its own.
-            if line.isEmpty { usleep(100) } else { session.decide(&line, within: limits.current.turn, into: &turn) }
-        }
-    }
-
-    private func add(long parcels: [Parcel]) {
-        guard !parcels.isEmpty else { return }
-        inbox.withLock { inbox in
-            for parcel in parcels { inbox.add(long: parcel) }
+            if line.isEmpty { usleep(100) } else { decider.decide(&line, within: limits.current.turn, into: &turn) }
         }
     }
 }

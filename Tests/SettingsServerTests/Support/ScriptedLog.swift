@@ -19,12 +19,15 @@ final class ScriptedLog: CommitLog {
     private let contents = Mutex(Contents())
     private let gate: DispatchSemaphore?
     private let flushing = DispatchSemaphore(value: 0)
+    private let failsEach: Int?
 
     /// - Parameters:
     ///   - isGated: whether each flush waits for a ``letGo()``.
     ///   - flushesAtOnce: whether threads that hand over writes may flush.
     ///   - isShared: whether other daemons add commits.
-    init(isGated: Bool = false, flushesAtOnce: Bool = false, isShared: Bool = false) {
+    ///   - failsEach: which flushes fail, in turns with each outcome: each of so many; nil for none but those of ``failNext``.
+    init(isGated: Bool = false, flushesAtOnce: Bool = false, isShared: Bool = false, failsEach: Int? = nil) {
+        self.failsEach = failsEach
         self.flushesAtOnce = flushesAtOnce
         self.isShared = isShared
         gate = isGated ? DispatchSemaphore(value: 0) : nil
@@ -60,10 +63,6 @@ final class ScriptedLog: CommitLog {
         contents.withLock { $0.staged.append((commit.commit, predecessor)) }
     }
 
-    func discard() {
-        contents.withLock { $0.staged = [] }
-    }
-
     func flush(by deadline: UInt64) throws(CommitLogError) {
         contents.withLock { $0.deadlines.append(deadline) }
         flushing.signal()
@@ -71,6 +70,10 @@ final class ScriptedLog: CommitLog {
         let failure = contents.withLock { contents -> CommitLogError? in
             let staged = contents.staged
             contents.staged = []
+            if let failsEach, contents.deadlines.count % failsEach == 0 {
+                let isUnknown = contents.deadlines.count % (2 * failsEach) == 0
+                return CommitLogError(isUnknown ? .unknown : .notDone, .failed, "as the test wants")
+            }
             if !contents.failures.isEmpty { return contents.failures.removeFirst() }
             contents.flushed.append(staged)
             return nil
