@@ -51,14 +51,6 @@ extension APIHandler {
     }
 }
 
-/// A plain write as it is kept until its answer, with what the logs may have to say of it.
-struct PlainWrite {
-    let request: RequestLookedAt
-    let peer: SocketAddress
-    let suite: SuiteName
-    let key: KeyName
-}
-
 extension SchemaVersion {
     /// True if the key may have the value as it is, and is not locked, and if finding that out takes few steps: the names of
     /// keys that are not listed may have to be matched with patterns.

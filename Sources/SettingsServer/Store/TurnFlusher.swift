@@ -76,12 +76,12 @@ final class TurnFlusher: @unchecked Sendable {
     }
 
     /// Performs the periodic maintenance of the log, and follows other daemons. Returns writes that turned out to be long.
-    func tend() -> [Writer.Parcel] {
+    func tend() -> [WriteParcel] {
         log.tend()
         guard log.isShared else { return [] }
         follow()
         var line = decider.takeRepeats()
-        var long: [Writer.Parcel] = []
+        var long: [WriteParcel] = []
         while !line.isEmpty {
             var turn = decider.begin(&line, within: limits.current.turn)
             if case .done = finish(&turn) { decider.confirm(upTo: publishedState.revision) }

@@ -16,7 +16,7 @@ final class WriteDecider: @unchecked Sendable {
     /// The requests whose commits may be there or not, until a flush succeeds.
     private var doubted: Set<StagedState.Repeat> = []
     /// Repeats of these, which wait until the log knows.
-    private var repeats: [Writer.Parcel] = []
+    private var repeats: [WriteParcel] = []
 
     init(
         _ state: State, log: any CommitLog, limits: LimitsInForce, monotonic: MonotonicClock,
@@ -33,18 +33,18 @@ final class WriteDecider: @unchecked Sendable {
 
     /// Parcels, and how far they are decided.
     struct Line {
-        fileprivate let parcels: [Writer.Parcel]
+        fileprivate let parcels: [WriteParcel]
         fileprivate var parcel = 0
         fileprivate var write = 0
 
-        init(_ parcels: [Writer.Parcel] = []) {
+        init(_ parcels: [WriteParcel] = []) {
             self.parcels = parcels
         }
 
         var isEmpty: Bool { parcel == parcels.count }
 
         /// What is left of the parcel whose turn it is; nil if there is none.
-        var rest: Writer.Parcel? {
+        var rest: WriteParcel? {
             guard !isEmpty else { return nil }
             var rest = parcels[parcel]
             rest.writes = Array(rest.writes[write...])
@@ -86,7 +86,7 @@ final class WriteDecider: @unchecked Sendable {
                 let isLate = bounds.now > parcel.since + (log.isShared ? limits.sharedPatience : limits.patience)
                 if !isLate, isDoubted(write.request), log.isUnsettled {
                     decided.left.append(line.write - 1)
-                    repeats.append(Writer.Parcel(writes: [write], replies: parcel.replies, since: parcel.since))
+                    repeats.append(WriteParcel(writes: [write], replies: parcel.replies, since: parcel.since))
                     continue
                 }
                 let outcome = isLate ? late(write) : decide(write)
@@ -95,7 +95,7 @@ final class WriteDecider: @unchecked Sendable {
                     long.becomeLong()
                     decided.left.append(line.write - 1)
                     turn.long.append(
-                        Writer.Parcel(
+                        WriteParcel(
                             writes: [PendingWrite(id: write.id, request: long)], replies: parcel.replies,
                             since: parcel.since))
                     continue

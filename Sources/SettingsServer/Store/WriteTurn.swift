@@ -26,9 +26,9 @@ struct WriteTurn: Sendable {
     var start: UInt64 = 0
     var time: UInt64 = 0
     /// Writes that turned out to be long, to be decided after others.
-    var long: [Writer.Parcel] = []
+    var long: [WriteParcel] = []
     /// The writes themselves, if other daemons may be first, after which they are decided again.
-    var decided: [Writer.Parcel] = []
+    var decided: [WriteParcel] = []
 
     /// Adds a turn that was decided on the state after this one, to be made durable together.
     mutating func append(_ next: WriteTurn) {

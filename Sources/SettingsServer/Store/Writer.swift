@@ -15,7 +15,7 @@ internal import Synchronization
 /// length. Writes that take long wait in a line of their own: one of them is decided after all that gathered of the others,
 /// or after a second of those. A write that turns out to be long on the way joins that line.
 final class Writer: Sendable {
-    private let inbox = Mutex(Inbox())
+    private let inbox = Mutex(WriterInbox())
     private let queue = DispatchQueue(label: "settingsd.writer", qos: .userInitiated)
     private let published: Published
     private let limits: LimitsInForce
@@ -31,98 +31,6 @@ final class Writer: Sendable {
     private let pace = Atomic(Writer.leastPace)
     /// About what a plain write takes.
     private static let leastPace = 10_000
-
-    private struct Inbox {
-        var waiting: [Parcel] = []
-        var waitingBytes = 0
-        var long = Deque<Parcel>()
-        var longBytes = 0
-        var isTendingDue = false
-        /// Called in the next turn.
-        var probes: [@Sendable () -> Void] = []
-        /// Called when nothing else is left to do.
-        var idle: [@Sendable (State) -> Void] = []
-        /// True while a thread uses the decider, or the queue is about to.
-        var isTaken = false
-        /// True while a thread uses the flusher, or the queue is about to.
-        var isFlushing = false
-        /// What was decided and waits for a flush, in order.
-        var decided: WriteTurn?
-        /// The last revision that is durable.
-        var confirmed = Revision.zero
-        /// The error of a flush after which what was decided is to be refused, and the decider to be recalled.
-        var failure: CommitLogError?
-        var isStopping = false
-
-        /// Takes the writer if it is free.
-        mutating func take() -> Bool {
-            defer { isTaken = true }
-            return !isTaken
-        }
-
-        /// Takes the writer for writes that their caller decides, if it is free and not far ahead of the flush. Returns the
-        /// last revision that is durable; nil if it is not free.
-        mutating func takeToDecide(_ limits: WriteLimits) -> Revision? {
-            if let decided, decided.count >= limits.batchCount || decided.bytes >= limits.batchBytes { return nil }
-            return take() ? confirmed : nil
-        }
-
-        /// Takes the flush if it is free.
-        mutating func takeFlush() -> Bool {
-            defer { isFlushing = true }
-            return !isFlushing
-        }
-
-        /// Takes what is to be flushed next; nil if there is nothing, so that the flush is free, or if a flush has failed.
-        mutating func nextToFlush() -> WriteTurn? {
-            guard failure == nil else { return nil }
-            isFlushing = decided != nil
-            return decided.take()
-        }
-
-        /// Leaves the writer, unless there is more to do for it, which is left to the queue then. Returns false in that case.
-        mutating func leave() -> Bool {
-            isTaken =
-                !waiting.isEmpty || !long.isEmpty || isTendingDue || !probes.isEmpty || !idle.isEmpty || failure != nil
-            return !isTaken
-        }
-
-        mutating func takeWaiting() -> WriteDecider.Line {
-            defer { (waiting, waitingBytes) = ([], 0) }
-            return WriteDecider.Line(waiting)
-        }
-
-        mutating func add(decided turn: consuming WriteTurn) {
-            if decided == nil { decided = turn } else { decided?.append(turn) }
-        }
-
-        mutating func add(long parcels: [Parcel]) {
-            for parcel in parcels { add(long: parcel) }
-        }
-
-        mutating func add(long parcel: Parcel) {
-            longBytes += parcel.bytes
-            long.append(parcel)
-        }
-    }
-
-    /// Writes of one caller that came together.
-    struct Parcel: Sendable {
-        var writes: [PendingWrite]
-        let replies: any WriteReplies
-        /// When they came.
-        let since: UInt64
-
-        var bytes: Int { writes.reduce(0) { $0 + $1.request.size } }
-
-        /// Returns a part of the parcel, less the writes at some places.
-        func part(_ range: Range<Int>, without places: [Int]) -> Parcel {
-            if range == writes.indices, places.isEmpty { return self }
-            var part = self
-            part.writes = range.filter { !places.contains($0) }.map { writes[$0] }
-            return part
-        }
-    }
 
     init(
         _ state: State, published: Published, log: any CommitLog, limits: LimitsInForce,
@@ -146,7 +54,7 @@ final class Writer: Sendable {
     func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [WriteOutcome] {
         let (now, limits) = (monotonic.now(), limits.current)
         if !isShared, writes.allSatisfy(\.request.isQuick) {
-            let parcel = Parcel(writes: writes, replies: replies, since: now)
+            let parcel = WriteParcel(writes: writes, replies: replies, since: now)
             if parcel.bytes <= limits.waitingBytes, let confirmed = inbox.withLock({ $0.takeToDecide(limits) }) {
                 decider.confirm(upTo: confirmed)
                 return decideHere(parcel)
@@ -159,7 +67,7 @@ final class Writer: Sendable {
             for write in writes {
                 let size = write.request.size
                 if write.request.isLong, inbox.longBytes + size <= limits.waitingBytes {
-                    inbox.add(long: Parcel(writes: [write], replies: replies, since: now))
+                    inbox.add(long: WriteParcel(writes: [write], replies: replies, since: now))
                 } else if !write.request.isLong, inbox.waitingBytes + size <= limits.waitingBytes {
                     inbox.waitingBytes += size
                     taken.append(write)
@@ -169,7 +77,7 @@ final class Writer: Sendable {
             }
             if !taken.isEmpty {
                 count.add(taken.count, ordering: .relaxed)
-                inbox.waiting.append(Parcel(writes: taken, replies: replies, since: now))
+                inbox.waiting.append(WriteParcel(writes: taken, replies: replies, since: now))
             }
             return refused.count < writes.count && inbox.take()
         }
@@ -195,7 +103,7 @@ final class Writer: Sendable {
         schedule { $0.probes.append(body) }
     }
 
-    private func schedule(_ add: (inout Inbox) -> Void) {
+    private func schedule(_ add: (inout WriterInbox) -> Void) {
         let mustSchedule = inbox.withLock { inbox in
             add(&inbox)
             return inbox.take()
@@ -213,7 +121,7 @@ final class Writer: Sendable {
 extension Writer {
     /// Decides writes. The caller has taken the writer. What they stage is made durable here if that takes no sync and nothing
     /// waits for a flush.
-    private func decideHere(_ parcel: Parcel) -> [WriteOutcome] {
+    private func decideHere(_ parcel: WriteParcel) -> [WriteOutcome] {
         var line = WriteDecider.Line([parcel])
         let turn = decider.begin(&line, within: WriteDecider.shortTurn)
         let rest = line.rest
@@ -319,7 +227,7 @@ extension Writer {
     }
 
     private typealias Next = (
-        long: Parcel?, isTendingDue: Bool, probes: [@Sendable () -> Void], idle: [@Sendable (State) -> Void],
+        long: WriteParcel?, isTendingDue: Bool, probes: [@Sendable () -> Void], idle: [@Sendable (State) -> Void],
         isStopping: Bool
     )
 

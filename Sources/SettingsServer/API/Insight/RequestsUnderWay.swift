@@ -1,5 +1,6 @@
 internal import HTTPWire
 internal import Platform
+internal import SettingsModel
 
 /// The options about what is logged of requests.
 package struct RequestLogging: Sendable {
@@ -39,6 +40,14 @@ struct RequestUnderWay {
     var request: RequestLookedAt
     /// Nil for one that will not be logged.
     var text: LoggedRequest?
+}
+
+/// A plain write as it is kept until its answer, with what the logs may have to say of it.
+struct PlainWrite {
+    let request: RequestLookedAt
+    let peer: SocketAddress
+    let suite: SuiteName
+    let key: KeyName
 }
 
 /// A request as the logs have it: its texts, and the times of its parts. Used on its loop only.

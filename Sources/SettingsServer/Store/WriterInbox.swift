@@ -1,0 +1,96 @@
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+
+/// What waits for the writer, and who uses its parts. The writer holds it behind a lock.
+struct WriterInbox {
+    var waiting: [WriteParcel] = []
+    var waitingBytes = 0
+    var long = Deque<WriteParcel>()
+    var longBytes = 0
+    var isTendingDue = false
+    /// Called in the next turn.
+    var probes: [@Sendable () -> Void] = []
+    /// Called when nothing else is left to do.
+    var idle: [@Sendable (State) -> Void] = []
+    /// True while a thread uses the decider, or the queue is about to.
+    var isTaken = false
+    /// True while a thread uses the flusher, or the queue is about to.
+    var isFlushing = false
+    /// What was decided and waits for a flush, in order.
+    var decided: WriteTurn?
+    /// The last revision that is durable.
+    var confirmed = Revision.zero
+    /// The error of a flush after which what was decided is to be refused, and the decider to be recalled.
+    var failure: CommitLogError?
+    var isStopping = false
+
+    /// Takes the writer if it is free.
+    mutating func take() -> Bool {
+        defer { isTaken = true }
+        return !isTaken
+    }
+
+    /// Takes the writer for writes that their caller decides, if it is free and not far ahead of the flush. Returns the
+    /// last revision that is durable; nil if it is not free.
+    mutating func takeToDecide(_ limits: WriteLimits) -> Revision? {
+        if let decided, decided.count >= limits.batchCount || decided.bytes >= limits.batchBytes { return nil }
+        return take() ? confirmed : nil
+    }
+
+    /// Takes the flush if it is free.
+    mutating func takeFlush() -> Bool {
+        defer { isFlushing = true }
+        return !isFlushing
+    }
+
+    /// Takes what is to be flushed next; nil if there is nothing, so that the flush is free, or if a flush has failed.
+    mutating func nextToFlush() -> WriteTurn? {
+        guard failure == nil else { return nil }
+        isFlushing = decided != nil
+        return decided.take()
+    }
+
+    /// Leaves the writer, unless there is more to do for it, which is left to the queue then. Returns false in that case.
+    mutating func leave() -> Bool {
+        isTaken =
+            !waiting.isEmpty || !long.isEmpty || isTendingDue || !probes.isEmpty || !idle.isEmpty || failure != nil
+        return !isTaken
+    }
+
+    mutating func takeWaiting() -> WriteDecider.Line {
+        defer { (waiting, waitingBytes) = ([], 0) }
+        return WriteDecider.Line(waiting)
+    }
+
+    mutating func add(decided turn: consuming WriteTurn) {
+        if decided == nil { decided = turn } else { decided?.append(turn) }
+    }
+
+    mutating func add(long parcels: [WriteParcel]) {
+        for parcel in parcels { add(long: parcel) }
+    }
+
+    mutating func add(long parcel: WriteParcel) {
+        longBytes += parcel.bytes
+        long.append(parcel)
+    }
+}
+
+/// Writes of one caller that came together.
+struct WriteParcel: Sendable {
+    var writes: [PendingWrite]
+    let replies: any WriteReplies
+    /// When they came.
+    let since: UInt64
+
+    var bytes: Int { writes.reduce(0) { $0 + $1.request.size } }
+
+    /// Returns a part of the parcel, less the writes at some places.
+    func part(_ range: Range<Int>, without places: [Int]) -> WriteParcel {
+        if range == writes.indices, places.isEmpty { return self }
+        var part = self
+        part.writes = range.filter { !places.contains($0) }.map { writes[$0] }
+        return part
+    }
+}
