@@ -136,11 +136,12 @@ extension Writer {
             return inbox.takeFlush()
         }
         guard hasFlush, flusher.finishesAtOnce(turn) else {
-            let isFree = inbox.withLock { inbox in
+            let (mustFlush, isFree) = inbox.withLock { inbox in
                 inbox.add(decided: turn)
-                return inbox.leave()
+                // The flush that was going on may have ended meanwhile.
+                return (hasFlush || inbox.takeFlush(), inbox.leave())
             }
-            if hasFlush { queue.async { self.flush() } }
+            if mustFlush { queue.async { self.flush() } }
             if !isFree { queue.async { self.work() } }
             return []
         }
@@ -183,7 +184,8 @@ extension Writer {
             if isShared, line.isEmpty, count.load(ordering: .relaxed) > 0 { flusher.awaitTurn() }
             guard let next = next(&line) else { return }
             for probe in next.probes { probe() }
-            takeTurns(&line)
+            let isLast = !isShared && next.long == nil && !next.isTendingDue && next.idle.isEmpty
+            if takeTurns(&line, isLast: isLast) { return }
             if next.isTendingDue {
                 let long = flusher.tend()
                 inbox.withLock { $0.add(long: long) }
@@ -247,20 +249,37 @@ extension Writer {
     }
 
     /// Decides writes until none is left, or until one that takes long should have its turn.
-    private func takeTurns(_ line: inout WriteDecider.Line) {
+    ///
+    /// - Parameter isLast: true if nothing else is to be done after it.
+    /// - Returns: true if nothing else came meanwhile, and the writer was left before the flush, so that loops go on deciding.
+    private func takeTurns(_ line: inout WriteDecider.Line, isLast: Bool) -> Bool {
         let limits = limits.current
         let end = monotonic.now() + limits.longPause
         while !line.isEmpty {
             var turn = decider.begin(&line, within: limits.turn)
             gather(&line, into: &turn)
+            let last = pace.load(ordering: .relaxed)
+            pace.store(max(Self.leastPace, (3 * last + Int(turn.time) / turn.count) / 4), ordering: .relaxed)
+            if isLast, line.isEmpty, leave(with: turn) { return true }
             finish(&turn)
             if isShared { flusher.gather(count.load(ordering: .relaxed)) }
             count.subtract(turn.count, ordering: .relaxed)
-            let last = pace.load(ordering: .relaxed)
-            pace.store(max(Self.leastPace, (3 * last + Int(turn.time) / turn.count) / 4), ordering: .relaxed)
             if !turn.long.isEmpty { inbox.withLock { $0.add(long: turn.long) } }
-            if monotonic.now() >= end { return }
+            if monotonic.now() >= end { return false }
         }
+        return false
+    }
+
+    /// Leaves the writer to loops, with a turn to be flushed, if nothing waits for it. Returns false otherwise.
+    private func leave(with turn: WriteTurn) -> Bool {
+        let (isLeft, mustFlush) = inbox.withLock { inbox in
+            guard turn.long.isEmpty, inbox.leave() else { return (false, false) }
+            inbox.add(decided: turn)
+            return (true, inbox.takeFlush())
+        }
+        if isLeft { count.subtract(turn.count, ordering: .relaxed) }
+        if mustFlush { queue.async { self.flush() } }
+        return isLeft
     }
 
     /// Decides the writes that come while more are expected. Those of a lone daemon wait for nothing.
