@@ -23,7 +23,7 @@ public struct Change: Equatable, Sendable {
     /// True if the key is a secret, or was one at the time.
     public var isSecret: Bool
     /// True if the values were taken out, for a reader that may not read secrets.
-    public internal(set) var isConcealed = false
+    public internal(set) var isConcealed: Bool
 
     /// The caller that made the change, and the reason that it gave.
     package var origin: CommitOrigin?
@@ -57,23 +57,18 @@ public struct Change: Equatable, Sendable {
             self.isSecret = isSecret
         }
     }
+}
 
+extension Change {
+    /// By the memberwise initialiser: an assignment for each member would make the change in one place and copy it to another.
     package init(
         suite: SuiteName, key: KeyName, old: JSONValue?, new: JSONValue?, oldSource: Source, source: Source,
         revision: Revision, modified: Timestamp, isSecret: Bool = false, origin: CommitOrigin? = nil,
         record: Record = Record()
     ) {
-        self.suite = suite
-        self.key = key
-        self.old = old
-        self.new = new
-        self.oldSource = oldSource
-        self.source = source
-        self.revision = revision
-        self.modified = modified
-        self.isSecret = isSecret
-        self.origin = origin
-        self.record = record
+        self.init(
+            suite: suite, key: key, old: old, new: new, oldSource: oldSource, source: source, revision: revision,
+            modified: modified, isSecret: isSecret, isConcealed: false, origin: origin, record: record)
     }
 }
 
