@@ -65,7 +65,10 @@ extension KeyRecord {
 }
 
 extension Change.Record {
+    /// Inlined, so that a borrowed record is not copied.
+    ///
     /// - Parameter before: the record of the key that the change replaces.
+    @inline(__always)
     init(before: KeyRecord, rejected: JSONValue? = nil, isSecret: Bool) {
         self.init(
             oldRejected: before.standing == .invalid ? before.stored : nil, rejected: rejected,
@@ -106,12 +109,34 @@ package struct RemovedKeys: Sendable {
     /// The number of removals that are kept at least. At most twice as many are.
     static let generation = 1024
 
-    private var recent = OrderedTree<KeyRecord>()
-    private var earlier = OrderedTree<KeyRecord>()
-    private var lastRecent = Revision.zero
-    private var lastEarlier = Revision.zero
-    private var sizeOfRecent = 0
-    private var sizeOfEarlier = 0
+    private struct Generations: Sendable {
+        var recent = OrderedTree<KeyRecord>()
+        var earlier = OrderedTree<KeyRecord>()
+        var lastRecent = Revision.zero
+        var lastEarlier = Revision.zero
+        var sizeOfRecent = 0
+        var sizeOfEarlier = 0
+
+        /// Adds a tombstone. Returns the last revision of those that were dropped for it, if any were.
+        mutating func add(_ record: KeyRecord) -> Revision? {
+            let dropped = recent.count >= RemovedKeys.generation ? lastEarlier : nil
+            if dropped != nil {
+                (earlier, lastEarlier, sizeOfEarlier) = (recent, lastRecent, sizeOfRecent)
+                (recent, sizeOfRecent) = (OrderedTree(), 0)
+            }
+            sizeOfRecent += record.size - (recent.set(record)?.size ?? 0)
+            lastRecent = max(lastRecent, record.revision)
+            return dropped
+        }
+
+        mutating func remove(_ name: Span<UInt8>) {
+            sizeOfRecent -= recent.remove(name)?.size ?? 0
+            sizeOfEarlier -= earlier.remove(name)?.size ?? 0
+        }
+    }
+
+    /// The tombstones, in an array so that a copy retains one object; nil in the many suites that never had any.
+    private var kept: [Generations]?
     /// The revision of a key that was never here, or whose tombstone was dropped.
     package private(set) var floor: Revision
 
@@ -121,31 +146,28 @@ package struct RemovedKeys: Sendable {
 
     /// Finds the tombstone of a key.
     package func find(_ name: Span<UInt8>) -> KeyRecord? {
-        recent.find(name) ?? earlier.find(name)
+        guard let kept else { return nil }
+        return kept[0].recent.find(name) ?? kept[0].earlier.find(name)
     }
 
     package mutating func add(_ record: KeyRecord) {
-        if recent.count >= Self.generation {
-            floor = max(floor, lastEarlier)
-            (earlier, lastEarlier, sizeOfEarlier) = (recent, lastRecent, sizeOfRecent)
-            (recent, sizeOfRecent) = (OrderedTree(), 0)
-        }
-        sizeOfRecent += record.size - (recent.set(record)?.size ?? 0)
-        lastRecent = max(lastRecent, record.revision)
+        if kept == nil { kept = [Generations()] }
+        if let dropped = kept?[0].add(record) { floor = max(floor, dropped) }
     }
 
     /// Removes the tombstone of a key that is back.
     mutating func remove(_ key: KeyName) {
-        guard !recent.isEmpty || !earlier.isEmpty else { return }
-        sizeOfRecent -= recent.remove(key.text.utf8Span.span)?.size ?? 0
-        sizeOfEarlier -= earlier.remove(key.text.utf8Span.span)?.size ?? 0
+        kept?[0].remove(key.text.utf8Span.span)
     }
 
     /// About the bytes that the tombstones take.
-    var size: Int { sizeOfRecent + sizeOfEarlier }
+    var size: Int { kept.map { $0[0].sizeOfRecent + $0[0].sizeOfEarlier } ?? 0 }
 
     /// All tombstones, the oldest first.
     package var records: [KeyRecord] {
-        (earlier.elements + recent.elements).ordered { ($0.revision, $0.key) < ($1.revision, $1.key) }
+        guard let kept else { return [] }
+        return (kept[0].earlier.elements + kept[0].recent.elements).ordered {
+            ($0.revision, $0.key) < ($1.revision, $1.key)
+        }
     }
 }
