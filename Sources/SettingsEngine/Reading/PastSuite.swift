@@ -74,18 +74,21 @@ extension Suite? {
             case .dropped:
                 self = Suite(name, revision: change.oldRevision ?? .zero, floor: change.forgotten?.floor ?? .zero)
                 self?.restoreSchema(before: change)
-                for key in change.forgotten?.keys ?? [] { self?.put(KeyRecord(key)) }
+                for key in change.forgotten?.keys ?? [] {
+                    var record = KeyRecord(key)
+                    self?.put(&record)
+                }
             case .schemaSet, .schemaRemoved: self?.restoreSchema(before: change)
             }
         }
         for change in commit.changes where change.suite == name {
             guard let standing = KeyRecord.Standing(change.oldSource) else { continue }
             let revision = change.record.oldRevision ?? .zero
-            self?.put(
-                KeyRecord(
-                    key: change.key, stored: change.oldStored, standing: standing, revision: revision,
-                    modified: change.record.oldModified ?? Timestamp(milliseconds: 0),
-                    origin: origin(revision), isSecret: change.record.wasSecret))
+            var record = KeyRecord(
+                key: change.key, stored: change.oldStored, standing: standing, revision: revision,
+                modified: change.record.oldModified ?? Timestamp(milliseconds: 0), origin: origin(revision),
+                isSecret: change.record.wasSecret)
+            self?.put(&record)
         }
     }
 }

@@ -16,8 +16,6 @@ package final class KeptCommit: TreeElement {
     }
 
     init(_ commit: Commit, size: Int) {
-        self.commit = commit
-        self.size = size
         var first: SuiteName?
         var last: SuiteName?
         var others: [SuiteName] = []
@@ -37,6 +35,8 @@ package final class KeptCommit: TreeElement {
         for index in changes.indices { add(changes[index].suite) }
         suite = first
         self.others = others
+        self.size = size
+        self.commit = commit
     }
 
     package var revision: Revision { commit.revision }
@@ -54,14 +54,6 @@ package final class KeptCommit: TreeElement {
     }
 }
 
-extension Change {
-    /// The memory that the change takes beyond its own place.
-    fileprivate var weight: Int {
-        Weight.text(suite.text) + Weight.text(key.text) + (old?.weight ?? 0) + (new?.weight ?? 0)
-            + (record.oldRejected?.weight ?? 0) + (record.rejected?.weight ?? 0)
-    }
-}
-
 /// The memory that a commit takes, often several times its size in the journal. Counted as if nothing were shared: after
 /// a restart nothing is.
 extension Commit {
@@ -70,9 +62,14 @@ extension Commit {
         var weight = Weight.allocation + MemoryLayout<Commit>.stride
         weight += Weight.array(of: Change.self, changes.count) + Weight.array(of: SuiteChange.self, suiteChanges.count)
         weight += (origin?.weight ?? 0) + Weight.text(requestKey?.text) + Weight.text(requestDigest)
-        // By a span, as a loop over the array would copy each change.
+        // By its members in a span, as a loop over the array or a method of a change would copy that.
         let changes = changes.span
-        for index in changes.indices { weight += changes[index].weight }
+        for index in changes.indices {
+            weight += Weight.text(changes[index].suite.text) + Weight.text(changes[index].key.text)
+            weight += (changes[index].old?.weight ?? 0) + (changes[index].new?.weight ?? 0)
+            weight += changes[index].record.oldRejected?.weight ?? 0
+            weight += changes[index].record.rejected?.weight ?? 0
+        }
         for change in suiteChanges {
             weight += Weight.text(change.suite.text) + (change.replaced?.document.weight ?? 0)
             weight += Weight.text(change.schemaText) + Weight.text(change.replaced?.text)

@@ -90,15 +90,13 @@ extension State {
     /// - Returns: the commits that fell out of the history.
     @discardableResult
     package mutating func apply(_ kept: KeptCommit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
-        let commit = kept.commit
-        guard commit.revision > revision else {
-            throw CommitMismatch("commit \(commit.revision) comes after \(revision), which is not before it")
+        guard kept.revision > revision else {
+            throw CommitMismatch("commit \(kept.revision) comes after \(revision), which is not before it")
         }
-        for change in commit.suiteChanges { try apply(change, of: commit, schema: schema) }
-        let changes = commit.changes.span
-        for index in changes.indices { try apply(changes[index], of: commit) }
-        revision = commit.revision
-        time = commit.time
+        for change in kept.commit.suiteChanges { try apply(change, of: kept.revision, schema: schema) }
+        for index in kept.commit.changes.indices { try apply(changeAt: index, of: kept) }
+        revision = kept.revision
+        time = kept.commit.time
         return history.append(kept, limits: limits)
     }
 
@@ -140,12 +138,12 @@ extension State {
     }
 
     private mutating func apply(
-        _ change: SuiteChange, of commit: Commit, schema compiled: Schema?
+        _ change: SuiteChange, of commit: Revision, schema compiled: Schema?
     ) throws(CommitMismatch) {
         switch change.kind {
         case .created:
             guard !hasSuite(change.suite) else { throw CommitMismatch("suite \(change.suite) is created twice") }
-            let suite = Suite(change.suite, revision: commit.revision, floor: lastDrop)
+            let suite = Suite(change.suite, revision: commit, floor: lastDrop)
             suites.set(suite)
             size += suite.size
         case .schemaSet(let revision, let document):
@@ -158,32 +156,36 @@ extension State {
             let version = SchemaVersion(schema, revision: revision)
             try update(change.suite) { suite in
                 suite.setSchema(version, revision: revision)
-                suite.revision = commit.revision
+                suite.revision = commit
             }
         case .schemaRemoved:
             try update(change.suite) { suite in
-                suite.setSchema(nil, revision: commit.revision)
-                suite.revision = commit.revision
+                suite.setSchema(nil, revision: commit)
+                suite.revision = commit
             }
         case .dropped:
             guard let dropped = suites.remove(change.suite.text.utf8Span.span) else { throw missing(change.suite) }
             size -= dropped.size
-            lastDrop = commit.revision
+            lastDrop = commit
         }
     }
 
-    private mutating func apply(_ change: Change, of commit: Commit) throws(CommitMismatch) {
-        guard let standing = KeyRecord.Standing(change.source) else {
-            throw CommitMismatch("\(change.suite)/\(change.key) has the unknown source \(change.source)")
-        }
+    /// Applies a change of a key. Reads its members where it stands in the commit, as passing it on would copy it.
+    private mutating func apply(changeAt index: Int, of kept: KeptCommit) throws(CommitMismatch) {
+        let (changes, revision) = (kept.commit.changes, kept.revision)
+        let change = changes.span
+        let name = change[index].suite
         // A drop lists every key that had a value; they are gone with the suite.
-        if lastDrop == commit.revision && !hasSuite(change.suite) { return }
-        let revision = commit.revision
-        let record = KeyRecord(
-            key: change.key, stored: change.stored, standing: standing, revision: revision,
-            modified: commit.time, origin: commit.origin, isSecret: change.record.isSecret)
-        try update(change.suite) { suite in
-            suite.put(record)
+        if lastDrop == revision && !hasSuite(name) { return }
+        guard let standing = KeyRecord.Standing(change[index].source) else {
+            throw CommitMismatch("\(name)/\(change[index].key) has the unknown source \(change[index].source)")
+        }
+        var record = KeyRecord(
+            key: change[index].key, stored: standing == .stored ? change[index].new : change[index].record.rejected,
+            standing: standing, revision: revision, modified: kept.commit.time, origin: kept.commit.origin,
+            isSecret: change[index].record.isSecret)
+        try update(name) { suite in
+            suite.put(&record)
             suite.revision = revision
         }
     }

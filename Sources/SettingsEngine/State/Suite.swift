@@ -114,15 +114,14 @@ extension Suite {
 
 /// Changes. Only `State.apply` makes them, and the reader of snapshots.
 extension Suite {
-    /// Puts a record in place of the one that the key has.
-    mutating func put(_ record: KeyRecord) {
+    /// Puts a record in place of the one that the key has, which may be exchanged for it.
+    mutating func put(_ record: inout KeyRecord) {
         let isListed = lists(record.key)
         if isListed || record.standing != .unset {
             removed.remove(record.key)
             sizeOfRest += record.size
-            var other = record
-            if records.exchange(&other) {
-                sizeOfRest -= other.size
+            if records.exchange(&record) {
+                sizeOfRest -= record.size
             } else if !isListed {
                 keyCount += 1
             }

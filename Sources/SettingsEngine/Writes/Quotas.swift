@@ -51,15 +51,7 @@ extension State {
     func checkedGrowth(
         _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, within quotas: Quotas
     ) throws(Problem) -> StoredGrowth {
-        // Most writes put one plain value in place of another. A removal is never refused, though its origin may take more
-        // than the value did.
-        func takesNothing(_ change: borrowing Change) -> Bool {
-            guard let value = change.stored else { return true }
-            return origin == nil && value.isPlain && change.oldStored != nil
-        }
-        // By a span, as a loop over the array would copy each change.
-        let span = changes.span
-        if suiteChanges.isEmpty, span.indices.allSatisfy({ takesNothing(span[$0]) }) { return StoredGrowth() }
+        if suiteChanges.isEmpty, changes.addNothing(by: origin) { return StoredGrowth() }
         let growths = changes.map { growth(of: $0, by: origin) }
         let addsKey = changes.contains { $0.stored != nil && $0.oldStored == nil }
         if suiteChanges.isEmpty, !addsKey, growths.allSatisfy({ $0.bytes <= 0 }) { return StoredGrowth() }
@@ -160,6 +152,21 @@ private struct SuiteExtent {
         case .by(let schema): schema.lists(key.text)
         case .names(let names): names.contains(UTF8Text(key.text))
         }
+    }
+}
+
+extension [Change] {
+    /// True if the changes add nothing to what is stored, as most do: they put one plain value in place of another. A removal
+    /// is never refused, though its origin may take more than the value did.
+    fileprivate func addNothing(by origin: CommitOrigin?) -> Bool {
+        // By members in a span, as a loop over the array or a method of a change would copy that.
+        let changes = span
+        for index in changes.indices where changes[index].source.isStored {
+            guard origin == nil, changes[index].oldSource.isStored, changes[index].new?.isPlain ?? false else {
+                return false
+            }
+        }
+        return true
     }
 }
 

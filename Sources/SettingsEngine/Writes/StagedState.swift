@@ -69,15 +69,16 @@ package struct StagedState: Sendable {
         guard let revision = issued.advanced(by: 1) else {
             throw Problem(.storageFailed, "there are no revisions left")
         }
-        let decision = try decide(request, revision, at: time(now))
-        guard let commit = decision.commit.map(KeptCommit.init) else { return (decision.answer, nil) }
+        var decision = try decide(request, revision, at: time(now))
+        guard let commit = decision.commit.take() else { return (decision.answer, nil) }
+        let kept = KeptCommit(commit)
         issued = revision
         do {
-            try add(commit, schema: decision.schema)
+            try add(kept, schema: decision.schema)
         } catch {
             mismatch = error
         }
-        return (decision.answer, commit)
+        return (decision.answer, kept)
     }
 
     /// Returns the first answer again of a request key that was used before; nil if this one was not.
