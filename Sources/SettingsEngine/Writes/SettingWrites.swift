@@ -29,7 +29,8 @@ extension WriteDraft {
         let created = key.before.stored == nil && key.stored != nil && key.isChanged
         guard key.isDifferent else { return unchanged(.setting(untouchedSetting(key)), created: created) }
         let changes = [key.change(revision: revision, time: time, by: request.origin)]
-        let suites = createdSuites()
+        let isFirst = key.isInNewSuite && key.stored != nil
+        let suites = isFirst ? [SuiteChange(suite: operation.suite, kind: .created)] : []
         let growth = try state.checkedGrowth(suites, changes, by: request.origin, within: quotas)
         guard !request.isDryRun else { return unchanged(.setting(untouchedSetting(key)), created: created) }
         var decision = commit(.change(changes), created: created, suites: suites, changes)

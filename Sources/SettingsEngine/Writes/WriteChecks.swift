@@ -3,24 +3,32 @@ internal import SettingsModel
 
 /// The bounds of a write, which are checked on the way.
 extension WriteDraft {
-    /// Throws when all steps are taken.
+    /// Throws when all steps are taken. Inlined, as the draft is copied for a call.
+    @inline(__always)
     func checkSteps() throws(Problem) {
-        guard steps <= 0 else { return }
-        guard request.steps > WriteRequest.stepsOfShort else { throw .takesLong }
+        if steps <= 0 { throw tooManySteps() }
+    }
+
+    private func tooManySteps() -> Problem {
+        guard request.steps > WriteRequest.stepsOfShort else { return .takesLong }
         let violation = Violation(
             pointer: .root, keyword: "limit",
             detail: "the names and values of this write take too long to check together; write fewer at a time")
-        throw Problem(violations: [violation])
+        return Problem(violations: [violation])
     }
 
-    /// Throws if a write changes too many keys, which would hold up all others.
+    /// Throws if a write changes too many keys, which would hold up all others. Inlined, as the draft is copied for a call.
+    @inline(__always)
     func checkCount(_ keys: Int) throws(Problem) {
-        guard keys > commitKeys else { return }
+        if keys > commitKeys { throw tooManyKeys() }
+    }
+
+    private func tooManyKeys() -> Problem {
         var problem = Problem(
             .tooLarge,
             "the write touches more than \(commitKeys) keys; do it in parts, or raise limits.commitKeys")
         problem.limit = Int64(commitKeys)
-        throw problem
+        return problem
     }
 
     /// Takes the steps of finding out what is wrong with an invalid value, which a refusal shows.
@@ -40,28 +48,37 @@ extension WriteDraft {
 
     /// Throws if the schemas do not allow the write, with all violations: names and single values first, then suites.
     mutating func check() throws(Problem) {
-        for key in touched { key.isDifferent = key.differs }
         var violations: [Violation] = []
-        for key in touched
-        where key.isDifferent && !key.isChecked && violations.count < Self.mostListed && steps > 0 {
-            guard let stored = key.stored, let schema = key.schema else { continue }
-            let isSecret = key.isStoredSecret || schema.isSecret
-            for violation in schema.violations(of: stored, isSecret: isSecret, steps: &steps) {
-                violations.append(violation.inSuite(key.suite, under: key.place))
-            }
+        for key in touched {
+            key.isDifferent = key.differs
+            guard key.isDifferent, !key.isChecked, key.schema != nil else { continue }
+            if violations.count < Self.mostListed, steps > 0 { violations += self.violations(of: key) }
         }
         try checkSteps()
-        if let first = unknown.first {
-            var problem = first.suite.unknownKey(first.key, for: request.reader, status: 422)
-            problem.pointer = first.pointer
-            let reader = request.reader
-            problem.errors =
-                unknown.enumerated().map { $1.violation(for: reader, suggests: $0 < Self.mostSuggested) } + violations
-            throw problem
+        if !unknown.isEmpty { throw unknownKeys(and: violations) }
+        if touched.contains(where: \.isUnderSuiteRules) {
+            violations += suiteViolations()
+            try checkSteps()
         }
-        violations += suiteViolations()
-        try checkSteps()
-        guard violations.isEmpty else { throw Problem(violations: violations) }
+        if !violations.isEmpty { throw Problem(violations: violations) }
+    }
+
+    private mutating func violations(of key: Touched) -> [Violation] {
+        guard let stored = key.stored, let schema = key.schema else { return [] }
+        let isSecret = key.isStoredSecret || schema.isSecret
+        return schema.violations(of: stored, isSecret: isSecret, steps: &steps).map {
+            $0.inSuite(key.suite, under: key.place)
+        }
+    }
+
+    /// The problem of a write that names keys which their suites do not admit.
+    private func unknownKeys(and violations: [Violation]) -> Problem {
+        let (first, reader) = (unknown[0], request.reader)
+        var problem = first.suite.unknownKey(first.key, for: reader, status: 422)
+        problem.pointer = first.pointer
+        problem.errors =
+            unknown.enumerated().map { $1.violation(for: reader, suggests: $0 < Self.mostSuggested) } + violations
+        return problem
     }
 
     /// The violations of rules about suites as a whole that the write adds.

@@ -35,13 +35,14 @@ struct WriteDraft {
         var isDifferent = false
 
         init(
-            _ before: KeyRecord, in suite: Suite?, named name: SuiteName, schema: KeySchema?, for reader: Grants?
+            _ before: KeyRecord, in suite: SuiteName, isNew: Bool, under rules: SchemaVersion?, schema: KeySchema?,
+            isHidden: Bool
         ) {
-            self.suite = name
-            isInNewSuite = suite == nil
-            isUnderSuiteRules = suite?.schema?.schema.hasSuiteRules ?? false
-            valueBefore = suite?.effectiveValue(of: before)
-            isHidden = suite?.isHidden(before, from: reader) ?? false
+            self.suite = suite
+            isInNewSuite = isNew
+            isUnderSuiteRules = rules?.schema.hasSuiteRules ?? false
+            valueBefore = Suite.effectiveValue(of: before.key, before.standing, before.stored, under: rules)
+            self.isHidden = isHidden
             stored = before.stored
             isStoredSecret = before.isSecret
             self.before = before
@@ -132,11 +133,15 @@ struct WriteDraft {
         try checkCount(touched.count + 1)
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
         steps += Self.stepsForKey
-        let schema = suite?.schema?.schema.key(key.text, steps: &steps)
+        let rules = suite?.schema
+        let schema = rules?.schema.key(key.text, steps: &steps)
         try checkSteps()
-        let new = Touched(before, in: suite, named: name, schema: schema, for: request.reader)
+        let isHidden = request.reader != nil && suite?.isHidden(before, from: request.reader) ?? false
+        let new = Touched(before, in: name, isNew: suite == nil, under: rules, schema: schema, isHidden: isHidden)
         touched.append(new)
-        if let suite, schema == nil, !(isRemoval && before.stored != nil) { try refuse(suite, new, named: naming) }
+        if rules != nil, schema == nil, let suite, !isRemoval || new.before.stored == nil {
+            try refuse(suite, new, named: naming)
+        }
         // One key is found without an index, which most writes then never need.
         if touched.count == 2 { index[KeyAddress(suite: touched[0].suite, key: touched[0].key)] = touched[0] }
         if touched.count >= 2 { index[KeyAddress(suite: name, key: key)] = new }
@@ -156,6 +161,8 @@ struct WriteDraft {
         unknown.append(UnknownKey(suite: suite, key: key, pointer: pointer))
     }
 
+    /// Inlined, as the draft is copied for a call.
+    @inline(__always)
     private func find(_ key: KeyName, in suite: SuiteName) -> Touched? {
         switch touched.count {
         case 0: nil
