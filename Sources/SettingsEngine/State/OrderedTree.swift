@@ -98,19 +98,26 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
         root?[0].update(probe, body)
     }
 
-    /// Visits the elements in order, from the first whose key is not before `start`, until `body` returns false.
+    /// Visits the elements in order, from the first whose key is not before `start`, until `body` returns false. By leaves, as
+    /// the compiler would make a copy of a recursion for each body.
     package func forEach(startingAt start: Key? = nil, _ body: (Element) -> Bool) {
-        _ = root?[0].forEach(startingAt: start, body)
+        var leaf = root?[0].elements(from: start) ?? []
+        while let last = leaf.last, leaf.allSatisfy(body) {
+            leaf = root?[0].elements(from: last.treeKey, orAt: false) ?? []
+        }
     }
 
     /// Returns the first element whose key is not before `start`.
     func first(from start: Key) -> Element? {
-        root?[0].first(from: start)
+        root?[0].elements(from: start).first
     }
 
     /// Visits the elements backwards, from the last whose key is before `end`, until `body` returns false.
     func forEachReversed(before end: Key, _ body: (Element) -> Bool) {
-        _ = root?[0].forEachReversed(before: end, body)
+        var leaf = root?[0].elements(before: end) ?? []
+        while let first = leaf.first, leaf.reversed().allSatisfy(body) {
+            leaf = root?[0].elements(before: first.treeKey) ?? []
+        }
     }
 
     /// All elements in order.

@@ -42,23 +42,22 @@ extension OrderedTree {
         fileprivate var lastKey: Key? { branch?[0].children.last?.lastKey ?? leaf.elements.last?.treeKey }
         fileprivate var isEmpty: Bool { branch?.span[0].children.isEmpty ?? leaf.elements.isEmpty }
 
-        func first(from start: Key) -> Element? {
-            if let branch { return branch.span[0].first(from: start) }
+        /// The elements of a leaf from the first whose key is not before `start`; none if there are no such keys.
+        ///
+        /// - Parameter orAt: false if the key has to come after `start`.
+        func elements(from start: Key?, orAt isInclusive: Bool = true) -> ArraySlice<Element> {
+            if let branch { return branch.span[0].elements(from: start, orAt: isInclusive) }
+            let elements = leaf.elements
+            guard let start else { return elements[...] }
             let index = leaf.place(of: start)
-            return index < leaf.elements.count ? leaf.elements[index] : nil
+            let isAt = index < elements.count && start.isSame(as: elements.span[index].treeKey)
+            return elements[(isAt && !isInclusive ? index + 1 : index)...]
         }
 
-        func forEach(startingAt start: Key?, _ body: (Element) -> Bool) -> Bool {
-            if let branch { return branch.span[0].forEach(startingAt: start, body) }
-            let first = start.map { leaf.place(of: $0) } ?? 0
-            for index in first..<leaf.elements.count where !body(leaf.elements[index]) { return false }
-            return true
-        }
-
-        func forEachReversed(before end: Key?, _ body: (Element) -> Bool) -> Bool {
-            if let branch { return branch.span[0].forEachReversed(before: end, body) }
-            let count = end.map { leaf.place(of: $0) } ?? leaf.elements.count
-            return leaf.elements[..<count].reversed().allSatisfy(body)
+        /// The elements of a leaf up to the last whose key is before `end`; none if there are no such keys.
+        func elements(before end: Key) -> ArraySlice<Element> {
+            if let branch { return branch.span[0].elements(before: end) }
+            return leaf.elements[..<leaf.place(of: end)]
         }
 
         /// Inserts an element whose key is not there yet.
@@ -110,28 +109,21 @@ extension OrderedTree {
             bounds.index(ofPresent: probe)
         }
 
-        fileprivate func first(from start: Key) -> Element? {
+        fileprivate func elements(from start: Key?, orAt isInclusive: Bool) -> ArraySlice<Element> {
             // A child may end before the place that its bounds say.
-            for index in bounds.index(of: start)..<children.count {
-                if let found = children.span[index].first(from: start) { return found }
+            for index in (start.map { bounds.index(of: $0) } ?? 0)..<children.count {
+                let found = children.span[index].elements(from: start, orAt: isInclusive)
+                if !found.isEmpty { return found }
             }
-            return nil
+            return []
         }
 
-        fileprivate func forEach(startingAt start: Key?, _ body: (Element) -> Bool) -> Bool {
-            let first = start.map { bounds.index(of: $0) } ?? 0
-            for index in first..<children.count
-            where !children.span[index].forEach(startingAt: index == first ? start : nil, body) {
-                return false
+        fileprivate func elements(before end: Key) -> ArraySlice<Element> {
+            for index in (0...bounds.index(of: end)).reversed() {
+                let found = children.span[index].elements(before: end)
+                if !found.isEmpty { return found }
             }
-            return true
-        }
-
-        fileprivate func forEachReversed(before end: Key?, _ body: (Element) -> Bool) -> Bool {
-            let last = end.map { bounds.index(of: $0) } ?? children.count - 1
-            return (0...last).reversed().allSatisfy { index in
-                children.span[index].forEachReversed(before: index == last ? end : nil, body)
-            }
+            return []
         }
 
         fileprivate mutating func insert<P: TreeProbe & ~Escapable>(
