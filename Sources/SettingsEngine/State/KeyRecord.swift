@@ -26,20 +26,6 @@ package struct KeyRecord: Equatable, TreeElement {
     /// True if what is stored is a secret whatever the schema says now: it was one since it was written.
     package var isSecret: Bool
 
-    package init(
-        key: KeyName, stored: JSONValue?, standing: Standing, revision: Revision, modified: Timestamp,
-        origin: CommitOrigin? = nil, isSecret: Bool = false
-    ) {
-        self.key = key
-        self.stored = stored
-        self.standing = standing
-        self.revision = revision
-        self.modified = modified
-        self.origin = standing == .unset ? origin?.withoutNote : origin
-        self.isSecret = isSecret
-        size32 = UInt32(clamping: Weight.setting(key) + (stored?.weight ?? 0) + (self.origin?.weight ?? 0))
-    }
-
     /// About the bytes that the record takes.
     var size: Int { Int(size32) }
 
@@ -56,6 +42,18 @@ struct KeyAddress: Hashable {
 }
 
 extension KeyRecord {
+    /// By the memberwise initialiser: an assignment for each member would make the record in one place and copy it to another.
+    package init(
+        key: KeyName, stored: JSONValue?, standing: Standing, revision: Revision, modified: Timestamp,
+        origin: CommitOrigin? = nil, isSecret: Bool = false
+    ) {
+        let origin = standing == .unset ? origin?.withoutNote : origin
+        let size = Weight.setting(key) + (stored?.weight ?? 0) + (origin?.weight ?? 0)
+        self.init(
+            key: key, stored: stored, standing: standing, size32: UInt32(clamping: size), revision: revision,
+            modified: modified, origin: origin, isSecret: isSecret)
+    }
+
     /// A record of a key that has no value.
     init(unset key: KeyName, revision: Revision, modified: Timestamp? = nil) {
         self.init(
