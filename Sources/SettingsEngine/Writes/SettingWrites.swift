@@ -10,7 +10,7 @@ extension WriteDraft {
         var isSet = false
         if case .set = operation.action { isSet = true }
         if suite == nil, !isSet { throw state.unknownSuite(operation.suite, for: request.reader) }
-        let key = try touch(
+        let key = try begin(
             suite, operation.suite, operation.key, named: .path, isRemoval: operation.action == .delete)
         if !request.guards.isEmpty { try checkInvalid(key.before, in: suite) }
         try checkGuards(
@@ -25,7 +25,7 @@ extension WriteDraft {
             try checkInvalid(key.before, in: suite)
             try self.change(key, by: change, in: suite)
         }
-        try check()
+        try check(CollectionOfOne(key))
         let created = key.before.stored == nil && key.stored != nil && key.isChanged
         guard key.isDifferent else { return unchanged(.setting(untouchedSetting(key)), created: created) }
         let changes = [key.change(revision: revision, time: time, by: request.origin)]

@@ -6,29 +6,13 @@ extension WriteDraft {
     /// Throws when all steps are taken. Inlined, as the draft is copied for a call.
     @inline(__always)
     func checkSteps() throws(Problem) {
-        if steps <= 0 { throw tooManySteps() }
-    }
-
-    private func tooManySteps() -> Problem {
-        guard request.steps > WriteRequest.stepsOfShort else { return .takesLong }
-        let violation = Violation(
-            pointer: .root, keyword: "limit",
-            detail: "the names and values of this write take too long to check together; write fewer at a time")
-        return Problem(violations: [violation])
+        if steps <= 0 { throw Problem(tookAll: request.steps) }
     }
 
     /// Throws if a write changes too many keys, which would hold up all others. Inlined, as the draft is copied for a call.
     @inline(__always)
     func checkCount(_ keys: Int) throws(Problem) {
-        if keys > commitKeys { throw tooManyKeys() }
-    }
-
-    private func tooManyKeys() -> Problem {
-        var problem = Problem(
-            .tooLarge,
-            "the write touches more than \(commitKeys) keys; do it in parts, or raise limits.commitKeys")
-        problem.limit = Int64(commitKeys)
-        return problem
+        if keys > commitKeys { throw Problem(touchesMoreThan: commitKeys) }
     }
 
     /// Takes the steps of finding out what is wrong with an invalid value, which a refusal shows.
@@ -48,16 +32,28 @@ extension WriteDraft {
 
     /// Throws if the schemas do not allow the write, with all violations: names and single values first, then suites.
     mutating func check() throws(Problem) {
+        try check(touched)
+    }
+
+    /// Throws if the schemas do not allow what the write does to its keys.
+    mutating func check(_ keys: some Collection<Touched>) throws(Problem) {
         var violations: [Violation] = []
-        for key in touched {
+        for key in keys {
             key.isDifferent = key.differs
             guard key.isDifferent, !key.isChecked, key.schema != nil else { continue }
             if violations.count < Self.mostListed, steps > 0 { violations += self.violations(of: key) }
         }
         try checkSteps()
-        if !unknown.isEmpty { throw unknownKeys(and: violations) }
-        if touched.contains(where: \.isUnderSuiteRules) {
-            violations += suiteViolations()
+        if let first = unknown.first {
+            var problem = first.suite.unknownKey(first.key, for: request.reader, status: 422)
+            problem.pointer = first.pointer
+            let reader = request.reader
+            problem.errors =
+                unknown.enumerated().map { $1.violation(for: reader, suggests: $0 < Self.mostSuggested) } + violations
+            throw problem
+        }
+        if keys.contains(where: { $0.isUnderSuiteRules }) {
+            violations += suiteViolations(Array(keys))
             try checkSteps()
         }
         if !violations.isEmpty { throw Problem(violations: violations) }
@@ -71,18 +67,8 @@ extension WriteDraft {
         }
     }
 
-    /// The problem of a write that names keys which their suites do not admit.
-    private func unknownKeys(and violations: [Violation]) -> Problem {
-        let (first, reader) = (unknown[0], request.reader)
-        var problem = first.suite.unknownKey(first.key, for: reader, status: 422)
-        problem.pointer = first.pointer
-        problem.errors =
-            unknown.enumerated().map { $1.violation(for: reader, suggests: $0 < Self.mostSuggested) } + violations
-        return problem
-    }
-
     /// The violations of rules about suites as a whole that the write adds.
-    private mutating func suiteViolations() -> [Violation] {
+    private mutating func suiteViolations(_ touched: [Touched]) -> [Violation] {
         var judged: Set<SuiteName> = []
         var violations: [Violation] = []
         for key in touched where key.isUnderSuiteRules && key.isDifferent && !judged.contains(key.suite) {
@@ -111,11 +97,25 @@ extension WriteDraft {
 }
 
 extension Problem {
-    /// The problem of a write that was to be short and is not.
-    fileprivate static var takesLong: Problem {
-        Problem(
-            .overloaded, outcome: .notDone, retryAfterMs: 1000,
-            "the write takes longer than it did when it came; try again in a moment")
+    /// The problem of a write that takes more steps of checking than it has.
+    fileprivate init(tookAll steps: Int) {
+        if steps > WriteRequest.stepsOfShort {
+            self.init(violations: [
+                Violation(
+                    pointer: .root, keyword: "limit",
+                    detail: "the names and values of this write take too long to check together; write fewer at a time")
+            ])
+        } else {
+            // It was to be short and is not.
+            self.init(
+                .overloaded, outcome: .notDone, retryAfterMs: 1000,
+                "the write takes longer than it did when it came; try again in a moment")
+        }
+    }
+
+    fileprivate init(touchesMoreThan keys: Int) {
+        self.init(.tooLarge, "the write touches more than \(keys) keys; do it in parts, or raise limits.commitKeys")
+        self.limit = Int64(keys)
     }
 }
 

@@ -129,6 +129,18 @@ struct WriteDraft {
             if !isRemoval, let suite, known.schema == nil { try refuse(suite, known, named: naming) }
             return known
         }
+        let new = try begin(suite, name, key, named: naming, isRemoval: isRemoval)
+        touched.append(new)
+        // One key is found without an index, which most writes then never need.
+        if touched.count == 2 { index[KeyAddress(suite: touched[0].suite, key: touched[0].key)] = touched[0] }
+        if touched.count >= 2 { index[KeyAddress(suite: name, key: key)] = new }
+        return new
+    }
+
+    /// Returns a key that the write has not touched, without adding it to those that are: enough for a write of one key.
+    mutating func begin(
+        _ suite: Suite?, _ name: SuiteName, _ key: KeyName, named naming: Naming, isRemoval: Bool
+    ) throws(Problem) -> Touched {
         guard suite != nil || opensSuites else { throw state.unknownSuite(name, for: request.reader, isClosed: true) }
         try checkCount(touched.count + 1)
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
@@ -138,13 +150,9 @@ struct WriteDraft {
         try checkSteps()
         let isHidden = request.reader != nil && suite?.isHidden(before, from: request.reader) ?? false
         let new = Touched(before, in: name, isNew: suite == nil, under: rules, schema: schema, isHidden: isHidden)
-        touched.append(new)
         if rules != nil, schema == nil, let suite, !isRemoval || new.before.stored == nil {
             try refuse(suite, new, named: naming)
         }
-        // One key is found without an index, which most writes then never need.
-        if touched.count == 2 { index[KeyAddress(suite: touched[0].suite, key: touched[0].key)] = touched[0] }
-        if touched.count >= 2 { index[KeyAddress(suite: name, key: key)] = new }
         return new
     }
 
