@@ -65,6 +65,9 @@ struct CommitQueueTests {
         let (after, before) = (model.filter { $0 >= place }, model.filter { $0 < place })
         #expect(forwards == Array(after.prefix(count)), "seed \(random.seed)")
         #expect(backwards == Array(before.reversed().prefix(count)), "seed \(random.seed)")
+        let some = queue.some(after: place).map(\.revision)
+        #expect(some == Array(model.filter { $0 > place }.prefix(some.count)), "seed \(random.seed)")
+        #expect(some.isEmpty == !model.contains { $0 > place }, "seed \(random.seed)")
         #expect(wasAll == (after.count < count) && wasAllBefore == (before.count < count), "seed \(random.seed)")
     }
 }

@@ -74,21 +74,18 @@ extension Suite? {
             case .dropped:
                 self = Suite(name, revision: change.oldRevision ?? .zero, floor: change.forgotten?.floor ?? .zero)
                 self?.restoreSchema(before: change)
-                for key in change.forgotten?.keys ?? [] {
-                    var record = KeyRecord(key)
-                    self?.put(&record)
-                }
+                for key in change.forgotten?.keys ?? [] { self?.put(KeyRecord(key)) }
             case .schemaSet, .schemaRemoved: self?.restoreSchema(before: change)
             }
         }
         for change in commit.changes where change.suite == name {
             guard let standing = KeyRecord.Standing(change.oldSource) else { continue }
             let revision = change.record.oldRevision ?? .zero
-            var record = KeyRecord(
-                key: change.key, stored: change.oldStored, standing: standing, revision: revision,
-                modified: change.record.oldModified ?? Timestamp(milliseconds: 0), origin: origin(revision),
-                isSecret: change.record.wasSecret)
-            self?.put(&record)
+            self?.put(
+                KeyRecord(
+                    key: change.key, stored: change.oldStored, standing: standing, revision: revision,
+                    modified: change.record.oldModified ?? Timestamp(milliseconds: 0),
+                    origin: origin(revision), isSecret: change.record.wasSecret))
         }
     }
 }

@@ -41,6 +41,17 @@ struct CommitQueue: Sendable {
             }
             return oldest.popLast()
         }
+
+        func some(after revision: Revision) -> ArraySlice<KeptCommit> {
+            func rest(of chunk: [KeptCommit]) -> ArraySlice<KeptCommit> { chunk.drop { $0.revision <= revision } }
+            if let last = oldest.first, last.revision > revision { return rest(of: oldest.reversed()) }
+            guard let next = revision.advanced(by: 1) else { return [] }
+            // The chunk that begins before the place may have it.
+            if let chunk = middle.last(before: next), let last = chunk.commits.last, last.revision > revision {
+                return rest(of: chunk.commits)
+            }
+            return rest(of: middle.first(from: next)?.commits ?? newest)
+        }
     }
 
     /// The parts, in an array so that a copy of the queue retains one object; nil in a queue that never had any.
@@ -61,6 +72,9 @@ struct CommitQueue: Sendable {
         guard let parts else { return nil }
         return parts[0].oldest.last ?? parts[0].middle.first(from: .zero)?.commits[0] ?? parts[0].newest.first
     }
+
+    /// The first commits after a revision, at most a chunk; none if there are none.
+    func some(after revision: Revision) -> ArraySlice<KeptCommit> { parts?[0].some(after: revision) ?? [] }
 
     /// Appends a commit that comes after all others.
     mutating func append(_ commit: KeptCommit) {
@@ -83,10 +97,7 @@ struct CommitQueue: Sendable {
         guard parts.oldest.reversed().allSatisfy(visit) else { return false }
         var (isGoingOn, first) = (true, start)
         // The chunk that begins before the place may have it.
-        parts.middle.forEachReversed(before: start) { chunk in
-            first = chunk.treeKey
-            return false
-        }
+        if let chunk = parts.middle.last(before: start) { first = chunk.treeKey }
         parts.middle.forEach(startingAt: first) { chunk in
             isGoingOn = chunk.commits.allSatisfy(visit)
             return isGoingOn

@@ -101,23 +101,35 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
     /// Visits the elements in order, from the first whose key is not before `start`, until `body` returns false. By leaves, as
     /// the compiler would make a copy of a recursion for each body.
     package func forEach(startingAt start: Key? = nil, _ body: (Element) -> Bool) {
-        var leaf = root?[0].elements(from: start) ?? []
-        while let last = leaf.last, leaf.allSatisfy(body) {
-            leaf = root?[0].elements(from: last.treeKey, orAt: false) ?? []
-        }
+        var leaf = leaf(from: start)
+        while let last = leaf.last, leaf.allSatisfy(body) { leaf = self.leaf(from: last.treeKey, orAt: false) }
+    }
+
+    /// The elements of one leaf. Not inlined, as each kind of visit would have a copy of the search.
+    @inline(never)
+    private func leaf(from start: Key?, orAt isInclusive: Bool = true) -> ArraySlice<Element> {
+        root?[0].elements(from: start, orAt: isInclusive) ?? []
+    }
+
+    @inline(never)
+    private func leaf(before end: Key) -> ArraySlice<Element> {
+        root?[0].elements(before: end) ?? []
     }
 
     /// Returns the first element whose key is not before `start`.
     func first(from start: Key) -> Element? {
-        root?[0].elements(from: start).first
+        leaf(from: start).first
+    }
+
+    /// Returns the last element whose key is before `end`.
+    func last(before end: Key) -> Element? {
+        leaf(before: end).last
     }
 
     /// Visits the elements backwards, from the last whose key is before `end`, until `body` returns false.
     func forEachReversed(before end: Key, _ body: (Element) -> Bool) {
-        var leaf = root?[0].elements(before: end) ?? []
-        while let first = leaf.first, leaf.reversed().allSatisfy(body) {
-            leaf = root?[0].elements(before: first.treeKey) ?? []
-        }
+        var leaf = leaf(before: end)
+        while let first = leaf.first, leaf.reversed().allSatisfy(body) { leaf = self.leaf(before: first.treeKey) }
     }
 
     /// All elements in order.

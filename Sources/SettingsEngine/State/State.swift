@@ -185,7 +185,7 @@ extension State {
             standing: standing, revision: revision, modified: kept.commit.time, origin: kept.commit.origin,
             isSecret: change[index].record.isSecret)
         try update(name) { suite in
-            suite.put(&record)
+            suite.exchange(&record)
             suite.revision = revision
         }
     }

@@ -114,8 +114,14 @@ extension Suite {
 
 /// Changes. Only `State.apply` makes them, and the reader of snapshots.
 extension Suite {
-    /// Puts a record in place of the one that the key has, which may be exchanged for it.
-    mutating func put(_ record: inout KeyRecord) {
+    /// Puts a record in place of the one that the key has.
+    mutating func put(_ record: KeyRecord) {
+        var record = record
+        exchange(&record)
+    }
+
+    /// Puts a record in place of the one that the key has, which it may become: that saves a copy.
+    mutating func exchange(_ record: inout KeyRecord) {
         let isListed = lists(record.key)
         if isListed || record.standing != .unset {
             removed.remove(record.key)

@@ -8,10 +8,12 @@ package struct SuiteLog: TreeElement {
     package private(set) var start: Revision
     /// The last commit that was too large to be kept; zero if there was none.
     package internal(set) var gap: Revision
-    /// The commits that newer ones have deprived of their protection.
-    private var outgrown = CommitQueue()
-    /// The commits that are protected, which are the newest.
-    private var protected = CommitQueue()
+    private var commits = CommitQueue()
+    /// The last commit that newer ones have deprived of its protection. All after it are protected.
+    private var outgrown = Revision.zero
+    /// The next commits to be deprived of it, the first of them last. A copy, so that it keeps none that is dropped.
+    private var next: [KeptCommit] = []
+    private var protectedCount = 0
     private var protectedSize = 0
 
     package init(_ suite: SuiteName, start: Revision, gap: Revision = .zero) {
@@ -24,33 +26,37 @@ package struct SuiteLog: TreeElement {
     /// Every commit after this one that touched the suite is kept.
     package var floor: Revision { max(start, gap) }
 
-    var isEmpty: Bool { outgrown.isEmpty && protected.isEmpty }
+    var isEmpty: Bool { commits.isEmpty }
 
     func holds(_ commit: KeptCommit) -> Bool { commit.revision > start }
-    func protects(_ commit: KeptCommit) -> Bool { protected.first.map { commit.revision >= $0.revision } ?? false }
+    func protects(_ commit: KeptCommit) -> Bool { commit.revision > outgrown }
 
     /// Visits the commits in order, from the first that is not before `start`, until `body` returns false.
     func forEach(startingAt start: Revision, _ body: (KeptCommit) -> Bool) {
-        _ = outgrown.forEach(startingAt: start, body) && protected.forEach(startingAt: start, body)
+        _ = commits.forEach(startingAt: start, body)
     }
 
     /// Visits the commits backwards, from the last that is before `end`, until `body` returns false.
     func forEachReversed(before end: Revision, _ body: (KeptCommit) -> Bool) {
-        _ = protected.forEachReversed(before: end, body) && outgrown.forEachReversed(before: end, body)
+        _ = commits.forEachReversed(before: end, body)
     }
 
     mutating func add(_ commit: KeptCommit) {
-        protected.append(commit)
+        commits.append(commit)
+        protectedCount += 1
         protectedSize += commit.size
     }
 
     private func exceeds(_ limits: History.Limits) -> Bool {
-        protected.count > limits.suiteCommits || protectedSize > limits.suiteBytes
+        protectedCount > limits.suiteCommits || protectedSize > limits.suiteBytes
     }
 
     /// Ends the protection of the oldest protected commit.
     private mutating func release() -> KeptCommit? {
-        guard let oldest = protected.popFirst() else { return nil }
+        if next.isEmpty { next = commits.some(after: outgrown).reversed() }
+        guard let oldest = next.popLast() else { return nil }
+        outgrown = oldest.revision
+        protectedCount -= 1
         protectedSize -= oldest.size
         return oldest
     }
@@ -59,19 +65,20 @@ package struct SuiteLog: TreeElement {
     mutating func release(_ limits: History.Limits, upTo passed: Revision) -> [KeptCommit] {
         var released: [KeptCommit] = []
         while exceeds(limits), let oldest = release() {
+            guard oldest.revision <= passed else { continue }
             // Of what was spared, the log has only what it protects, so this one is its first.
-            if oldest.revision <= passed {
-                start = oldest.revision
-                released.append(oldest)
-            } else {
-                outgrown.append(oldest)
-            }
+            _ = commits.popFirst()
+            start = oldest.revision
+            released.append(oldest)
         }
         return released
     }
 
     /// Removes the oldest commit.
     mutating func dropFirst() {
-        if let first = outgrown.popFirst() ?? release() { start = first.revision }
+        guard let first = commits.first else { return }
+        if protects(first) { _ = release() }
+        _ = commits.popFirst()
+        start = first.revision
     }
 }

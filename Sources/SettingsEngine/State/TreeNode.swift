@@ -45,7 +45,7 @@ extension OrderedTree {
         /// The elements of a leaf from the first whose key is not before `start`; none if there are no such keys.
         ///
         /// - Parameter orAt: false if the key has to come after `start`.
-        func elements(from start: Key?, orAt isInclusive: Bool = true) -> ArraySlice<Element> {
+        func elements(from start: Key?, orAt isInclusive: Bool) -> ArraySlice<Element> {
             if let branch { return branch.span[0].elements(from: start, orAt: isInclusive) }
             let elements = leaf.elements
             guard let start else { return elements[...] }
