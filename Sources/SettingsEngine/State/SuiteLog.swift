@@ -11,7 +11,7 @@ package struct SuiteLog: TreeElement {
     private var commits = CommitQueue()
     /// The last commit that newer ones have deprived of its protection. All after it are protected.
     private var outgrown = Revision.zero
-    /// The next commits to be deprived of it, the first of them last. A copy, so that it keeps none that is dropped.
+    /// The next commits to be deprived of it, the first of them last. No slice of the queue, which would keep a whole chunk.
     private var next: [KeptCommit] = []
     private var protectedCount = 0
     private var protectedSize = 0

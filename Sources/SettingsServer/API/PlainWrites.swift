@@ -13,7 +13,7 @@ extension APIHandler {
     func plainWrite(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling? {
-        guard head.method == .put, head.isPlain, !head.saysMoreOfWrite, body.count <= Self.quickBody,
+        guard head.method == .put, head.isHTTP11, head.isPlain, !head.saysMoreOfWrite, body.count <= Self.quickBody,
             policies.access == nil, policies.logging.access == .off, service.audit == nil,
             let route = Route(head.path, in: bytes), route.resource == .setting,
             let place = plainPlace(route, bytes), let key = try? place.key ?? route.keyName(in: bytes),
@@ -40,14 +40,14 @@ extension APIHandler {
         return service.store.read { $0.plainPlace(suiteName, keyName, upTo: Self.quickWrite) }
     }
 
-    /// Answers a plain write.
+    /// Answers a plain write. One whose connection is gone is not counted.
     func answer(_ plain: PlainWrite, _ ticket: Ticket, _ response: Response, times: WriteTimes?) {
+        guard loop.respond(ticket, response) else { return }
         note(response, plain.request) {
             let text = LoggedRequest(plain, number: nextNumber())
             text.times = times
             return text
         }
-        loop.respond(ticket, response)
     }
 }
 

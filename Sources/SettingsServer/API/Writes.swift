@@ -194,11 +194,18 @@ extension APIHandler {
         let outcomes = outcomes.span
         for index in outcomes.indices {
             guard let write = owed.remove(outcomes[index].id) else { continue }
-            if let plain = write.plain {
+            guard let plain = write.plain else {
+                answer(write, outcomes[index])
+                continue
+            }
+            // What it replaces may have become long since the write was taken in.
+            if outcomes[index].weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop {
+                let text = LoggedRequest(plain, number: nextNumber())
+                underWay[write.ticket] = RequestUnderWay(request: plain.request, text: text)
+                answer(write, outcomes[index])
+            } else {
                 let response = outcomes[index].response(to: write, on: service.store.state)
                 answer(plain, write.ticket, response, times: outcomes[index].times)
-            } else {
-                answer(write, outcomes[index])
             }
         }
     }

@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// A log that keeps commits in a directory of this machine: a journal that is synced, and snapshots from time to time.
 ///
-/// Used by one thread at a time, the one that has taken the flush, except ``health``. That is why it may be shared unchecked.
+/// Used by one thread at a time, that which uses the flusher, except ``health``. That is why it may be shared unchecked.
 /// What runs on other queues reports through the mutex of a ``BackgroundTask``, and `obstacle` has its own.
 package final class LocalLog: StorageLog, @unchecked Sendable {
     package struct Options: Sendable {

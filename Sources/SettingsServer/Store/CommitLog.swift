@@ -5,7 +5,7 @@ internal import SettingsModel
 
 /// A log that makes commits durable. The writer orders them and applies them.
 ///
-/// Called by one thread at a time, the one that has taken the flush, in the order: any number of ``stage(_:after:)``, then
+/// Called by one thread at a time, that which uses the flusher, in the order: any number of ``stage(_:after:)``, then
 /// one ``flush(by:)``, then, if that succeeded, ``published(_:mayWait:)``.
 package protocol CommitLog: AnyObject, Sendable {
     /// Adds a commit to the batch that ``flush()`` makes durable, behind the commit before it, staged or flushed.

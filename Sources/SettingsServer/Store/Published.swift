@@ -73,7 +73,7 @@ final class Published: Sendable {
 
 /// A listener to publications.
 package protocol PublicationListener: AnyObject, Sendable {
-    /// Called once another state is published. Runs on the thread that decided; must not block.
+    /// Called once another state is published. Runs on the thread that flushed; must not block.
     func published()
 }
 

@@ -5,8 +5,8 @@ internal import SettingsModel
 
 /// A flusher that makes turns durable, publishes them, and delivers their outcomes.
 ///
-/// Used by one thread at a time, the one that has taken the flush, which is what makes it safe to be sent to another:
-/// `Writer` owns the only reference. What it does with the decider, the thread has taken the writer for, too.
+/// Used by one thread at a time, which is what makes it safe to be sent to another: by the writer's queue while it has taken the
+/// writer or the flush, or by a loop that has taken both. `Writer` owns the only reference.
 final class TurnFlusher: @unchecked Sendable {
     private let published: Published
     private let log: any CommitLog
@@ -41,7 +41,13 @@ final class TurnFlusher: @unchecked Sendable {
     enum End {
         case done
         /// What was decided since the last publication cannot become durable: the decider has to be recalled.
-        case failed(CommitLogError)
+        case failed(Failure)
+    }
+
+    /// A flush that failed, and the last revision that it was to make durable.
+    struct Failure {
+        let error: CommitLogError
+        let last: Revision
     }
 
     /// True if finishing the turn takes some microseconds: it has nothing to sync.
@@ -64,10 +70,10 @@ final class TurnFlusher: @unchecked Sendable {
         return (turn.answers.first?.outcomes ?? [], end)
     }
 
-    /// Answers a turn that was decided on what could not become durable: none of it was done.
-    func refuse(_ turn: consuming WriteTurn, because error: CommitLogError) {
-        let notDone = CommitLogError(.notDone, error.cause, error.description, reason: error.reason)
-        refuse(&turn, from: (0, 0), because: notDone)
+    /// Answers a turn that was decided on what could not become durable. None of it was done, but it may repeat a write whose
+    /// outcome is unknown. It is in no figures.
+    func refuse(_ turn: consuming WriteTurn, because failure: Failure) {
+        refuse(&turn, from: (0, 0), because: failure)
         deliver(turn)
     }
 
@@ -122,8 +128,9 @@ extension TurnFlusher {
                 let first = isInDoubt || log.isShared ? (answer: 0, outcome: 0) : turn.firstStaged
                 if error.outcome == .unknown { isInDoubt = true }
                 if log.isShared { decider.recall(to: publishedState) }
-                if let first { refuse(&turn, from: first, because: error) }
-                return (.failed(error), [])
+                let failure = Failure(error: error, last: turn.state?.revision ?? publishedState.revision)
+                if let first { refuse(&turn, from: first, because: failure) }
+                return (.failed(failure), [])
             }
         }
         return (.done, [])
@@ -160,7 +167,8 @@ extension TurnFlusher {
         flushTime = now - start
         figures.add(turn.count, times: turn.answers.lazy.map { now &- $0.since })
         for position in turn.answers.indices where now &- turn.answers[position].since > WriteTimes.much {
-            let waiting = turn.start &- min(turn.start, turn.answers[position].since)
+            // For its turn, and for the flush before.
+            let waiting = start &- min(start, turn.answers[position].since &+ turn.time)
             let times = WriteTimes(waiting: waiting, deciding: turn.time, syncing: now &- start)
             for outcome in turn.answers[position].outcomes.indices {
                 turn.answers[position].outcomes[outcome].times = times
@@ -171,13 +179,14 @@ extension TurnFlusher {
     /// Answers the writes of a batch that failed: those that committed with what the log says, those behind them that they
     /// were not done, since they were decided on commits that are gone.
     private func refuse(
-        _ turn: inout WriteTurn, from first: (answer: Int, outcome: Int), because error: CommitLogError
+        _ turn: inout WriteTurn, from first: (answer: Int, outcome: Int), because failure: Failure
     ) {
+        let error = failure.error
         for answer in first.answer..<turn.answers.count {
             let start = answer == first.answer ? first.outcome : 0
             for position in start..<turn.answers[answer].outcomes.count {
                 let outcome = turn.answers[answer].outcomes[position]
-                let wasCommitted = outcome.tellsOfCommit(after: publishedState.revision)
+                let wasCommitted = outcome.tellsOfCommit(after: publishedState.revision, upTo: failure.last)
                 let request = log.isShared ? turn.decided[answer].writes[position].request : nil
                 turn.answers[answer].outcomes[position].result =
                     request.flatMap { decider.lasting($0) } ?? .failure(Problem(error, wasCommitted: wasCommitted))
@@ -238,10 +247,10 @@ extension TurnFlusher {
 }
 
 extension WriteOutcome {
-    /// True if the answer is about a commit that was staged and not published: of this write, or of one that it repeats.
-    fileprivate func tellsOfCommit(after published: Revision) -> Bool {
+    /// True if the answer is about a commit that a flush was to publish: of this write, or of one that it repeats.
+    fileprivate func tellsOfCommit(after published: Revision, upTo last: Revision) -> Bool {
         guard case .success(let answer) = result, let commit = answer.commit else { return false }
-        return commit > published
+        return commit > published && commit <= last
     }
 }
 

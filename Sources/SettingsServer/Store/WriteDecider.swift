@@ -166,7 +166,7 @@ final class WriteDecider: @unchecked Sendable {
     }
 }
 
-/// What a flush comes to.
+/// The ends of a flush.
 extension WriteDecider {
     /// Takes note that all up to a revision is durable.
     func confirm(upTo revision: Revision) {

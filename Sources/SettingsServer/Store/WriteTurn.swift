@@ -30,7 +30,8 @@ struct WriteTurn: Sendable {
     /// The writes themselves, if other daemons may be first, after which they are decided again.
     var decided: [WriteParcel] = []
 
-    /// Adds a turn that was decided on the state after this one, to be made durable together.
+    /// Adds a turn that was decided on the state after this one, to be made durable together. Its long writes were taken, and no
+    /// other daemon takes part.
     mutating func append(_ next: WriteTurn) {
         guard count > 0 else { return self = next }
         if firstStaged == nil {
@@ -42,7 +43,11 @@ struct WriteTurn: Sendable {
         count += next.count
         bytes += next.bytes
         time += next.time
-        long += next.long
-        decided += next.decided
+    }
+
+    /// Returns the writes that turned out to be long, which it has no longer.
+    mutating func takeLong() -> [WriteParcel] {
+        defer { long = [] }
+        return long
     }
 }

@@ -52,10 +52,13 @@ final class Writer: Sendable {
     /// Takes writes, to be decided in this order. Returns the outcomes that are known at once, with those of the writes that
     /// found no room. The others come later, to `replies`.
     func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [WriteOutcome] {
+        guard !writes.isEmpty else { return [] }
         let (now, limits) = (monotonic.now(), limits.current)
         if !isShared, writes.allSatisfy(\.request.isQuick) {
             let parcel = WriteParcel(writes: writes, replies: replies, since: now)
-            if parcel.bytes <= limits.waitingBytes, let confirmed = inbox.withLock({ $0.takeToDecide(limits) }) {
+            if parcel.bytes <= limits.waitingBytes,
+                let confirmed = inbox.withLock({ $0.takeToDecide(limits, now: now) })
+            {
                 decider.confirm(upTo: confirmed)
                 return decideHere(parcel)
             }
@@ -123,11 +126,11 @@ extension Writer {
     /// waits for a flush.
     private func decideHere(_ parcel: WriteParcel) -> [WriteOutcome] {
         var line = WriteDecider.Line([parcel])
-        let turn = decider.begin(&line, within: WriteDecider.shortTurn)
+        var turn = decider.begin(&line, within: WriteDecider.shortTurn)
         let rest = line.rest
         if let rest { count.add(rest.writes.count, ordering: .relaxed) }
         let hasFlush = inbox.withLock { inbox in
-            inbox.add(long: turn.long)
+            inbox.add(long: turn.takeLong())
             if let rest {
                 // First in line, behind those that were decided.
                 inbox.waitingBytes += rest.bytes
@@ -167,8 +170,8 @@ extension Writer {
             let revision = flusher.publishedState.revision
             let mustWork = inbox.withLock { inbox in
                 inbox.confirmed = revision
-                guard case .failed(let error) = end else { return false }
-                inbox.failure = error
+                guard case .failed(let failure) = end else { return false }
+                inbox.failure = failure
                 return inbox.take()
             }
             if mustWork { return work() }

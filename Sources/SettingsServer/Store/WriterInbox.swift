@@ -2,7 +2,7 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 
-/// What waits for the writer, and who uses its parts. The writer holds it behind a lock.
+/// The writes and tasks that wait for the writer, with the marks of what is in use. The writer holds it behind a lock.
 struct WriterInbox {
     var waiting: [WriteParcel] = []
     var waitingBytes = 0
@@ -15,14 +15,14 @@ struct WriterInbox {
     var idle: [@Sendable (State) -> Void] = []
     /// True while a thread uses the decider, or the queue is about to.
     var isTaken = false
-    /// True while a thread uses the flusher, or the queue is about to.
+    /// True while a loop uses the flusher, or the queue is about to flush what loops decided.
     var isFlushing = false
     /// What was decided and waits for a flush, in order.
     var decided: WriteTurn?
     /// The last revision that is durable.
     var confirmed = Revision.zero
-    /// The error of a flush after which what was decided is to be refused, and the decider to be recalled.
-    var failure: CommitLogError?
+    /// A flush that failed, so that what was decided is to be refused, and the decider to be recalled.
+    var failure: TurnFlusher.Failure?
     var isStopping = false
 
     /// Takes the writer if it is free.
@@ -33,8 +33,12 @@ struct WriterInbox {
 
     /// Takes the writer for writes that their caller decides, if it is free and not far ahead of the flush. Returns the
     /// last revision that is durable; nil if it is not free.
-    mutating func takeToDecide(_ limits: WriteLimits) -> Revision? {
-        if let decided, decided.count >= limits.batchCount || decided.bytes >= limits.batchBytes { return nil }
+    mutating func takeToDecide(_ limits: WriteLimits, now: UInt64) -> Revision? {
+        if let decided {
+            // What waits for the queue is refused when it has waited too long.
+            let isStalled = now &- (decided.oldest ?? now) > limits.patience / 10
+            if isStalled || decided.count >= limits.batchCount || decided.bytes >= limits.batchBytes { return nil }
+        }
         return take() ? confirmed : nil
     }
 

@@ -107,7 +107,7 @@ final class Connection {
     /// that takes. A write mostly gets its answer when the turn ends, and then it proceeds.
     private func awaitsAnswer(_ context: LoopContext) -> Bool {
         guard phase == .open, owed.count == 1, !isUnsettled, unsent == nil, backlog == nil, takesRequests, !peerEnded,
-            interest == Self.usualInterest, context.output.isEmpty, context.limits.maxPipelinedRequests > 1
+            !isLast, interest == Self.usualInterest, context.output.isEmpty, context.limits.maxPipelinedRequests > 1
         else { return false }
         deadlineKind = .idle
         deadline = DeadlineWheel.never

@@ -290,10 +290,13 @@ package final class EventLoop: @unchecked Sendable {
 // MARK: Answers. All of it on the loop, and ignored if the answer is complete or its connection gone.
 
 extension EventLoop {
-    /// Answers a request that was to be answered `.later`, when the turn ends and all requests before it are answered.
-    package func respond(_ ticket: Ticket, _ response: Response) {
-        guard let (connection, context) = find(ticket) else { return }
+    /// Answers a request that was to be answered `.later`, when the turn ends and all requests before it are answered. Returns
+    /// false if its connection is gone.
+    @discardableResult
+    package func respond(_ ticket: Ticket, _ response: Response) -> Bool {
+        guard let (connection, context) = find(ticket) else { return false }
         _ = connection.respond(ticket, response, isStream: false, context)
+        return true
     }
 
     /// Answers with the beginning of a body. The rest comes with `push`.

@@ -16,9 +16,10 @@ struct ListingWeightTests {
         suite.setSchema(SchemaVersion(schema, revision: .zero), revision: .zero)
         let names = try (0..<300).map { try KeyName("key\(1000 + $0)") }
         for name in names {
-            var record = KeyRecord(
-                key: name, stored: words[1], standing: .stored, revision: .zero, modified: Timestamp(milliseconds: 1))
-            suite.put(&record)
+            suite.put(
+                KeyRecord(
+                    key: name, stored: words[1], standing: .stored, revision: .zero,
+                    modified: Timestamp(milliseconds: 1)))
         }
         var found: [KeyName] = []
         var after: String?

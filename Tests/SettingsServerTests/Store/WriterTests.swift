@@ -179,7 +179,7 @@ struct WriterTests {
 
     /// Has a sync of write 1 begin, and four quick writes be decided meanwhile: one after the other, each on the one before.
     private func decideAhead() throws {
-        #expect(store.submit([try quick(1, "a", 1)], replies: replies).isEmpty)
+        #expect(store.submit([try quick(1, "a", 1, requestKey: "one")], replies: replies).isEmpty)
         log.awaitFlush()
         let ahead = [
             try quick(2, "a", 2, requestKey: "two"), try quick(3, "a", 2), try quick(4, "a", 3, guards: [.isAbsent]),
@@ -224,6 +224,20 @@ struct WriterTests {
         let next = try #require(replies.wait(for: 1)[6]?.setting)
         #expect(next.previous?.source == .unset && !next.isReplayed && next.revision.number > 3)
         #expect(log.predecessors == [.zero] && store.state.revision == next.revision)
+    }
+
+    @Test(
+        "a repeat that was decided during the sync of the first has its outcome, also if that fails",
+        arguments: [CommitLogError.Outcome.unknown, .notDone])
+    func repeatAhead(outcome: CommitLogError.Outcome) throws {
+        log.failNext(outcome, .failed)
+        try decideAhead()
+        #expect(store.submit([try quick(6, "a", 1, requestKey: "one")], replies: replies).isEmpty)
+        log.letGo()
+        let ends = replies.wait(for: 6)
+        #expect(ends[1]?.problem?.outcome == (outcome == .unknown ? .unknown : .notDone))
+        #expect(ends[6]?.problem?.outcome == ends[1]?.problem?.outcome)
+        #expect(ends[5]?.problem?.outcome == .notDone)
     }
 
     @Test("of writes by many threads, while syncs fail, those are there that were answered so, each once and in order")

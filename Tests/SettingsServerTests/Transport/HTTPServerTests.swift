@@ -148,7 +148,8 @@ struct HTTPServerTests {
     @Test("Stopping while accepting waits for a loop ends too") func stoppingWhileAcceptingWaits() throws {
         let accepted = Atomic(0)
         let server = try TestServer(accept: { listener in
-            accepted.add(1, ordering: .sequentiallyConsistent)
+            // Once it is accepted: before that, stopping would reset it.
+            defer { accepted.add(1, ordering: .sequentiallyConsistent) }
             return listener.accept()
         })
         let gate = DispatchSemaphore(value: 0)

@@ -42,7 +42,7 @@ struct RequestUnderWay {
     var text: LoggedRequest?
 }
 
-/// A plain write as it is kept until its answer, with what the logs may have to say of it.
+/// A plain write as it is kept until its answer, with what a line of the log needs.
 struct PlainWrite {
     let request: RequestLookedAt
     let peer: SocketAddress
