@@ -115,7 +115,7 @@ struct HTTPServerTests {
         }
         let open = try server.connect()
         try open.send(get("/open"))
-        try eventually { server.server.loops[0].arrivalCount == 21 && ended.allSatisfy(\.isAllAcknowledged) }
+        try eventually { server.server.loops[0].arrivalCount == 21 && (ended + [open]).allSatisfy(\.isAllAcknowledged) }
         gate.signal()
         #expect(try open.readResponse().text == "GET /open ")
         for client in ended {
