@@ -194,9 +194,9 @@ final class LimitsInForce: Sendable {
 package struct WriteLimits: Sendable {
     /// The bytes of requests that may wait. Others are refused.
     package var waitingBytes = 64 << 20
-    /// The most writes that are decided in a turn. A sync covers twice as many at most.
+    /// The most writes that one sync covers.
     package var batchCount = 4096
-    /// The most bytes of requests that are decided in a turn, except that it always has one request.
+    /// The most bytes of requests that one sync covers, except that it always covers one request.
     package var batchBytes = 8 << 20
     /// After how many nanoseconds a turn of the writer ends.
     package var turn: UInt64 = 20_000_000

@@ -57,7 +57,7 @@ final class Writer: Sendable {
         if !isShared, writes.allSatisfy(\.request.isQuick) {
             let parcel = WriteParcel(writes: writes, replies: replies, since: now)
             if parcel.bytes <= limits.waitingBytes,
-                let confirmed = inbox.withLock({ $0.takeToDecide(limits, now: now) })
+                let confirmed = inbox.withLock({ $0.takeToDecide(parcel, limits) })
             {
                 decider.confirm(upTo: confirmed)
                 return decideHere(parcel)

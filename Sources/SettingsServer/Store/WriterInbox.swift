@@ -31,13 +31,16 @@ struct WriterInbox {
         return !isTaken
     }
 
-    /// Takes the writer for writes that their caller decides, if it is free and not far ahead of the flush. Returns the
-    /// last revision that is durable; nil if it is not free.
-    mutating func takeToDecide(_ limits: WriteLimits, now: UInt64) -> Revision? {
+    /// Takes the writer for a parcel that its caller decides, if it is free, and if what waits for the flush has room for it.
+    /// Returns the last revision that is durable; nil if not.
+    mutating func takeToDecide(_ parcel: WriteParcel, _ limits: WriteLimits) -> Revision? {
         if let decided {
-            // What waits for the queue is refused when it has waited too long.
-            let isStalled = now &- (decided.oldest ?? now) > limits.patience / 10
-            if isStalled || decided.count >= limits.batchCount || decided.bytes >= limits.batchBytes { return nil }
+            // What waits for the queue instead is refused when it has waited too long.
+            let isStalled = parcel.since &- (decided.oldest ?? parcel.since) > limits.patience / 10
+            let count = decided.count + parcel.writes.count
+            guard !isStalled, count <= limits.batchCount, decided.bytes + parcel.bytes <= limits.batchBytes else {
+                return nil
+            }
         }
         return take() ? confirmed : nil
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Platform
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import SettingsServer
 import Synchronization
@@ -50,6 +51,8 @@ struct ScrubTests {
         let daemon = try TestDaemon {
             $0.durability = durability == "always" ? .always : .interval
             $0.snapshotJournalBytes = 4096
+            // A snapshot with much history would be due only when the journal is as large.
+            ($0.history.commits, $0.history.suiteCommits) = (4, 0)
         }
         let lines = Mutex<[String]>([])
         let log = Log(level: .warning, clock: { Timestamp.now() }) { line in
