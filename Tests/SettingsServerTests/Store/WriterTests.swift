@@ -25,13 +25,7 @@ struct WriterTests {
         _ id: Int, _ key: String, _ value: JSONValue, requestKey: String? = nil,
         guards: [WriteRequest.Guard] = []
     ) throws -> PendingWrite {
-        let operation = Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), .set(value))
-        var request = WriteRequest(.setting(operation))
-        request.requestKey = requestKey.flatMap { RequestKey($0) }
-        request.digest = requestKey.map { _ in "\(key)=\(value)" }
-        request.guards = guards
-        request.size = 100
-        return PendingWrite(id: id, request: request)
+        try PendingWrite(id, key, value, requestKey: requestKey, guards: guards)
     }
 
     @Test("what gathers while a batch is synced is made durable by one sync, and nothing is visible before")
@@ -127,7 +121,9 @@ struct WriterTests {
         let epoch = try #require(Epoch("e0"))
         // By a clock that stands still, so that the turn does not end before the second.
         let store = Store(State(epoch: epoch), log: log, monotonic: time.clock) { Timestamp(milliseconds: 1000) }
-        func quick(_ id: Int, _ value: JSONValue) throws -> PendingWrite { try self.quick(id, "a", value) }
+        func quick(_ id: Int, _ value: JSONValue) throws -> PendingWrite {
+            try PendingWrite(id, "a", value, isQuick: true)
+        }
         #expect(store.submit([try quick(1, 1), try quick(2, 2)], replies: replies).map(\.id) == [1, 2])
         #expect(log.flushes.map(\.count) == [2] && log.published == [store.state.revision])
 
@@ -166,110 +162,6 @@ struct WriterTests {
         #expect(log.flushes.flatMap(\.self).map(\.revision.number) == Array(1...400))
         #expect(log.predecessors.map(\.number) == Array(0..<400))
         #expect(store.state.revision.number == 400)
-    }
-
-    /// A write that a thread that hands it over may decide.
-    private func quick(
-        _ id: Int, _ key: String, _ value: JSONValue, requestKey: String? = nil, guards: [WriteRequest.Guard] = []
-    ) throws -> PendingWrite {
-        var request = try put(id, key, value, requestKey: requestKey, guards: guards).request
-        request.isQuick = true
-        return PendingWrite(id: id, request: request)
-    }
-
-    /// Has a sync of write 1 begin, and four quick writes be decided meanwhile: one after the other, each on the one before.
-    private func decideAhead() throws {
-        #expect(store.submit([try quick(1, "a", 1, requestKey: "one")], replies: replies).isEmpty)
-        log.awaitFlush()
-        let ahead = [
-            try quick(2, "a", 2, requestKey: "two"), try quick(3, "a", 2), try quick(4, "a", 3, guards: [.isAbsent]),
-            try quick(5, "b", 5),
-        ]
-        for write in ahead { #expect(store.submit([write], replies: replies).isEmpty) }
-        #expect(store.state.revision == .zero)
-    }
-
-    @Test("quick writes that are decided during a sync are synced together after it, and answered after that")
-    func ahead() throws {
-        try decideAhead()
-        log.letGo()
-        #expect(replies.wait(for: 1).keys.sorted() == [1])
-        #expect(store.state.revision.number == 1)
-        log.letGo()
-        let ends = replies.wait(for: 4)
-        #expect(replies.order == [1, 2, 3, 4, 5])
-        #expect(ends[2]?.setting?.previous?.value == 1)
-        #expect(ends[3]?.setting?.changed == false)
-        #expect(ends[4]?.problem?.code == .preconditionFailed)
-        #expect(ends[5]?.setting?.changed == true)
-        #expect(log.flushes.map(\.count) == [1, 2] && log.predecessors.map(\.number) == [0, 1, 2])
-        #expect(store.state.revision.number == 3)
-    }
-
-    @Test(
-        "quick writes that were decided during a sync that fails are not done, whatever they came to",
-        arguments: [CommitLogError.Outcome.unknown, .notDone])
-    func aheadOfFailure(outcome: CommitLogError.Outcome) throws {
-        log.failNext(outcome, .full)
-        try decideAhead()
-        log.letGo()
-        let ends = replies.wait(for: 5)
-        #expect(ends[1]?.problem?.outcome == (outcome == .unknown ? .unknown : .notDone))
-        for id in 2...5 { #expect(ends[id]?.problem?.outcome == .notDone && ends[id]?.problem?.status == 507, "\(id)") }
-        #expect(store.state.revision == .zero && log.published.isEmpty)
-
-        // Decided on what was published, under revisions that were not used, and the request is no repeat.
-        log.letGo()
-        #expect(store.submit([try quick(6, "a", 2, requestKey: "two")], replies: replies).isEmpty)
-        let next = try #require(replies.wait(for: 1)[6]?.setting)
-        #expect(next.previous?.source == .unset && !next.isReplayed && next.revision.number > 3)
-        #expect(log.predecessors == [.zero] && store.state.revision == next.revision)
-    }
-
-    @Test(
-        "a repeat that was decided during the sync of the first has its outcome, also if that fails",
-        arguments: [CommitLogError.Outcome.unknown, .notDone])
-    func repeatAhead(outcome: CommitLogError.Outcome) throws {
-        log.failNext(outcome, .failed)
-        try decideAhead()
-        #expect(store.submit([try quick(6, "a", 1, requestKey: "one")], replies: replies).isEmpty)
-        log.letGo()
-        let ends = replies.wait(for: 6)
-        #expect(ends[1]?.problem?.outcome == (outcome == .unknown ? .unknown : .notDone))
-        #expect(ends[6]?.problem?.outcome == ends[1]?.problem?.outcome)
-        #expect(ends[5]?.problem?.outcome == .notDone)
-    }
-
-    @Test("of writes by many threads, while syncs fail, those are there that were answered so, each once and in order")
-    func contendedFailures() throws {
-        let log = ScriptedLog(failsEach: 3)
-        let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
-        var ends: [WriteOutcome] = []
-        // How many writes a sync covers depends on who is faster.
-        while ends.count < 1000 || log.flushes.count < 6 {
-            let writes = try (ends.count..<ends.count + 200).map { number in
-                let (key, value) = ("k\(number % 7)", JSONValue.integer(Int64(number)))
-                return number % 5 == 0 ? try put(number, key, value) : try quick(number, key, value)
-            }
-            let replies = CollectedReplies()
-            DispatchQueue.concurrentPerform(iterations: 8) { thread in
-                for index in stride(from: thread, to: writes.count, by: 8) {
-                    replies.deliver(store.submit([writes[index]], replies: replies))
-                }
-            }
-            ends += replies.wait(for: writes.count).values
-            try #require(ends.count == writes.last.map { $0.id + 1 })
-        }
-        let flushed = log.flushes.flatMap(\.self)
-        #expect(ends.compactMap { $0.setting?.revision }.sorted() == flushed.map(\.revision))
-        let problems = ends.compactMap(\.problem)
-        #expect(!problems.isEmpty && problems.allSatisfy { $0.outcome == .notDone || $0.outcome == .unknown })
-        #expect(log.predecessors == [.zero] + flushed.dropLast().map(\.revision))
-        var state = State(epoch: try #require(Epoch("e0")))
-        for commit in flushed { try state.apply(commit) }
-        #expect(state.revision == store.state.revision)
-        let suite = try SuiteName("app")
-        #expect(state.suite(suite)?.records.elements == store.state.suite(suite)?.records.elements)
     }
 
     private func store(_ adapt: (inout WriteLimits) -> Void) throws -> Store {

@@ -88,6 +88,25 @@ final class ScriptedLog: CommitLog {
     }
 }
 
+extension PendingWrite {
+    /// A write of one value in the suite `app`.
+    ///
+    /// - Parameter isQuick: whether the thread that hands it over may decide it.
+    convenience init(
+        _ id: Int, _ key: String, _ value: JSONValue, requestKey: String? = nil, guards: [WriteRequest.Guard] = [],
+        isQuick: Bool = false
+    ) throws {
+        let operation = Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), .set(value))
+        var request = WriteRequest(.setting(operation))
+        request.requestKey = requestKey.flatMap { RequestKey($0) }
+        request.digest = requestKey.map { _ in "\(key)=\(value)" }
+        request.guards = guards
+        request.size = 100
+        request.isQuick = isQuick
+        self.init(id: id, request: request)
+    }
+}
+
 /// Collects the ends of writes, and lets a test wait for them.
 final class CollectedReplies: WriteReplies {
     private let outcomes = Mutex<[WriteOutcome]>([])
