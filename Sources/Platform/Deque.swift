@@ -33,17 +33,6 @@ package struct Deque<Element> {
         used += 1
     }
 
-    /// Changes an element where it is, without a copy.
-    @inlinable
-    package mutating func update(_ position: Int, _ change: (inout Element) -> Void) {
-        let index = slot(of: position)
-        guard position >= 0, position < used, var element = slots[index].take() else {
-            preconditionFailure("the deque has no element \(position)")
-        }
-        change(&element)
-        slots[index] = element
-    }
-
     /// Removes the first element and returns it; nil if there is none.
     @inlinable
     package mutating func popFirst() -> Element? {
