@@ -21,7 +21,7 @@ extension APIHandler {
         else { return nil }
         current.route = RouteName(method: .put, resource: .setting)
         guard !exchange.isBehind || !service.store.isBusy else { return .notYet }
-        let origin = CommitOrigin(by: exchange.user.map { "user:\($0.name)" }, note: nil)
+        let origin = CommitOrigin(by: exchange.user?.callerName, note: nil)
         let plain = PlainWrite(request: current, peer: exchange.peer, suite: place.suite, key: key)
         collect(
             WriteRequest(

@@ -114,7 +114,7 @@ final class AccessPolicy: Sendable {
         let granted = (users[peer.id] ?? []) + peer.groups.flatMap { groups[$0] ?? [] }
         let isKnown = !granted.isEmpty
         return Caller(
-            "user:\(peer.name)", isKnown ? Grants(granted) : anonymous.grants, .user(peer), isKnown: isKnown)
+            peer.callerName, isKnown ? Grants(granted) : anonymous.grants, .user(peer), isKnown: isKnown)
     }
 
     /// Finds the token in a field such as `Bearer abc`; nil if there is none.
@@ -128,4 +128,9 @@ final class AccessPolicy: Sendable {
         for index in start..<field.count where field[index] <= 0x20 || field[index] >= 0x7F { return nil }
         return start < field.count ? start..<field.count : nil
     }
+}
+
+extension PeerUser {
+    /// The user as the name of a caller, which commits carry.
+    var callerName: String { "user:\(name)" }
 }

@@ -22,7 +22,7 @@ struct APIRequest {
         self.head = head
         self.route = route
         self.caller = caller
-        by = head.method.isSafe ? nil : caller?.name ?? user.map { "user:\($0.name)" }
+        by = head.method.isSafe ? nil : caller?.name ?? user?.callerName
         let parameters: QueryParameters
         do {
             parameters = try QueryParameters(bytes, head.query)
