@@ -8,8 +8,8 @@ internal import Synchronization
 
 /// A place where writes are decided in turns, and made durable together (group commit).
 ///
-/// One thread at a time decides: the one that has taken the writer. One thread at a time flushes: the one that has taken the
-/// flush. A loop that hands over quick writes while the writer is free decides them itself. If nothing has to be synced, and
+/// One thread at a time decides: the one that has taken the writer. One thread at a time flushes: a loop that has taken the
+/// writer and the flush, or the queue, which has taken either. A loop that hands over quick writes while the writer is free decides them itself. If nothing has to be synced, and
 /// nothing else waits for a flush, it flushes and answers them at once, else the queue does, and what loops decide meanwhile
 /// is flushed together after that. Writes that find the writer taken gather, and the queue decides them in turns of a bounded
 /// length. Writes that take long wait in a line of their own: one of them is decided after all that gathered of the others,
@@ -23,7 +23,7 @@ final class Writer: Sendable {
     private let isShared: Bool
     /// Used by the thread that has taken the writer.
     private let decider: WriteDecider
-    /// Used by the thread that has taken the flush.
+    /// Used by the thread that flushes.
     private let flusher: TurnFlusher
     /// The short writes that wait for the queue, or that it is deciding.
     private let count = Atomic(0)
