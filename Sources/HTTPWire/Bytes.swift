@@ -30,8 +30,9 @@ extension [UInt8] {
     }
 }
 
-/// Room behind the bytes of an array, which is filled from left to right. Adding more than fits traps. `JSONWriter` has one like it, as
-/// neither module may import the other.
+/// Room behind the bytes of an array, which is filled from left to right. Adding more than fits traps.
+///
+/// `JSONWriter` has one like it, as neither module may import the other.
 struct Room {
     /// The bytes of the longest number.
     static let longestNumber = 20

@@ -241,8 +241,9 @@ extension [UInt8] {
     }
 }
 
-/// Room behind the bytes of an array, which is filled from left to right. Adding more than fits traps. HTTPWire has one like it, as
-/// neither module may import the other.
+/// Room behind the bytes of an array, which is filled from left to right. Adding more than fits traps.
+///
+/// HTTPWire has one like it, as neither module may import the other.
 private struct Room {
     var end: UnsafeMutablePointer<UInt8>
     let limit: UnsafeMutablePointer<UInt8>
