@@ -8,7 +8,7 @@ internal import SettingsModel
 /// Called by one thread at a time, that which uses the flusher, in the order: any number of ``stage(_:after:)``, then
 /// one ``flush(by:)``, then, if that succeeded, ``published(_:mayWait:)``.
 package protocol CommitLog: AnyObject, Sendable {
-    /// Adds a commit to the batch that ``flush()`` makes durable, behind the commit before it, staged or flushed.
+    /// Adds a commit to the batch that ``flush(by:)`` makes durable, behind the commit before it, staged or flushed.
     func stage(_ commit: KeptCommit, after predecessor: Revision)
 
     /// Makes the batch as durable as was promised: all of it or, if it throws, as the error says. Empties the batch in

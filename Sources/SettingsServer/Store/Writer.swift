@@ -9,11 +9,12 @@ internal import Synchronization
 /// A place where writes are decided in turns, and made durable together (group commit).
 ///
 /// One thread at a time decides: the one that has taken the writer. One thread at a time flushes: a loop that has taken the
-/// writer and the flush, or the queue, which has taken either. A loop that hands over quick writes while the writer is free decides them itself. If nothing has to be synced, and
-/// nothing else waits for a flush, it flushes and answers them at once, else the queue does, and what loops decide meanwhile
-/// is flushed together after that. Writes that find the writer taken gather, and the queue decides them in turns of a bounded
-/// length. Writes that take long wait in a line of their own: one of them is decided after all that gathered of the others,
-/// or after a second of those. A write that turns out to be long on the way joins that line.
+/// writer and the flush, or the queue, which has taken either. A loop that hands over quick writes while the writer is free
+/// decides them itself. If nothing has to be synced, and nothing else waits for a flush, it flushes and answers them at
+/// once, else the queue does, and what loops decide meanwhile is flushed together after that. Writes that find the writer
+/// taken gather, and the queue decides them in turns of a bounded length. Writes that take long wait in a line of their own:
+/// one of them is decided after all that gathered of the others, or after a second of those. A write that turns out to be
+/// long on the way joins that line.
 final class Writer: Sendable {
     private let inbox = Mutex(WriterInbox())
     private let queue = DispatchQueue(label: "settingsd.writer", qos: .userInitiated)

@@ -36,7 +36,7 @@ struct WriterInbox {
     mutating func takeToDecide(_ parcel: WriteParcel, _ limits: WriteLimits) -> Revision? {
         if let decided {
             // What waits for the queue instead is refused when it has waited too long.
-            let isStalled = parcel.since &- (decided.oldest ?? parcel.since) > limits.patience / 10
+            let isStalled = parcel.since > (decided.oldest ?? parcel.since) + limits.patience / 10
             let count = decided.count + parcel.writes.count
             guard !isStalled, count <= limits.batchCount, decided.bytes + parcel.bytes <= limits.batchBytes else {
                 return nil
