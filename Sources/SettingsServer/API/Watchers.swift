@@ -8,7 +8,7 @@ internal import SettingsModel
 ///
 /// A request that finds nothing new is subscribed under the state in which it looked. That state is taken together with the
 /// promise to hear of the next publication (`watchedState`), so no commit falls between. A publication makes those due whose
-/// topics its commits match. They are looked at in turns of some hundred, so that thousands do not hold up the loop.
+/// topics its commits match. They are looked at in turns, so that many thousands do not hold up the loop.
 ///
 /// Runs on its loop. Streams are in `EventStreams`.
 final class Watchers {
@@ -31,8 +31,11 @@ final class Watchers {
 
     /// How many commits are looked at for one request while others wait.
     static let effortOnLoop = 4096
-    /// How many subscriptions are looked at in one turn.
-    private static let turn = 512
+    /// How many subscriptions are looked at in one turn. The other processors, which help to send the answers, fall asleep
+    /// between turns: with a quarter of this, 10,000 watchers wait a third longer.
+    private static let turn = 2048
+    /// How many credentials are looked at in one turn, which takes longer.
+    private static let credentials = 512
     /// The nanoseconds after which a turn ends.
     private static let turnTime: UInt64 = 3_000_000
 
@@ -277,10 +280,10 @@ extension Watchers {
     func endRevokedSubscriptions() { endRevoked(among: subscriptions.tickets[...]) }
 
     private func endRevoked(among tickets: ArraySlice<Ticket>) {
-        for ticket in tickets.prefix(Self.turn) {
+        for ticket in tickets.prefix(Self.credentials) {
             if let subscription = subscriptions[ticket], !isAdmitted(subscription.caller) { expel(subscription) }
         }
-        let rest = tickets.dropFirst(Self.turn)
+        let rest = tickets.dropFirst(Self.credentials)
         if !rest.isEmpty { handler.later { $0.watchers.endRevoked(among: rest) } }
     }
 
