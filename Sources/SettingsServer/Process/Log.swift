@@ -55,9 +55,14 @@ package final class Log: Sendable {
     package func error(_ message: @autoclosure () -> String) { add(.error, message) }
 
     private func add(_ level: Level, _ message: () -> String) {
-        guard level >= self.level.withLock({ $0 }) else { return }
+        if level >= self.level.withLock({ $0 }) { writeLine(level, message()) }
+    }
+
+    /// Not inlined, as the compiler makes a copy of `add` for each message.
+    @inline(never)
+    private func writeLine(_ level: Level, _ message: String) {
         // Text from outside may contain line ends.
-        let text = message().map { $0.isNewline ? " " : String($0) }.joined()
+        let text = message.map { $0.isNewline ? " " : String($0) }.joined()
         write("\(clock()) \(level.rawValue) \(text)")
     }
 }
