@@ -101,7 +101,7 @@ struct QuotaTests {
         try write(.mergeSuite(app, ["long name of a key": "a text of more than fifteen bytes", "b": [1, 2, 3]]))
         let first = staged.state.size
         // As the manual counts: the suite, two settings, a name of 18 bytes, a text of 33, a list of three.
-        #expect(first == 1024 + 2 * 72 + 80 + 96 + 120)
+        #expect(first == 1024 + 2 * 64 + 80 + 96 + 120)
         try write(.setSchema(app, schema, onConflict: .refuse))
         #expect(staged.state.size > first)
         try write(.removeSchema(app))

@@ -14,7 +14,10 @@ package struct KeyRecord: Equatable, TreeElement {
     package let key: KeyName
     /// The stored value, valid or not.
     package let stored: JSONValue?
+    // These three fill the word behind the value. In another order a record takes 72 bytes.
     package var standing: Standing
+    /// True if what is stored is a secret whatever the schema says now: it was one since it was written.
+    package var isSecret: Bool
     /// About the bytes that the record takes, in four bytes: a large value is not to be measured again when it goes.
     private let size32: UInt32
     /// The last commit that changed the effective value, the source or the validity.
@@ -23,8 +26,6 @@ package struct KeyRecord: Equatable, TreeElement {
     package var modified: Timestamp
     /// The origin of that commit; of a key without a value without its note, so that removing takes little memory.
     package var origin: CommitOrigin?
-    /// True if what is stored is a secret whatever the schema says now: it was one since it was written.
-    package var isSecret: Bool
 
     /// About the bytes that the record takes.
     var size: Int { Int(size32) }
@@ -50,8 +51,8 @@ extension KeyRecord {
         let origin = standing == .unset ? origin?.withoutNote : origin
         let size = Weight.setting(key) + (stored?.weight ?? 0) + (origin?.weight ?? 0)
         self.init(
-            key: key, stored: stored, standing: standing, size32: UInt32(clamping: size), revision: revision,
-            modified: modified, origin: origin, isSecret: isSecret)
+            key: key, stored: stored, standing: standing, isSecret: isSecret, size32: UInt32(clamping: size),
+            revision: revision, modified: modified, origin: origin)
     }
 
     /// A record of a key that has no value.

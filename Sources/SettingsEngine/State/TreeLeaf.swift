@@ -4,7 +4,8 @@ extension OrderedTree {
     /// Elements in order, with their marks.
     struct Leaf: Sendable {
         var elements: [Element] = []
-        /// `marks[i]` is the mark of `elements[i]`. Inline: a branch that is copied retains one object a leaf.
+        /// `marks[i]` is the mark of `elements[i]`. Inline: a branch that is copied retains one object a leaf. One more than a
+        /// leaf has elements, as that takes whole words.
         private(set) var marks = InlineArray<16, UInt8>(repeating: 0)
 
         func index<P: TreeProbe & ~Escapable>(of probe: P) -> Int? where P.Key == Key {
@@ -83,6 +84,10 @@ extension OrderedTree {
                 later -= 1
             }
             marks[index] = mark
+            // By itself an array would take room for twice as many.
+            if elements.count == elements.capacity {
+                elements.reserveCapacity(min(max(1, 2 * elements.count), OrderedTree.leafCapacity))
+            }
             if index == elements.count { elements.append(element) } else { elements.insert(element, at: index) }
         }
 

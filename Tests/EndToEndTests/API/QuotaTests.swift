@@ -149,7 +149,7 @@ struct QuotaTests {
         #expect(try storedBytes(daemon) == size)
         try daemon.done(Request("PUT app {\((0..<3000).map { #""k\#($0)":1"# }.joined(separator: ","))}"))
         try daemon.done("PUT app {}")
-        #expect((1024...2048).contains((try storedBytes(daemon) - 1024) / 72))
+        #expect((1024...2048).contains((try storedBytes(daemon) - 1024) / 64))
         try daemon.done("DELETE app?drop=true")
         #expect(try storedBytes(daemon) == 0)
     }
