@@ -6,23 +6,37 @@ internal import Glibc
 /// Belongs to one thread, or one serial queue, but for ``wake()``.
 package final class Epoll {
     /// A set of events. Errors and hang-ups are reported whether asked for or not.
+    ///
+    /// Not an `OptionSet`, whose operations would be calls of generic functions in other modules. The numbers are those of
+    /// `epoll.h`, since what is inlined there cannot name Glibc's.
     @usableFromInline
-    package struct Events: OptionSet {
-        @usableFromInline package let rawValue: UInt32
+    package struct Events: Equatable {
+        @usableFromInline let bits: UInt32
 
         @inlinable
-        package init(rawValue: UInt32) {
-            self.rawValue = rawValue
+        init(bits: UInt32) {
+            self.bits = bits
         }
 
-        package static let readable = Events(rawValue: EPOLLIN.rawValue)
-        package static let writable = Events(rawValue: EPOLLOUT.rawValue)
+        @inlinable package static var none: Events { Events(bits: 0) }
+        @inlinable package static var readable: Events { Events(bits: 0x1) }
+        @inlinable package static var writable: Events { Events(bits: 0x4) }
         /// The peer has shut down its sending side. Reported without reading up to there.
-        package static let peerEnded = Events(rawValue: EPOLLRDHUP.rawValue)
-        package static let failed = Events(rawValue: EPOLLERR.rawValue)
-        package static let hungUp = Events(rawValue: EPOLLHUP.rawValue)
+        @inlinable package static var peerEnded: Events { Events(bits: 0x2000) }
+        @inlinable package static var failed: Events { Events(bits: 0x8) }
+        @inlinable package static var hungUp: Events { Events(bits: 0x10) }
         /// Reported once for each change, not for as long as it lasts.
-        static let onChange = Events(rawValue: EPOLLET.rawValue)
+        static var onChange: Events { Events(bits: 1 << 31) }
+
+        /// True if any of these events is in the set.
+        @inlinable
+        package func contains(_ event: Events) -> Bool { bits & event.bits != 0 }
+
+        @inlinable
+        package static func | (one: Events, other: Events) -> Events { Events(bits: one.bits | other.bits) }
+
+        @inlinable
+        package static func == (one: Events, other: Events) -> Bool { one.bits == other.bits }
     }
 
     /// The name under which `wake` is reported: that of no connection.
@@ -45,7 +59,7 @@ package final class Epoll {
         self.capacity = capacity
         events = .allocate(capacity: capacity)
         events.initialize(repeating: epoll_event(), count: capacity)
-        guard add(counter, [.readable, .onChange], name: Self.wakeName) else { throw SystemError(call: "epoll_ctl") }
+        guard add(counter, .readable | .onChange, name: Self.wakeName) else { throw SystemError(call: "epoll_ctl") }
     }
 
     deinit {
@@ -78,12 +92,12 @@ package final class Epoll {
     /// An event that the last `wait` found. A name that was never given stands for `wake`.
     package subscript(position: Int) -> (events: Events, name: UInt64) {
         let event = events[position]
-        return (Events(rawValue: event.events), event.data.u64)
+        return (Events(bits: event.events), event.data.u64)
     }
 
     private func control(_ operation: Int32, _ descriptor: Int32, _ wanted: Events, _ name: UInt64) -> Bool {
         var event = epoll_event()
-        event.events = wanted.rawValue
+        event.events = wanted.bits
         event.data.u64 = name
         return epoll_ctl(owned.number, operation, descriptor, &event) == 0
     }

@@ -30,7 +30,7 @@ final class Connection {
     var phase = Phase.open
     /// The events that epoll reports.
     private(set) var interest = usualInterest
-    private static let usualInterest: Epoll.Events = [.readable, .peerEnded]
+    private static var usualInterest: Epoll.Events { .readable | .peerEnded }
     /// True if the peer has shut down its sending side, and everything before that has been read.
     var inputEnded = false
     /// As `inputEnded`, but there may be something left to read.
@@ -246,14 +246,12 @@ final class Connection {
     }
 
     private func renewInterest(_ context: LoopContext) {
-        // Not `[]`, for which the generic initializer makes an array each time.
-        var wanted = Epoll.Events(rawValue: 0)
-        if unsent != nil { wanted = .writable }
+        var wanted: Epoll.Events = unsent == nil ? .none : .writable
         if phase == .lingering {
             wanted = .readable
         } else if !inputEnded, !isLast {
-            if !peerEnded { wanted.insert(.peerEnded) }
-            if hasRoom(context), backlog.map({ $0.waiting == .bytes }) ?? true { wanted.insert(.readable) }
+            if !peerEnded { wanted = wanted | .peerEnded }
+            if hasRoom(context), backlog.map({ $0.waiting == .bytes }) ?? true { wanted = wanted | .readable }
         }
         guard wanted != interest else { return }
         interest = wanted
