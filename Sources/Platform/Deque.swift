@@ -51,6 +51,16 @@ package struct Deque<Element> {
         return slots[slot(of: used)].take()
     }
 
+    /// Changes an element, without a copy of what it refers to.
+    @inlinable
+    package mutating func update<Result>(_ position: Int, _ body: (inout Element) -> Result) -> Result {
+        guard position >= 0, position < used, var element = slots[slot(of: position)].take() else {
+            preconditionFailure("the deque has no element \(position)")
+        }
+        defer { slots[slot(of: position)] = element }
+        return body(&element)
+    }
+
     @inlinable
     internal func slot(of position: Int) -> Int {
         let index = head + position

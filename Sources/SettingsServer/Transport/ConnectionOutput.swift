@@ -59,13 +59,16 @@ extension Connection {
     /// - Returns: false if nothing more can come of it: no such answer is owed, or it is complete with this.
     func respond(_ ticket: Ticket, _ response: Response, isStream: Bool, _ context: LoopContext) -> Bool {
         guard let position = position(ticket, context) else { return false }
-        var answer = owed[position]
-        guard answer.response == nil else { return false }
-        answer.response = response
-        if isStream { beginStream(of: &answer, context) }
-        let isComplete = answer.isComplete
-        if isComplete { answer.alarm = DeadlineWheel.never }
-        owed[position] = answer
+        // Nil if it was answered before.
+        let isComplete: Bool? = owed.update(position) { answer in
+            guard case .none = answer.response else { return nil }
+            answer.response = response
+            if isStream { beginStream(of: &answer, context) }
+            let isComplete = answer.isComplete
+            if isComplete { answer.alarm = DeadlineWheel.never }
+            return isComplete
+        }
+        guard let isComplete else { return false }
         if position == 0 { context.settleLater(self) }
         return !isComplete
     }
