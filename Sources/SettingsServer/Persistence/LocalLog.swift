@@ -292,7 +292,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     /// Takes note of what the other queues did.
     private func takeReports() {
         journal.takeReport(log)
-        guard let written = snapshots.takeReport(now: clock(), log), options.durability == .snapshot else { return }
+        guard let written = snapshots.takeReport(now: clock, log), options.durability == .snapshot else { return }
         // The journal names the snapshot, so that a start notices if that is missing.
         do throws(FileError) {
             try journal.begin(after: written)
@@ -315,7 +315,6 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     }
 
     private func snapshotIfDue() {
-        takeReports()
         guard journal.file != nil, snapshots.isDue(latest.revision, now: clock()) else { return }
         // The journals that a snapshot outdates may be all that has these.
         if past?.isBehind(latest) ?? false { return }

@@ -81,8 +81,9 @@ struct SnapshotSchedule {
     }
 
     /// Takes note of a snapshot that the task has ended. Returns its revision if it was written.
-    mutating func takeReport(now: UInt64, _ log: Log) -> Revision? {
+    mutating func takeReport(now: () -> UInt64, _ log: Log) -> Revision? {
         guard let report = task.takeReport() else { return nil }
+        let now = now()
         replaced = 0
         switch report.result {
         case .success(let size):

@@ -116,7 +116,7 @@ struct LocalLogTests {
         for bytes in [1_000_000, 1_000, 500_000] { snapshots.noteCommits(bytes: bytes) }
         #expect(charged.load(ordering: .relaxed) == 3_000_000)
         try eventually { snapshots.hasReport }
-        _ = snapshots.takeReport(now: 1, LogHarness.quiet)
+        _ = snapshots.takeReport(now: { 1 }, LogHarness.quiet)
         #expect(charged.load(ordering: .relaxed) == 0)
     }
 
