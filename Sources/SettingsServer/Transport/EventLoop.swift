@@ -142,16 +142,17 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func serve() {
+        var now = clock.now()
         while let context {
-            let (events, work) = wait(context)
-            takeTurn(events: events, work, context)
+            let (events, work) = wait(context, now: now)
+            now = takeTurn(events: events, work, context)
             if context.isStopping, context.connections.count == 0 { end() }
         }
     }
 
     /// Waits until there is something to do. Returns the number of events, and what other threads have asked for.
-    private func wait(_ context: LoopContext) -> (events: Int, work: [Work]) {
-        var wait = context.timeToWait(clock)
+    private func wait(_ context: LoopContext, now: UInt64) -> (events: Int, work: [Work]) {
+        var wait = context.timeToWait(now: now)
         inbox.withLock { inbox in
             if !inbox.work.isEmpty { wait = 0 }
             inbox.isAsleep = wait != 0
@@ -164,7 +165,8 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    private func takeTurn(events: Int, _ work: [Work], _ context: LoopContext) {
+    /// Returns the time when the turn has ended.
+    private func takeTurn(events: Int, _ work: consuming [Work], _ context: LoopContext) -> UInt64 {
         context.renewTime(clock.now())
         while let (tick, names) = context.deadlines.due(now: context.now) {
             for name in names { context.connections.find(name)?.checkDeadline(tick, context) }
@@ -178,7 +180,7 @@ package final class EventLoop: @unchecked Sendable {
         for item in work { item() }
         serve(events, context)
         readLast(context)
-        endTurn(context)
+        return endTurn(context)
     }
 
     /// Handles the events that came, and for a while those that come next if there were as many as are taken at once:
@@ -214,6 +216,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Reads connections whose peers have ended, for a while: the others have their turn after that.
     private func readLast(_ context: LoopContext) {
+        guard !context.ended.isEmpty else { return }
         let end = clock.now() &+ Self.timeForEnded
         while let connection = context.ended.popFirst() {
             connection.readLast(context)
@@ -222,18 +225,26 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     /// Sends answers, and lets the handler hand over what it has collected, until neither is left or others have their turn.
-    private func endTurn(_ context: LoopContext) {
-        let end = clock.now() &+ Self.timeForPostponed
-        repeat {
-            settle(context, until: end)
-            context.handler.batchEnded()
-        } while !context.unsettled.isEmpty && clock.now() < end
+    /// Returns the time then.
+    private func endTurn(_ context: LoopContext) -> UInt64 {
+        if context.unsettled.isEmpty { context.handler.batchEnded() }
+        if !context.unsettled.isEmpty {
+            let end = clock.now() &+ Self.timeForPostponed
+            repeat {
+                settle(context, until: end)
+                context.handler.batchEnded()
+            } while !context.unsettled.isEmpty && clock.now() < end
+        }
+        context.handler.turnEnded()
         if context.budget.isExceeded { context.relieve() }
-        let time = clock.now() &- context.now
+        let now = clock.now()
+        let time = now &- context.now
         if time > context.limits.slowBatch { context.handler.wasSlow(nanoseconds: time) }
-        guard !context.closed.isEmpty else { return }
-        forget(context.closed.lazy.map(\.client))
-        context.closed.removeAll(keepingCapacity: true)
+        if !context.closed.isEmpty {
+            forget(context.closed.lazy.map(\.client))
+            context.closed.removeAll(keepingCapacity: true)
+        }
+        return now
     }
 
     /// Counts connections no more.

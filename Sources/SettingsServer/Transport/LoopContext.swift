@@ -99,13 +99,14 @@ final class LoopContext {
     }
 
     /// The milliseconds that the loop may wait for events; nil for as long as it takes.
-    func timeToWait(_ clock: MonotonicClock) -> Int? {
+    ///
+    /// - Parameter now: the time after the turn, which may have taken a while.
+    func timeToWait(now: UInt64) -> Int? {
         guard drained.isEmpty, postponed.isEmpty, ended.isEmpty, unsettled.isEmpty else { return 0 }
         var time = min(deadlines.wakeTime, alarms.wakeTime, stopDeadline ?? DeadlineWheel.never)
         if !awaitingMemory.isEmpty { time = min(time, self.now &+ Self.memoryPause) }
         guard time != DeadlineWheel.never else { return nil }
-        // Not the time of the turn, which may have taken a while. Rounded up, as a wait that ends too early is repeated.
-        let now = clock.now()
+        // Rounded up, as a wait that ends too early is repeated.
         return time > now ? Int(clamping: (time - now) / 1_000_000 + 1) : 0
     }
 
