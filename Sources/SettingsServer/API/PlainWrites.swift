@@ -22,12 +22,12 @@ extension APIHandler {
         current.route = RouteName(method: .put, resource: .setting)
         guard !exchange.isBehind || !service.store.isBusy else { return .notYet }
         let origin = CommitOrigin(by: exchange.user?.callerName, note: nil)
-        let plain = PlainWrite(request: current, peer: exchange.peer, suite: place.suite, key: key)
+        let plain = PlainWrite(peer: exchange.peer, suite: place.suite, key: key)
         collect(
             WriteRequest(
                 quick: Transaction.Operation(suite: place.suite, key: key, .set(value)), checkedAgainst: place.schema,
                 by: origin, bytes: body.count),
-            OwedWrite(plain, exchange.ticket))
+            OwedWrite(plain, current, exchange.ticket))
         isPlainWrite = true
         return .later
     }
@@ -41,11 +41,11 @@ extension APIHandler {
     }
 
     /// Answers a plain write. One whose connection is gone is not counted.
-    func answer(_ plain: PlainWrite, _ ticket: Ticket, _ response: Response, times: WriteTimes?) {
-        guard loop.respond(ticket, response) else { return }
-        note(response, plain.request) {
-            let text = LoggedRequest(plain, number: nextNumber())
-            text.times = times
+    func answer(_ write: OwedWrite, _ request: RequestLookedAt, _ response: Response, times: WriteTimes?) {
+        guard loop.respond(write.ticket, response) else { return }
+        note(response, request) {
+            let text = write.text(number: nextNumber())
+            text?.times = times
             return text
         }
     }

@@ -17,7 +17,9 @@ final class OwedWrite: Sendable {
     let audited: AuditLog.Request?
     /// The charge for the memory of a long write.
     let charge: MemoryBudget.Charge?
-    /// What is kept of a plain write; nil for any other, of which `underWay` has it.
+    /// What is known of the request of a plain write; nil for any other, of which `underWay` has that and the texts.
+    let plainRequest: RequestLookedAt?
+    /// The texts of a plain write.
     let plain: PlainWrite?
 
     init(_ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, isAudited: Bool) {
@@ -31,20 +33,25 @@ final class OwedWrite: Sendable {
         createdStatus = request.method == .put ? 201 : 200
         isMinimal = request.prefersMinimal(in: bytes)
         caller = request.caller
-        (charge, plain) = (nil, nil)
+        (charge, plainRequest, plain) = (nil, nil, nil)
     }
 
-    init(_ plain: PlainWrite, _ ticket: Ticket) {
-        self.ticket = ticket
-        self.plain = plain
+    init(_ plain: PlainWrite, _ request: RequestLookedAt, _ ticket: Ticket) {
+        (self.ticket, plainRequest, self.plain) = (ticket, request, plain)
         (createdStatus, isMinimal, caller, audited, charge) = (201, false, nil, nil, nil)
     }
 
     /// The same write with the charge for its memory.
     init(_ write: OwedWrite, charge: MemoryBudget.Charge) {
         (ticket, createdStatus, isMinimal) = (write.ticket, write.createdStatus, write.isMinimal)
-        (caller, audited, plain) = (write.caller, write.audited, write.plain)
+        (caller, audited) = (write.caller, write.audited)
+        (plainRequest, plain) = (write.plainRequest, write.plain)
         self.charge = charge
+    }
+
+    /// The texts of a plain write for the logs.
+    func text(number: (loop: Int, count: Int)) -> LoggedRequest? {
+        plain.map { LoggedRequest($0, number: number) }
     }
 }
 
@@ -190,22 +197,19 @@ extension APIHandler {
 
     /// Answers writes with their outcomes.
     func finish(_ outcomes: [WriteOutcome]) {
-        // By a span, as a loop over the array would copy each outcome.
-        let outcomes = outcomes.span
-        for index in outcomes.indices {
-            guard let write = owed.remove(outcomes[index].id) else { continue }
-            guard let plain = write.plain else {
-                answer(write, outcomes[index])
+        for outcome in outcomes {
+            guard let write = owed.remove(outcome.id) else { continue }
+            guard let request = write.plainRequest else {
+                answer(write, outcome)
                 continue
             }
             // What it replaces may have become long since the write was taken in.
-            if outcomes[index].weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop {
-                let text = LoggedRequest(plain, number: nextNumber())
-                underWay[write.ticket] = RequestUnderWay(request: plain.request, text: text)
-                answer(write, outcomes[index])
+            if outcome.weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop {
+                underWay[write.ticket] = RequestUnderWay(request: request, text: write.text(number: nextNumber()))
+                answer(write, outcome)
             } else {
-                let response = outcomes[index].response(to: write, on: service.store.state)
-                answer(plain, write.ticket, response, times: outcomes[index].times)
+                let response = outcome.response(to: write, on: service.store.state)
+                answer(write, request, response, times: outcome.times)
             }
         }
     }

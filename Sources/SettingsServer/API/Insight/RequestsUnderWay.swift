@@ -42,9 +42,8 @@ struct RequestUnderWay {
     var text: LoggedRequest?
 }
 
-/// A plain write as it is kept until its answer, with what a line of the log needs.
+/// What a line of the log says of a plain write.
 struct PlainWrite {
-    let request: RequestLookedAt
     let peer: SocketAddress
     let suite: SuiteName
     let key: KeyName
