@@ -69,7 +69,7 @@ final class SchemaSetter: Sendable {
         let end = MonotonicClock.system.now() + Self.patience
         while true {
             let reply = AwaitedOutcome()
-            reply.deliver(store.submit([PendingWrite(id: 0, request: request)], replies: reply))
+            reply.deliver(store.submit([PendingWrite(id: 0, request: request)], replies: reply), replaced: nil)
             let outcome = reply.wait()
             guard case .failure(let problem) = outcome.result, problem.code == .overloaded,
                 MonotonicClock.system.now() < end
@@ -99,7 +99,7 @@ private final class AwaitedOutcome: WriteReplies {
     private let outcome = Mutex<WriteOutcome?>(nil)
     private let isThere = DispatchSemaphore(value: 0)
 
-    func deliver(_ outcomes: [WriteOutcome]) {
+    func deliver(_ outcomes: [WriteOutcome], replaced: State?) {
         guard let first = outcomes.first else { return }
         outcome.withLock { $0 = first }
         isThere.signal()

@@ -16,6 +16,8 @@ final class APIHandler: RequestHandler {
     private var hosts: HostCheck
     private var origins: CrossOrigin
     var cache = ResponseCache()
+    /// The state before the writes that were answered in this turn, to be released when their answers are sent.
+    var replaced: State?
     /// Writes of the present batch.
     var collected: [PendingWrite] = []
     /// Writes that the writer has, by their identifiers.
@@ -316,6 +318,10 @@ final class APIHandler: RequestHandler {
         guard !lines.isEmpty else { return }
         service.accessLog.write(lines)
         lines.removeAll(keepingCapacity: true)
+    }
+
+    func turnEnded() {
+        replaced = nil
     }
 
     func wasSlow(nanoseconds: UInt64) {

@@ -12,8 +12,11 @@ final class LoopMailbox: WriteReplies, PublicationListener, @unchecked Sendable 
         self.loop = loop
     }
 
-    func deliver(_ outcomes: [WriteOutcome]) {
-        run { $0.finish(outcomes) }
+    func deliver(_ outcomes: [WriteOutcome], replaced: State?) {
+        run { handler in
+            handler.replaced = replaced
+            handler.finish(outcomes)
+        }
     }
 
     func published() {

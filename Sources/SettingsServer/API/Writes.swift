@@ -192,7 +192,10 @@ extension APIHandler {
         guard !collected.isEmpty else { return }
         let writes = collected
         collected.removeAll(keepingCapacity: true)
-        finish(service.store.submit(writes, replies: mailbox))
+        let before = service.store.state
+        let outcomes = service.store.submit(writes, replies: mailbox)
+        if !outcomes.isEmpty { replaced = before }
+        finish(outcomes)
     }
 
     /// Answers writes with their outcomes.

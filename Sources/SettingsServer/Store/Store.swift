@@ -173,7 +173,10 @@ struct WriteTimes: Sendable {
 /// A receiver of the outcomes of writes.
 package protocol WriteReplies: AnyObject, Sendable {
     /// Takes outcomes in the order in which the writes were handed over. Runs on the writer's queue; must not block.
-    func deliver(_ outcomes: [WriteOutcome])
+    ///
+    /// - Parameter replaced: the state before the writes, if the receiver is to release it: what only that state holds is in
+    ///   the cache of the receiver's processor. Nil if the caller releases it.
+    func deliver(_ outcomes: [WriteOutcome], replaced: State?)
 }
 
 /// The limits in force, which a reload replaces.

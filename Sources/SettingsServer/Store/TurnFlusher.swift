@@ -57,8 +57,9 @@ final class TurnFlusher: @unchecked Sendable {
 
     /// Makes durable what a turn staged, publishes it, and delivers the outcomes.
     func finish(_ turn: inout WriteTurn) -> End {
+        let replaced = turn.isQuick && !dropsMuch(turn) ? publishedState : nil
         let (end, listeners) = flush(&turn, mayWait: true)
-        deliver(turn)
+        deliver(turn, replaced: replaced)
         for listener in listeners { listener.published() }
         return end
     }
@@ -74,11 +75,20 @@ final class TurnFlusher: @unchecked Sendable {
     /// outcome is unknown. It is in no figures.
     func refuse(_ turn: consuming WriteTurn, because failure: Failure) {
         refuse(&turn, from: (0, 0), because: failure)
-        deliver(turn)
+        deliver(turn, replaced: nil)
     }
 
-    private func deliver(_ turn: WriteTurn) {
-        for answer in turn.answers where !answer.outcomes.isEmpty { answer.replies.deliver(answer.outcomes) }
+    /// True if large commits leave the history for the commits of a turn. To free them is not for loops.
+    private func dropsMuch(_ turn: WriteTurn) -> Bool {
+        let size = turn.state?.history.size ?? publishedState.history.size
+        return publishedState.history.size - size > 1 << 20
+    }
+
+    /// - Parameter replaced: consumed, so that the loops have the last references to it.
+    private func deliver(_ turn: WriteTurn, replaced: consuming State?) {
+        for answer in turn.answers where !answer.outcomes.isEmpty {
+            answer.replies.deliver(answer.outcomes, replaced: replaced)
+        }
     }
 
     /// Performs the periodic maintenance of the log, and follows other daemons. Returns writes that turned out to be long.

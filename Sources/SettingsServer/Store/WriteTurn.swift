@@ -27,6 +27,8 @@ struct WriteTurn: Sendable {
     var time: UInt64 = 0
     /// Writes that turned out to be long, to be decided after others.
     var long: [WriteParcel] = []
+    /// True if loops decided it: each write is of one short value.
+    var isQuick = false
     /// The writes themselves, if other daemons may be first, after which they are decided again.
     var decided: [WriteParcel] = []
 
@@ -43,6 +45,7 @@ struct WriteTurn: Sendable {
         count += next.count
         bytes += next.bytes
         time += next.time
+        isQuick = isQuick && next.isQuick
     }
 
     /// Returns the writes that turned out to be long, which it has no longer.

@@ -128,6 +128,7 @@ extension Writer {
     private func decideHere(_ parcel: WriteParcel) -> [WriteOutcome] {
         var line = WriteDecider.Line([parcel])
         var turn = decider.begin(&line, within: WriteDecider.shortTurn)
+        turn.isQuick = true
         let rest = line.rest
         if let rest { count.add(rest.writes.count, ordering: .relaxed) }
         let hasFlush = inbox.withLock { inbox in
@@ -196,7 +197,7 @@ extension Writer {
             }
             if let long = next.long {
                 if next.isStopping {
-                    long.replies.deliver(refusals(of: long.writes, because: .shuttingDown))
+                    long.replies.deliver(refusals(of: long.writes, because: .shuttingDown), replaced: nil)
                 } else {
                     var line = WriteDecider.Line([long])
                     var turn = decider.begin(&line, within: limits.current.turn)

@@ -102,7 +102,7 @@ struct DecidingAheadTests {
             let replies = CollectedReplies()
             DispatchQueue.concurrentPerform(iterations: 8) { thread in
                 for index in stride(from: thread, to: writes.count, by: 8) {
-                    replies.deliver(store.submit([writes[index]], replies: replies))
+                    replies.deliver(store.submit([writes[index]], replies: replies), replaced: nil)
                 }
             }
             ends += replies.wait(for: writes.count).values

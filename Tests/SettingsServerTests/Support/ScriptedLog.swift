@@ -112,7 +112,7 @@ final class CollectedReplies: WriteReplies {
     private let outcomes = Mutex<[WriteOutcome]>([])
     private let arrived = DispatchSemaphore(value: 0)
 
-    func deliver(_ outcomes: [WriteOutcome]) {
+    func deliver(_ outcomes: [WriteOutcome], replaced: State?) {
         self.outcomes.withLock { $0 += outcomes }
         for _ in outcomes { arrived.signal() }
     }
