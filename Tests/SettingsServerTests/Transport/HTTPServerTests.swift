@@ -116,6 +116,10 @@ struct HTTPServerTests {
         let open = try server.connect()
         try open.send(get("/open"))
         try eventually { server.server.loops[0].arrivalCount == 21 && (ended + [open]).allSatisfy(\.isAllAcknowledged) }
+        // They are counted just before the loop is given them.
+        let inTurn = DispatchSemaphore(value: 0)
+        server.server.inNextAcceptance { inTurn.signal() }
+        inTurn.patientWait()
         gate.signal()
         #expect(try open.readResponse().text == "GET /open ")
         for client in ended {
@@ -146,16 +150,12 @@ struct HTTPServerTests {
     }
 
     @Test("Stopping while accepting waits for a loop ends too") func stoppingWhileAcceptingWaits() throws {
-        let accepted = Atomic(0)
-        let server = try TestServer(accept: { listener in
-            // Once it is accepted: before that, stopping would reset it.
-            defer { accepted.add(1, ordering: .sequentiallyConsistent) }
-            return listener.accept()
-        })
+        let server = try TestServer()
         let gate = DispatchSemaphore(value: 0)
         server.server.loops[0].run { gate.patientWait() }
         let clients = try (0..<140).map { _ in try server.connect() }
-        try eventually { accepted.load(ordering: .sequentiallyConsistent) >= 128 }
+        // Before the loop has them, stopping would reset them.
+        try eventually { server.server.loops[0].arrivalCount == 128 }
         server.stop(within: 10)
         gate.signal()
         #expect(server.script.log.wait(for: "stopped"))
