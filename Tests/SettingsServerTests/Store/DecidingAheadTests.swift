@@ -140,4 +140,22 @@ struct DecidingAheadTests {
         #expect(replies.wait(for: 5)[5]?.setting?.changed == true)
         #expect(replies.order == [1, 2, 3, 4, 5] && log.flushes.allSatisfy { $0.count <= 2 })
     }
+
+    @Test("the state before writes goes to the thread that decided them, unless large commits leave the history")
+    func replacedStates() throws {
+        var limits = History.Limits()
+        limits.bytes = 3 << 20
+        let state = State(epoch: try #require(Epoch("e0")), limits: limits)
+        let store = Store(state, log: ScriptedLog(), monotonic: time.clock) { Timestamp(milliseconds: 1000) }
+        func text(_ length: Int) -> JSONValue { .string(String(repeating: "x", count: length)) }
+        let writes = [
+            try quick(1, "a", 1), try PendingWrite(2, "b", text(2_900_000)), try quick(3, "c", text(300_000)),
+            try quick(4, "d", 1),
+        ]
+        for write in writes {
+            #expect(store.submit([write], replies: replies).isEmpty)
+            #expect(replies.wait(for: 1)[write.id]?.setting?.changed == true)
+        }
+        #expect(replies.replaced.map { $0?.number } == [0, nil, nil, 3])
+    }
 }

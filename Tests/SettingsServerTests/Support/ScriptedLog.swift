@@ -110,15 +110,20 @@ extension PendingWrite {
 /// Collects the ends of writes, and lets a test wait for them.
 final class CollectedReplies: WriteReplies {
     private let outcomes = Mutex<[WriteOutcome]>([])
+    private let states = Mutex<[Revision?]>([])
     private let arrived = DispatchSemaphore(value: 0)
 
     func deliver(_ outcomes: [WriteOutcome], replaced: State?) {
         self.outcomes.withLock { $0 += outcomes }
+        states.withLock { $0.append(replaced?.revision) }
         for _ in outcomes { arrived.signal() }
     }
 
     /// The numbers of the writes in the order of their ends.
     var order: [Int] { outcomes.withLock { $0.map(\.id) } }
+
+    /// The revisions of the states that came to be released, one for each delivery.
+    var replaced: [Revision?] { states.withLock { $0 } }
 
     /// The ends of so many writes, by their numbers; fewer if they do not come in time.
     func wait(for count: Int) -> [Int: WriteOutcome] {
