@@ -55,10 +55,17 @@ final class APIServer {
 
     /// Returns once so many large bodies wait to be read.
     func awaitWaiting(_ count: Int) throws {
-        let end = DispatchTime.now() + .seconds(Deadline.patience)
-        while parser.count < count {
+        try eventually {
             settle()
-            if DispatchTime.now() > end { throw RawClient.Failure.timeout }
+            return parser.count >= count
+        }
+    }
+
+    /// Returns once so many answers wait to be rendered, none of which is being rendered.
+    func awaitRenderings(_ count: Int) throws {
+        try eventually {
+            settle()
+            return renderer.count == count
         }
     }
 
@@ -67,10 +74,9 @@ final class APIServer {
 
     /// Returns once so many wait.
     func awaitWatchers(_ count: Int) throws {
-        let end = DispatchTime.now() + .seconds(Deadline.patience)
-        while watcherCount != count {
+        try eventually {
             settle()
-            if DispatchTime.now() > end { throw RawClient.Failure.timeout }
+            return watcherCount == count
         }
     }
 

@@ -141,12 +141,12 @@ struct LargeBodyTests {
         let gate = DispatchSemaphore(value: 0)
         let renderer = server.renderer
         renderer.run(BackgroundQueue.Job { _ in gate.patientWait() })
-        while renderer.count > 0 { server.settle() }
+        try server.awaitRenderings(0)
         let leaving = try server.connect()
-        try leaving.send(Self.get("app"))
+        try leaving.send(Self.get("app?prefix=k"))
         let staying = try server.connect()
         try staying.send(Self.get("app"))
-        while renderer.count < 1 { server.settle() }
+        try server.awaitRenderings(2)
         leaving.reset()
         while !renderer.isFull { renderer.run(BackgroundQueue.Job { _ in }) }
         let refused = try writer.exchange(Self.get("app?prefix=key"))

@@ -21,14 +21,14 @@ struct SharedAnswerTests {
         let gate = DispatchSemaphore(value: 0)
         server.renderer.run(BackgroundQueue.Job { _ in gate.patientWait() })
         // Once that runs, none waits.
-        while server.renderer.count > 0 { server.settle() }
+        try server.awaitRenderings(0)
         let paths = [target, target, "/diff?from=0"]
         let clients = try paths.map { path in
             let client = try server.connect()
             try client.send("GET /v1/suites/app\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
             return client
         }
-        while server.renderer.count < 2 { server.settle() }
+        try server.awaitRenderings(2)
         server.settle()
         #expect(server.renderer.count == 2)
         gate.signal()
@@ -55,10 +55,10 @@ struct SharedAnswerTests {
         try put(1...20)
         let gate = DispatchSemaphore(value: 0)
         server.renderer.run(BackgroundQueue.Job { _ in gate.patientWait() })
-        while server.renderer.count > 0 { server.settle() }
+        try server.awaitRenderings(0)
         let observer = try server.connect()
         try observer.send("GET /v1/suites/app/observe?since=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        while server.renderer.count < 1 { server.settle() }
+        try server.awaitRenderings(1)
         weak let early = server.store.state.history.commit(try #require(Revision(2)))
         #expect(early != nil)
         try put(21...100)
