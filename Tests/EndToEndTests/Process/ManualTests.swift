@@ -99,7 +99,9 @@ struct ManualTests {
         }
         for number in 1...10 { try keeping.done(Request("PUT app/keys/a \(number)")) }
         try eventually {
-            try FileManager.default.contentsOfDirectory(atPath: data).contains { $0.hasPrefix("past-") }
+            try FileManager.default.contentsOfDirectory(atPath: data).contains {
+                $0.hasPrefix("past-") && $0.hasSuffix(".jsonl")
+            }
         }
         try look()
         keeping.stop()
