@@ -19,13 +19,12 @@ extension APIHandler {
         return loop.begin(ticket, response)
     }
 
-    /// Notes that a request waits for a change.
+    /// Notes that a request waits for a change. Of one that is not logged, nothing has to be known until its answer.
     func noteWaiting(_ ticket: Ticket) {
         guard lookedAt != ticket else { return current.isWaiting = true }
-        guard var known = underWay[ticket] else { return }
+        guard var known = underWay.removeValue(forKey: ticket) else { return }
         known.request.isWaiting = true
-        if !policies.logging.mayLog(known.request) { known.text = nil }
-        underWay[ticket] = known
+        if policies.logging.mayLog(known.request) { underWay[ticket] = known }
     }
 
     private func finish(_ ticket: Ticket, _ response: Response) {
@@ -34,6 +33,9 @@ extension APIHandler {
         } else if lookedAt == ticket {
             lookedAt = nil
             begun = response
+        } else if loop.peer(of: ticket) != .gone {
+            // It has waited.
+            figures.count(response.status, response.refusal)
         }
     }
 }

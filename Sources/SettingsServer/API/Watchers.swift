@@ -95,8 +95,8 @@ extension Watchers {
         }
         subscriptions.insert(
             Subscription(
-                ticket: exchange.ticket, topic: entry.topic, position: entry.position, client: client, caller: caller,
-                form: question.form, place: place, sink: sink))
+                topic: entry.topic, client: client, caller: caller, place: place, ticket: exchange.ticket,
+                position: UInt32(entry.position), form: question.form, sink: sink))
         handler.noteWaiting(exchange.ticket)
     }
 
@@ -113,7 +113,7 @@ extension Watchers {
 
     private func forget(_ subscription: Subscription) {
         let position = subscription.position
-        if let moved = index.remove(subscription.topic, position) {
+        if let moved = index.remove(subscription.topic, Int(position)) {
             subscriptions.update(moved) { $0.position = position }
         }
         service.watchers.remove(subscription.client)

@@ -19,15 +19,16 @@ final class Connection {
         case idle, head, body, send, linger
     }
 
+    // In an order that leaves no gaps: there are as many of these as connections.
     let socket: Socket
-    let peer: SocketAddress
-    let user: PeerUser?
-    /// The client that it counts for.
-    let client: ClientCounts.Client
     let slot: UInt32
     let generation: UInt32
-
+    /// The number of the next request.
+    var nextNumber: UInt32 = 0
+    let peer: SocketAddress
     var phase = Phase.open
+    /// The reason for its deadline.
+    var deadlineKind = Deadline.idle
     /// The events that epoll reports.
     private(set) var interest = usualInterest
     private static var usualInterest: Epoll.Events { .readable | .peerEnded }
@@ -46,16 +47,14 @@ final class Connection {
     var mayLag = false
     /// True while the handler looks at a request of this connection: see `LoopContext.offered`.
     var isOffering = false
+    let user: PeerUser?
+    /// The client that it counts for.
+    let client: ClientCounts.Client
     var backlog: Backlog?
-
     /// The requests that were taken and not answered in full, oldest first.
     var owed: Deque<PendingAnswer> = []
-    /// The number of the next request.
-    var nextNumber: UInt32 = 0
     /// What found no room in the send buffer; nil while nothing waits.
     var unsent: OutputQueue?
-
-    var deadlineKind = Deadline.idle
     /// `DeadlineWheel.never` while the connection may wait.
     var deadline = DeadlineWheel.never
     private var filedTick = DeadlineWheel.never

@@ -3,18 +3,20 @@ internal import Platform
 
 /// The form of an answer, as its request asks for it.
 struct AnswerForm: Equatable, BitwiseCopyable {
+    private let storedFields: UInt32
     let isHead: Bool
     let isHTTP11: Bool
     /// False if the connection closes after it.
     let keepsAlive: Bool
+
     /// The index of the handler's `moreFields` that it has.
-    let fields: Int
+    var fields: Int { Int(storedFields) }
 
     init(of head: RequestHead, fields: Int) {
         isHead = head.method == .head
         isHTTP11 = head.isHTTP11
         keepsAlive = head.keepsAlive
-        self.fields = fields
+        storedFields = UInt32(fields)
     }
 
     /// Makes the form of an answer after which the connection closes, as the request could not be taken.
@@ -22,21 +24,22 @@ struct AnswerForm: Equatable, BitwiseCopyable {
         isHead = head?.method == .head
         isHTTP11 = true
         keepsAlive = false
-        self.fields = fields
+        storedFields = UInt32(fields)
     }
 }
 
 /// An answer that a connection owes.
 struct PendingAnswer {
-    let form: AnswerForm
+    // In an order that leaves no gaps: there is one of these for each connection that waits.
     /// Nil until the handler has answered, or begun to.
     var response: Response?
     /// The body, if it comes in pieces.
     var stream: AnswerStream?
-    /// True if no further request is taken until this is complete.
-    var isAlone = false
     /// When the handler wants to be reminded of it.
     var alarm = DeadlineWheel.never
+    let form: AnswerForm
+    /// True if no further request is taken until this is complete.
+    var isAlone = false
 
     init(_ form: AnswerForm, _ response: Response? = nil) {
         self.form = form

@@ -62,6 +62,31 @@ struct InsightTests {
         #expect(text.contains("settingsd_commit_seconds_count 1\n"))
     }
 
+    @Test("A request that has waited is counted when it is answered, and its time is not")
+    func waited() throws {
+        let daemon = try TestDaemon()
+        let cursor = try daemon.done("PUT app/keys/a 1").field("Settings-Cursor") ?? ""
+        let (leaving, staying) = (try daemon.connect(), try daemon.connect())
+        for client in [leaving, staying] {
+            try client.send(Request("GET app/observe?since=\(cursor)&wait=60").bytes)
+        }
+        let peer = try daemon.connect()
+        try eventually { try peer.watcherCount() == 2 }
+        leaving.reset()
+        try eventually { try peer.watcherCount() == 1 }
+        func metrics() throws -> String { try peer.ask("GET /metrics").text }
+        func successes() throws -> Int {
+            let line = try metrics().firstMatch(of: /settingsd_requests_total{status="2xx"} ([0-9]+)/)
+            return try #require(line.flatMap { Int($0.output.1) })
+        }
+        let before = try successes()
+        try daemon.done("PUT app/keys/a 2")
+        #expect(try staying.readResponse().status == 200)
+        // The write, the request that has waited, and the one for the figures before.
+        #expect(try successes() == before + 3)
+        #expect(try !metrics().contains("observe"))
+    }
+
     @Test("The rules and the dashboard use metrics that there are, and the manual has each alert")
     func names() throws {
         let shared = try metrics(on: EtcdCluster())

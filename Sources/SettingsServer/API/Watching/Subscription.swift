@@ -19,17 +19,18 @@ struct Subscription {
         case rendering
     }
 
-    let ticket: Ticket
+    // In an order that leaves no gaps: there are as many of these as watchers.
     let topic: Topic
-    /// Its position among the members of its topic.
-    var position: Int
     /// The client that it counts for.
     let client: ClientCounts.Client
     /// The caller whose credential ends the subscription; nil without access control.
     let caller: Caller?
-    var form: Question.Form
     /// The caller has had every matching commit up to here. May be ahead of the published state.
     var place: Revision
+    let ticket: Ticket
+    /// Its position among the members of its topic.
+    var position: UInt32
+    var form: Question.Form
     var sink: Sink
     /// True if it is in the queue of those to look at.
     var isDue = false
