@@ -110,8 +110,9 @@ extension TranscriptCheck {
     private mutating func judge(limitOf content: ObservedChanges, _ expected: ArraySlice<Concern>, _ received: Received)
     {
         guard case .poll(_, let limit, _) = received.ask.form, let limit else {
-            // An answer without a limit ends at some megabytes.
-            if content.hasMore, content.jsonBytes().count < 1 << 20 { refuse("there is more, without a limit") }
+            // An answer without a limit ends at some megabytes of commits, of which it may show one change a key.
+            let bytes = expected.reduce(0) { $0 + $1.commit.jsonBytes().count }
+            if content.hasMore, bytes < 1 << 20 { refuse("there is more, without a limit") }
             return
         }
         let count = expected.reduce(0) { $0 + $1.changes.count }
