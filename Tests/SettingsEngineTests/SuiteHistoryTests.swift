@@ -66,11 +66,15 @@ struct SuiteHistoryTests {
         } + ["\(history.all.map(\.commit.revision)) \(history.count) \(history.size) \(history.floor)"]
     }
 
-    @Test("It keeps what the plain rules keep, and says of each suite what it has")
-    func random() throws {
+    /// Compares histories with the model after every so many commits.
+    ///
+    /// - Returns: the runs in which commits were dropped, and none that a suite protects.
+    private func compare(
+        share: Double, commits: Int, every: Int, _ limits: (inout SeededGenerator) -> History.Limits
+    ) throws -> Int {
         var protectedRuns = 0
-        for var random in FuzzBudget.generators(share: 0.005) {
-            let limits = Self.limits(&random)
+        for var random in FuzzBudget.generators(share: share) {
+            let limits = limits(&random)
             let suites = try Self.suites()
             let begin = Revision.zero
             var model = HistoryModel(limits, floor: begin)
@@ -79,7 +83,7 @@ struct SuiteHistoryTests {
             var gaps: Set<SuiteName> = []
             var alwaysFit = true
             var copies: [(history: History, answers: [String])] = []
-            for number in 1...300 {
+            for number in 1...commits {
                 let seed: Comment = "seed \(random.seed), commit \(number)"
                 let entry = try Self.next(number * 2, suites, &random)
                 let gone = model.append(entry)
@@ -96,6 +100,7 @@ struct SuiteHistoryTests {
                 }
                 let union = Dictionary(newest.joined().map { ($0.revision, $0) }) { first, _ in first }
                 alwaysFit = alwaysFit && HistoryModel.fits(Array(union.values), limits)
+                guard number % every == 0 else { continue }
                 for (suite, newest) in zip(suites, newest) {
                     let floor = history.floor(of: suite)
                     try #require(floor == model.floor(of: suite), seed)
@@ -104,6 +109,12 @@ struct SuiteHistoryTests {
                     let expected = everything.filter { $0.suites.contains(suite) && $0.revision > since }
                     let found = history.commits(of: suite, after: since).map(\.commit.revision)
                     try #require(found == expected.map(\.revision), seed)
+                    var backwards: [Revision] = []
+                    history.forEachReversed(of: suite, before: try #require(Revision(.max))) { kept in
+                        if kept.revision > since { backwards.append(kept.revision) }
+                        return kept.revision > since
+                    }
+                    try #require(backwards == found.reversed(), seed)
                     guard alwaysFit, let first = newest.first, !gaps.contains(suite) else { continue }
                     try #require(floor < first.revision, "\(suite) lost what it protects, \(seed)")
                 }
@@ -116,7 +127,25 @@ struct SuiteHistoryTests {
             if alwaysFit && limits.suiteCommits > 1 && history.count < everything.count { protectedRuns += 1 }
             for copy in copies { #expect(Self.answers(copy.history, suites) == copy.answers, "seed \(random.seed)") }
         }
-        #expect(protectedRuns > 0)
+        return protectedRuns
+    }
+
+    @Test("It keeps what the plain rules keep, and says of each suite what it has")
+    func random() throws {
+        #expect(try compare(share: 0.005, commits: 300, every: 1, Self.limits) > 0)
+    }
+
+    @Test("A long one, which sorts commits in batches, does so, too")
+    func long() throws {
+        let runs = try compare(share: 0.0005, commits: 1_500, every: 37) { random in
+            var limits = Self.limits(&random)
+            limits.commits += 1_100
+            limits.bytes = 1 << 20
+            limits.suiteCommits *= 20
+            limits.suiteBytes *= 20
+            return limits
+        }
+        #expect(runs > 0)
     }
 
     @Test("A suite that is written to all the time pushes out its own commits only")

@@ -126,7 +126,7 @@ extension State {
     /// A page of the commits that touched a suite, the newest first. Throws if nothing is known of such a suite.
     package func history(_ question: HistoryQuestion) throws(Problem) -> SuiteHistory {
         let suite = question.suite
-        guard hasSuite(suite) || history.hasLog(of: suite) else { throw unknownSuite(suite, for: question.reader) }
+        guard hasSuite(suite) || history.hasCommits(of: suite) else { throw unknownSuite(suite, for: question.reader) }
         var page = HistoryPage(question)
         history.forEachReversed(of: suite, before: question.end(on: self)) { page.add($0, on: self) }
         return page.result(oldest: historyFloor(of: suite))
@@ -169,7 +169,7 @@ extension State {
         of name: SuiteName, from: Moment, to: Moment, for reader: Grants? = nil
     ) throws(Problem) -> SuiteDifference {
         let (start, end) = (try revision(at: from, of: name), try revision(at: to, of: name))
-        guard hasSuite(name) || history.hasLog(of: name) else { throw unknownSuite(name, for: reader) }
+        guard hasSuite(name) || history.hasCommits(of: name) else { throw unknownSuite(name, for: reader) }
         let (before, after) = (try suite(name, at: start), try suite(name, at: end))
         var keys: Set<KeyName> = []
         history.forEach(of: name, after: min(start, end)) { kept in

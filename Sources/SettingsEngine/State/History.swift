@@ -26,6 +26,11 @@ package struct History: Sendable {
 
         package init() {}
 
+        /// True if commits are filed in batches. A history that has no more than some batches keeps to its bounds exactly.
+        fileprivate var takesBatches: Bool { commits >= 64 * History.batch && bytes >= 1 << 20 }
+        /// A larger commit is filed at once.
+        fileprivate var bytesInBatch: Int { bytes / 256 / History.batch }
+
         /// No bounds.
         package static var unbounded: Limits {
             var limits = Limits()
@@ -35,13 +40,19 @@ package struct History: Sendable {
         }
     }
 
+    /// The commits of so many revisions in a row are filed together.
+    fileprivate static let batch = 16
+
     /// The commits up to ``passed`` that are spared.
     private var spared = OrderedTree<KeptCommit>()
     private var sparedSize = 0
     /// The commits after ``passed``, all of them.
     private var newest = CommitQueue()
-    /// The same commits by the suites that they touch.
-    private var logs = OrderedTree<SuiteLog>()
+    /// The commits up to ``filed``, spared or among the newest, by the suites that they touch.
+    private var logs: SuiteLogs
+    /// The commits after this one, less than a batch, are in no log yet. Adding one to a log copies the logs of other suites,
+    /// too: a batch copies them once, without which a client that writes alone would cost a sixth more.
+    private var filed = Revision.zero
     /// About how many bytes of memory the commits take.
     package private(set) var size = 0
     /// The commits that were ever added to this value and those that it was made from, dropped ones included.
@@ -51,14 +62,14 @@ package struct History: Sendable {
     package private(set) var floor: Revision
     /// The time of the commit at ``floor``; nil if that is not known.
     package private(set) var floorTime: Timestamp?
-    /// The floor of suites without a log: the highest of those that had one.
-    package private(set) var base: Revision
+    /// The floor of suites of which no commit is kept: the highest of those that had one.
+    package var base: Revision { logs.base }
     /// The last commit that was spared or dropped for a bound.
     package private(set) var passed = Revision.zero
 
     package init(floor: Revision) {
         self.floor = floor
-        base = floor
+        logs = SuiteLogs(base: floor)
     }
 
     /// A history from a snapshot. Its commits are still to be appended, and then ``restore(passed:)`` to be called.
@@ -67,8 +78,7 @@ package struct History: Sendable {
     ) {
         self.floor = floor
         self.floorTime = floorTime
-        self.base = base
-        self.logs = logs
+        self.logs = SuiteLogs(logs, base: base)
     }
 
     /// The number of commits.
@@ -127,13 +137,21 @@ extension History {
 
     /// Visits the commits after a revision that touched a suite, in order, until `body` returns false.
     func forEach(of suite: SuiteName, after revision: Revision, _ body: (KeptCommit) -> Bool) {
-        guard let next = revision.advanced(by: 1) else { return }
-        logs.with(suite.text.utf8Span.span) { $0.forEach(startingAt: next, body) }
+        guard let next = revision.advanced(by: 1), let unfiled = filed.advanced(by: 1),
+            logs.forEach(of: suite, startingAt: next, body)
+        else { return }
+        _ = newest.forEach(startingAt: max(next, unfiled)) { !$0.touches(suite) || body($0) }
     }
 
     /// Visits the commits before a revision that touched a suite, the newest first, until `body` returns false.
     package func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (KeptCommit) -> Bool) {
-        logs.with(suite.text.utf8Span.span) { $0.forEachReversed(before: revision, body) }
+        var (isUnfiled, isGoingOn) = (true, true)
+        _ = newest.forEachReversed(before: revision) { commit in
+            isUnfiled = commit.revision > filed
+            isGoingOn = !isUnfiled || !commit.touches(suite) || body(commit)
+            return isUnfiled && isGoingOn
+        }
+        if isGoingOn { logs.forEachReversed(of: suite, before: revision, body) }
     }
 
     /// The last commit up to a moment that touched a suite, as far as that is known. What is kept from before a gap may not
@@ -184,23 +202,30 @@ extension History {
     }
 
     /// Every commit after this one that touched the suite is kept.
-    package func floor(of suite: SuiteName) -> Revision {
-        logs.with(suite.text.utf8Span.span) { $0.floor } ?? base
-    }
+    package func floor(of suite: SuiteName) -> Revision { logs.floor(of: suite) }
 
     /// True if a commit is kept that touched the suite.
-    package func hasLog(of suite: SuiteName) -> Bool {
-        logs.with(suite.text.utf8Span.span) { _ in true } ?? false
+    package func hasCommits(of suite: SuiteName) -> Bool {
+        var isFound = logs.hasLog(of: suite)
+        forEach(of: suite, after: filed) { _ in
+            isFound = true
+            return false
+        }
+        return isFound
     }
 
     /// Visits the logs of the suites by name until `body` returns false.
-    package func forEachLog(_ body: (SuiteLog) -> Bool) {
-        logs.forEach(body)
-    }
+    package func forEachLog(_ body: (SuiteLog) -> Bool) { allLogs.forEach(body) }
 
     /// Visits the logs of the suites whose names begin with a prefix.
-    func forEachLog(prefix: String, _ body: (SuiteLog) -> Bool) {
-        logs.forEach(prefix: prefix, body)
+    func forEachLog(prefix: String, _ body: (SuiteLog) -> Bool) { allLogs.forEach(prefix: prefix, body) }
+
+    /// The logs with what is not filed yet.
+    private var allLogs: SuiteLogs {
+        var all = self
+        var dropped: [KeptCommit] = []
+        all.file(by: .unbounded, &dropped)
+        return all.logs
     }
 }
 
@@ -209,44 +234,71 @@ extension History {
     /// Adds the newest commit. Returns those that were dropped for it, which may include this very one.
     @discardableResult
     package mutating func append(_ commit: KeptCommit, limits: Limits) -> [KeptCommit] {
-        guard commit.size <= limits.bytes else {
-            noteGap(commit)
-            return [commit]
-        }
         var dropped: [KeptCommit] = []
-        guard commit.revision > newest.last?.revision ?? passed else { return [] }
+        guard commit.size <= limits.bytes else {
+            file(by: limits, &dropped)
+            raiseFloor(to: commit)
+            logs.noteGap(commit)
+            return dropped + [commit]
+        }
+        let last = newest.last?.revision ?? passed
+        guard commit.revision > last else { return [] }
+        // By revisions, so that a history which was read from the disk goes on as the one that was written.
+        if last.number / Int64(Self.batch) != commit.revision.number / Int64(Self.batch) { file(by: limits, &dropped) }
         newest.append(commit)
         time.add(commit.commit.time, age: limits.age)
         size += commit.size
         added = (added.count + 1, added.size + commit.size)
-        commit.forEachSuite { suite in add(commit, to: suite, limits, &dropped) }
-        bound(by: limits, &dropped)
+        if !limits.takesBatches || commit.size > limits.bytesInBatch || isOutdated(age: limits.age) {
+            file(by: limits, &dropped)
+        }
         return dropped
     }
 
     /// Ends what the bounds of suites do not protect, and spares or drops the oldest until no other bound is exceeded.
     mutating func bound(by limits: Limits) {
         var dropped: [KeptCommit] = []
-        for suite in logs.elements.map(\.suite) {
-            let released = logs.update(suite.text.utf8Span.span) { $0.release(limits, upTo: passed) } ?? []
-            drop(released, outgrownBy: suite, &dropped)
+        file(by: limits, &dropped)
+        for suite in logs.suites {
+            drop(logs.release(of: suite, limits, upTo: passed), outgrownBy: suite, &dropped)
         }
-        removeEmptyLogs()
+        logs.removeEmpty()
         bound(by: limits, &dropped)
     }
 
+    /// Adds the commits to the logs that are in none yet, and keeps to the bounds.
+    private mutating func file(by limits: Limits, _ dropped: inout [KeptCommit]) {
+        guard let last = newest.last?.revision, last > filed, let unfiled = filed.advanced(by: 1) else { return }
+        let commits = newest
+        _ = commits.forEach(startingAt: unfiled) { commit in
+            commit.forEachSuite { suite in
+                drop(logs.add(commit, to: suite, limits, upTo: passed), outgrownBy: suite, &dropped)
+            }
+            return true
+        }
+        filed = last
+        bound(by: limits, &dropped)
+    }
+
+    /// Leaves room for a batch.
     private mutating func bound(by limits: Limits, _ dropped: inout [KeptCommit]) {
-        while count > limits.commits || size > limits.bytes {
+        let room = limits.takesBatches ? Self.batch : 0
+        while count > limits.commits - room || size > limits.bytes - room * limits.bytesInBatch {
             if newest.isEmpty || areExceededBySpared(limits), let first = firstSpared {
                 drop(spared: first, &dropped)
             } else if !pass(&dropped) {
                 break
             }
         }
-        guard let earliest = time.earliest(age: limits.age) else { return }
-        while let oldest = firstSpared ?? newest.first, oldest.commit.time.milliseconds < earliest {
-            if !spared.isEmpty { drop(spared: oldest, &dropped) } else if !pass(&dropped) { break }
+        while isOutdated(age: limits.age) {
+            if let oldest = firstSpared { drop(spared: oldest, &dropped) } else if !pass(&dropped) { break }
         }
+    }
+
+    /// True if the oldest commit is older than commits are kept.
+    private func isOutdated(age: Int64) -> Bool {
+        guard let earliest = time.earliest(age: age), let oldest = firstSpared ?? newest.first else { return false }
+        return oldest.commit.time.milliseconds < earliest
     }
 
     /// True if the spared commits take more than their part of a bound.
@@ -255,38 +307,9 @@ extension History {
             || sparedSize > limits.bytes - limits.bytes * limits.newestPercent / 100
     }
 
-    /// Notes that a commit is too large to be kept, so that a read from before it finds that something is missing.
-    private mutating func noteGap(_ commit: KeptCommit) {
-        raiseFloor(to: commit)
-        commit.forEachSuite { suite in
-            if logs.update(suite.text.utf8Span.span, { $0.gap = max($0.gap, commit.revision) }) == nil {
-                base = max(base, commit.revision)
-            }
-        }
-    }
-
-    private mutating func add(
-        _ commit: KeptCommit, to suite: SuiteName, _ limits: Limits, _ dropped: inout [KeptCommit]
-    ) {
-        let passed = passed
-        func add(to log: inout SuiteLog) -> [KeptCommit] {
-            // A snapshot also has commits that are there for another suite that they touched.
-            guard log.holds(commit) else { return [] }
-            log.add(commit)
-            return log.release(limits, upTo: passed)
-        }
-        if let released = logs.update(suite.text.utf8Span.span, add) {
-            drop(released, outgrownBy: suite, &dropped)
-        } else {
-            var log = SuiteLog(suite, start: base)
-            drop(add(to: &log), outgrownBy: suite, &dropped)
-            logs.set(log)
-        }
-    }
-
     /// Drops commits that were spared for a suite, unless another has them, too.
     private mutating func drop(_ released: [KeptCommit], outgrownBy suite: SuiteName, _ dropped: inout [KeptCommit]) {
-        for commit in released where !isHeld(commit, besides: suite) {
+        for commit in released where !logs.isHeld(commit, besides: suite) {
             forget(spared: commit, &dropped)
         }
     }
@@ -299,7 +322,7 @@ extension History {
         passed = oldest.revision
         var isProtected = false
         oldest.forEachSuite { suite in
-            if !dropFromLog(oldest, of: suite, unlessProtected: true) { isProtected = true }
+            if !logs.dropFirst(oldest, of: suite, unlessProtected: true) { isProtected = true }
         }
         if isProtected, spared.append(oldest) {
             sparedSize += oldest.size
@@ -310,42 +333,8 @@ extension History {
     }
 
     private mutating func drop(spared commit: KeptCommit, _ dropped: inout [KeptCommit]) {
-        commit.forEachSuite { suite in _ = dropFromLog(commit, of: suite) }
+        commit.forEachSuite { suite in _ = logs.dropFirst(commit, of: suite) }
         forget(spared: commit, &dropped)
-    }
-
-    /// True if another suite has the commit in its log.
-    private func isHeld(_ commit: KeptCommit, besides first: SuiteName) -> Bool {
-        var isHeld = false
-        commit.forEachSuite { suite in
-            guard suite != first, !isHeld else { return }
-            isHeld = logs.with(suite.text.utf8Span.span) { $0.holds(commit) } ?? false
-        }
-        return isHeld
-    }
-
-    /// Removes the oldest commit of a suite from its log, if it is there. Returns false if the log protects it.
-    private mutating func dropFromLog(
-        _ commit: KeptCommit, of suite: SuiteName, unlessProtected: Bool = false
-    ) -> Bool {
-        var (isDropped, isEmpty) = (true, false)
-        logs.update(suite.text.utf8Span.span) { log in
-            guard log.holds(commit) else { return }
-            isDropped = !unlessProtected || !log.protects(commit)
-            guard isDropped else { return }
-            log.dropFirst()
-            isEmpty = log.isEmpty
-        }
-        if isEmpty { removeLog(of: suite) }
-        return isDropped
-    }
-
-    private mutating func removeLog(of suite: SuiteName) {
-        if let log = logs.remove(suite.text.utf8Span.span) { base = max(base, log.floor) }
-    }
-
-    private mutating func removeEmptyLogs() {
-        for log in logs.elements where log.isEmpty { removeLog(of: log.suite) }
     }
 
     private mutating func forget(spared commit: KeptCommit, _ dropped: inout [KeptCommit]) {
@@ -370,8 +359,9 @@ extension History {
     /// Spares or drops everything up to a commit, as it was.
     package mutating func restore(passed: Revision) {
         var dropped: [KeptCommit] = []
+        file(by: .unbounded, &dropped)
         while let next = newest.first, next.revision <= passed, pass(&dropped) {}
         self.passed = max(self.passed, passed)
-        removeEmptyLogs()
+        logs.removeEmpty()
     }
 }

@@ -69,7 +69,7 @@ package struct State: Sendable {
     /// Every commit after this one that touched the suite is in the history.
     package func historyFloor(of name: SuiteName) -> Revision {
         // No commit in the history touches the suite, so its own revision is the better bound.
-        if !history.hasLog(of: name), let suite = suite(name) { return min(suite.revision, history.base) }
+        if !history.hasCommits(of: name), let suite = suite(name) { return min(suite.revision, history.base) }
         return history.floor(of: name)
     }
 }

@@ -32,8 +32,9 @@ package struct SuiteLog: TreeElement {
     func protects(_ commit: KeptCommit) -> Bool { commit.revision > outgrown }
 
     /// Visits the commits in order, from the first that is not before `start`, until `body` returns false.
-    func forEach(startingAt start: Revision, _ body: (KeptCommit) -> Bool) {
-        _ = commits.forEach(startingAt: start, body)
+    /// Returns false if it did.
+    func forEach(startingAt start: Revision, _ body: (KeptCommit) -> Bool) -> Bool {
+        commits.forEach(startingAt: start, body)
     }
 
     /// Visits the commits backwards, from the last that is before `end`, until `body` returns false.

@@ -279,7 +279,7 @@ extension State {
             throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(self.revision)")
         }
         if let name {
-            guard hasSuite(name) || history.hasLog(of: name) || read?.touches(name) ?? false else {
+            guard hasSuite(name) || history.hasCommits(of: name) || read?.touches(name) ?? false else {
                 throw unknownSuite(name, for: reader)
             }
             if read == nil { try checkKept(revision.advanced(by: -1) ?? .zero, of: name) }

@@ -111,7 +111,7 @@ struct PastView: PastReading {
     func history(_ question: HistoryQuestion) throws(Problem) -> SuiteHistory {
         let suite = question.suite
         var page = HistoryPage(question)
-        var isKnown = state.hasSuite(suite) || state.history.hasLog(of: suite)
+        var isKnown = state.hasSuite(suite) || state.history.hasCommits(of: suite)
         var isFull = false
         let start = question.end(on: state)
         state.history.forEachReversed(of: suite, before: start) { kept in
@@ -158,7 +158,7 @@ struct PastView: PastReading {
             return try state.difference(of: name, from: .revision(start), to: .revision(end), for: reader)
         }
         let (before, after) = (try suite(name, at: start), try suite(name, at: end))
-        guard before != nil || after != nil || state.hasSuite(name) || state.history.hasLog(of: name) else {
+        guard before != nil || after != nil || state.hasSuite(name) || state.history.hasCommits(of: name) else {
             throw state.unknownSuite(name, for: reader)
         }
         return state.difference(of: name, before, after, at: end, nil, for: reader)
