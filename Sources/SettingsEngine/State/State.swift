@@ -3,27 +3,27 @@ package import SettingsModel
 
 /// A value that holds all suites and the recent commits, as of one commit. A copy costs nothing.
 package struct State: Sendable {
-    /// The name of this history.
-    package private(set) var epoch: Epoch
-    /// The last commit.
-    package private(set) var revision: Revision
-    /// When the last commit was made, by the clock of then. An earlier commit may have a later time.
-    package private(set) var time: Timestamp
-    package private(set) var suites = OrderedTree<Suite>()
-    /// About the bytes of memory that the suites take with all that they store, the history not counted.
-    package private(set) var size = 0
-    /// The last commit that dropped a suite: what keys of new suites begin with, so that no guard from before holds.
-    package private(set) var lastDrop = Revision.zero
-    package private(set) var history: History
-    package private(set) var limits: History.Limits
+    /// All of it, in an array so that a copy retains one object: a write takes ten.
+    private var contents: [Contents]
+
+    fileprivate struct Contents {
+        var epoch: Epoch
+        var revision: Revision
+        var time: Timestamp
+        var suites = OrderedTree<Suite>()
+        var size = 0
+        var lastDrop = Revision.zero
+        var history: History
+        var limits: History.Limits
+    }
 
     /// A history in which nothing has happened yet.
     package init(epoch: Epoch, revision: Revision = .zero, limits: History.Limits = History.Limits()) {
-        self.epoch = epoch
-        self.revision = revision
-        self.limits = limits
-        time = Timestamp(milliseconds: 0)
-        history = History(floor: revision)
+        contents = [
+            Contents(
+                epoch: epoch, revision: revision, time: Timestamp(milliseconds: 0),
+                history: History(floor: revision), limits: limits)
+        ]
     }
 
     /// A state from a snapshot.
@@ -31,34 +31,44 @@ package struct State: Sendable {
         epoch: Epoch, revision: Revision, time: Timestamp, suites: OrderedTree<Suite>, lastDrop: Revision,
         history: History, limits: History.Limits
     ) {
-        self.epoch = epoch
-        self.revision = revision
-        self.time = time
-        self.suites = suites
-        self.lastDrop = lastDrop
-        self.history = history
-        self.limits = limits
+        var size = 0
         suites.forEach { suite in
             size += suite.size
             return true
         }
+        contents = [
+            Contents(
+                epoch: epoch, revision: revision, time: time, suites: suites, size: size, lastDrop: lastDrop,
+                history: history, limits: limits)
+        ]
     }
 
+    /// The name of this history.
+    package var epoch: Epoch { contents.span[0].epoch }
+    /// The last commit.
+    package var revision: Revision { contents.span[0].revision }
+    /// When the last commit was made, by the clock of then. An earlier commit may have a later time.
+    package var time: Timestamp { contents.span[0].time }
+    package var suites: OrderedTree<Suite> { contents.span[0].suites }
+    /// About the bytes of memory that the suites take with all that they store, the history not counted.
+    package var size: Int { contents.span[0].size }
+    /// The last commit that dropped a suite: what keys of new suites begin with, so that no guard from before holds.
+    package var lastDrop: Revision { contents.span[0].lastDrop }
+    package var history: History { contents.span[0].history }
+    package var limits: History.Limits { contents.span[0].limits }
     /// The place in history.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
 
     /// True if there is a suite of this name.
-    package func hasSuite(_ name: SuiteName) -> Bool {
-        suites.with(name.text.utf8Span.span) { _ in true } ?? false
-    }
+    package func hasSuite(_ name: SuiteName) -> Bool { contents.span[0].hasSuite(name) }
 
     /// The schema in force in a suite; nil if it has none, or if there is no such suite.
     package func schema(of name: SuiteName) -> SchemaVersion? {
-        suites.with(name.text.utf8Span.span) { $0.schema } ?? nil
+        contents.span[0].suites.with(name.text.utf8Span.span) { $0.schema } ?? nil
     }
 
     package func suite(_ name: SuiteName) -> Suite? {
-        suites.find(name.text.utf8Span.span)
+        contents.span[0].suites.find(name.text.utf8Span.span)
     }
 
     /// Visits the suites in order, from the first whose name is not before `start`, until `body` returns false.
@@ -90,14 +100,7 @@ extension State {
     /// - Returns: the commits that fell out of the history.
     @discardableResult
     package mutating func apply(_ kept: KeptCommit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
-        guard kept.revision > revision else {
-            throw CommitMismatch("commit \(kept.revision) comes after \(revision), which is not before it")
-        }
-        for change in kept.commit.suiteChanges { try apply(change, of: kept.revision, schema: schema) }
-        for index in kept.commit.changes.indices { try apply(changeAt: index, of: kept) }
-        revision = kept.revision
-        time = kept.commit.time
-        return history.append(kept, limits: limits)
+        try contents[0].apply(kept, schema: schema)
     }
 
     /// Applies a commit that nothing else keeps.
@@ -113,7 +116,7 @@ extension State {
         var commit = commit
         for index in commit.changes.indices where commit.changes[index].lacksOld {
             let change = commit.changes[index]
-            let found = suites.with(change.suite.text.utf8Span.span) { $0.knownRecord(change.key) }
+            let found = contents.span[0].suites.with(change.suite.text.utf8Span.span) { $0.knownRecord(change.key) }
             guard let record = found ?? nil, record.standing == .stored else {
                 throw CommitMismatch("\(change.suite)/\(change.key) has no value that could be replaced")
             }
@@ -126,15 +129,32 @@ extension State {
 
     /// Keeps the history to other bounds from now on.
     package mutating func bound(by limits: History.Limits) {
-        self.limits = limits
-        history.bound(by: limits)
+        contents[0].limits = limits
+        contents[0].history.bound(by: limits)
     }
 
     /// Begins a new epoch, in which cursors from before are not valid. The history stays, and with it the answers to
     /// requests that are repeated.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
-        self.epoch = epoch
-        self.revision = revision
+        contents[0].epoch = epoch
+        contents[0].revision = revision
+    }
+}
+
+extension State.Contents {
+    func hasSuite(_ name: SuiteName) -> Bool {
+        suites.with(name.text.utf8Span.span) { _ in true } ?? false
+    }
+
+    mutating func apply(_ kept: KeptCommit, schema: Schema?) throws(CommitMismatch) -> [KeptCommit] {
+        guard kept.revision > revision else {
+            throw CommitMismatch("commit \(kept.revision) comes after \(revision), which is not before it")
+        }
+        for change in kept.commit.suiteChanges { try apply(change, of: kept.revision, schema: schema) }
+        for index in kept.commit.changes.indices { try apply(changeAt: index, of: kept) }
+        revision = kept.revision
+        time = kept.commit.time
+        return history.append(kept, limits: limits)
     }
 
     private mutating func apply(
