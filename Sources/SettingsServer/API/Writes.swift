@@ -59,6 +59,8 @@ final class OwedWrite: Sendable {
 struct OwedWrites {
     private var slots: [OwedWrite?] = []
     private var free: [Int] = []
+    /// The answers that writes get if they become durable; none for one whose answer is rendered then.
+    private var prepared: [Response?] = []
 
     /// Adds a write. Returns its identifier, which another gets once it is removed.
     mutating func add(_ write: OwedWrite) -> Int {
@@ -70,10 +72,19 @@ struct OwedWrites {
         return slot
     }
 
-    mutating func remove(_ id: Int) -> OwedWrite? {
+    subscript(id: Int) -> OwedWrite? { slots[id] }
+
+    /// Keeps the answer that a write gets if it becomes durable.
+    mutating func prepare(_ id: Int, _ answer: Response) {
+        while prepared.count <= id { prepared.append(nil) }
+        prepared[id] = answer
+    }
+
+    /// Removes a write, and returns it with its answer if that was prepared.
+    mutating func remove(_ id: Int) -> (write: OwedWrite, prepared: Response?)? {
         guard slots.indices.contains(id), let write = slots[id].take() else { return nil }
         free.append(id)
-        return write
+        return (write, id < prepared.count ? prepared[id].take() : nil)
     }
 }
 
@@ -193,28 +204,42 @@ extension APIHandler {
         let writes = collected
         collected.removeAll(keepingCapacity: true)
         let before = service.store.state
-        let outcomes = service.store.submit(writes, replies: mailbox)
+        let outcomes = service.store.submit(writes, replies: mailbox) { prepare($0) }
         if !outcomes.isEmpty { replaced = before }
         finish(outcomes)
     }
 
+    /// Renders the answers of plain writes while the disk syncs: the loop has little else to do then, and what the answers
+    /// show is in its processor's cache.
+    private func prepare(_ outcomes: [WriteOutcome]) {
+        for outcome in outcomes where outcome.isAnswer {
+            guard let write = owed[outcome.id], write.plainRequest != nil, !outcome.isLong else { continue }
+            owed.prepare(outcome.id, outcome.response(to: write, on: service.store.state))
+        }
+    }
+
     /// Answers writes with their outcomes.
     func finish(_ outcomes: [WriteOutcome]) {
-        for outcome in outcomes {
-            guard let write = owed.remove(outcome.id) else { continue }
-            guard let request = write.plainRequest else {
-                answer(write, outcome)
-                continue
-            }
-            // What it replaces may have become long since the write was taken in.
-            if outcome.weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop {
-                underWay[write.ticket] = RequestUnderWay(request: request, text: write.text(number: nextNumber()))
-                answer(write, outcome)
+        let outcomes = outcomes.span
+        for index in outcomes.indices {
+            guard let (write, prepared) = owed.remove(outcomes[index].id) else { continue }
+            if let prepared, let request = write.plainRequest, outcomes[index].isAnswer {
+                answer(write, request, prepared, times: outcomes[index].times)
             } else {
-                let response = outcome.response(to: write, on: service.store.state)
-                answer(write, request, response, times: outcome.times)
+                finish(write, outcomes[index])
             }
         }
+    }
+
+    private func finish(_ write: OwedWrite, _ outcome: WriteOutcome) {
+        guard let request = write.plainRequest else { return answer(write, outcome) }
+        // What it replaces may have become long since the write was taken in.
+        guard !outcome.isLong else {
+            underWay[write.ticket] = RequestUnderWay(request: request, text: write.text(number: nextNumber()))
+            return answer(write, outcome)
+        }
+        let response = outcome.response(to: write, on: service.store.state)
+        answer(write, request, response, times: outcome.times)
     }
 
     private func answer(_ write: OwedWrite, _ outcome: WriteOutcome) {
@@ -222,7 +247,7 @@ extension APIHandler {
             service.audit?.add(commit, from: request) { [store = service.store] in store.state }
         }
         if let times = outcome.times { underWay[write.ticket]?.text?.times = times }
-        guard outcome.weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop else {
+        guard outcome.isLong else {
             return answer(write.ticket, outcome.response(to: write, on: service.store.state))
         }
         let state = service.store.state
@@ -292,6 +317,9 @@ extension WriteOutcome {
         case .failure(let problem): problem.weight(upTo: limit)
         }
     }
+
+    /// True if the answer is not rendered on the loop.
+    fileprivate var isLong: Bool { weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop }
 
     func response(to write: OwedWrite, on state: @autoclosure () -> State) -> Response {
         switch result {

@@ -47,8 +47,13 @@ package final class Store: Sendable {
 
     /// Takes writes, to be decided in this order. The outcome of each comes exactly once: returned here if it is known at
     /// once, else to `replies`.
-    package func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [WriteOutcome] {
-        writer.submit(writes, replies: replies)
+    ///
+    /// - Parameter expecting: called, before this returns, with the outcomes that come unless the disk fails, if these are
+    ///   known now.
+    package func submit(
+        _ writes: [PendingWrite], replies: any WriteReplies, expecting: ([WriteOutcome]) -> Void = { _ in }
+    ) -> [WriteOutcome] {
+        writer.submit(writes, replies: replies, expecting: expecting)
     }
 
     /// Decides a write on the published state, unless it may be a repeat of another. A refusal or a dry run that takes long
@@ -157,6 +162,11 @@ package struct WriteOutcome: Sendable {
     package var cursor: Cursor
     /// Where the time went, if it was much.
     var times: WriteTimes?
+
+    /// True if the result is an answer, without a copy of it.
+    var isAnswer: Bool {
+        if case .success = result { true } else { false }
+    }
 }
 
 /// The times that a write took, in nanoseconds.

@@ -51,8 +51,10 @@ final class Writer: Sendable {
     var isBusy: Bool { count.load(ordering: .relaxed) * pace.load(ordering: .relaxed) > 3 * Int(limits.current.turn) }
 
     /// Takes writes, to be decided in this order. Returns the outcomes that are known at once, with those of the writes that
-    /// found no room. The others come later, to `replies`.
-    func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [WriteOutcome] {
+    /// found no room. The others come later, to `replies`. Calls `expecting` with those that come unless a flush fails.
+    func submit(
+        _ writes: [PendingWrite], replies: any WriteReplies, expecting: ([WriteOutcome]) -> Void
+    ) -> [WriteOutcome] {
         guard !writes.isEmpty else { return [] }
         let (now, limits) = (monotonic.now(), limits.current)
         if !isShared, writes.allSatisfy(\.request.isQuick) {
@@ -61,7 +63,7 @@ final class Writer: Sendable {
                 let confirmed = inbox.withLock({ $0.takeToDecide(parcel, limits) })
             {
                 decider.confirm(upTo: confirmed)
-                return decideHere(parcel)
+                return decideHere(parcel, expecting: expecting)
             }
         }
         var refused: [PendingWrite] = []
@@ -125,7 +127,7 @@ final class Writer: Sendable {
 extension Writer {
     /// Decides writes. The caller has taken the writer. What they stage is made durable here if that takes no sync and nothing
     /// waits for a flush.
-    private func decideHere(_ parcel: WriteParcel) -> [WriteOutcome] {
+    private func decideHere(_ parcel: WriteParcel, expecting: ([WriteOutcome]) -> Void) -> [WriteOutcome] {
         var line = WriteDecider.Line([parcel])
         var turn = decider.begin(&line, within: WriteDecider.shortTurn)
         turn.isQuick = true
@@ -141,6 +143,7 @@ extension Writer {
             return inbox.takeFlush()
         }
         guard hasFlush, flusher.finishesAtOnce(turn) else {
+            let expected = turn.answers.first?.outcomes ?? []
             let (mustFlush, isFree) = inbox.withLock { inbox in
                 inbox.add(decided: turn)
                 // The flush that was going on may have ended meanwhile.
@@ -148,6 +151,7 @@ extension Writer {
             }
             if mustFlush { queue.async { self.flush() } }
             if !isFree { queue.async { self.work() } }
+            expecting(expected)
             return []
         }
         let (outcomes, end) = flusher.finishHere(turn)
