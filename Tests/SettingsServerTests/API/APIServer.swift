@@ -22,7 +22,8 @@ final class APIServer {
     private var isStopped = false
 
     init(
-        clock: MonotonicClock = .system, peers: Peers? = nil, history limits: History.Limits = History.Limits()
+        log: ScriptedLog = ScriptedLog(), clock: MonotonicClock = .system, peers: Peers? = nil,
+        history limits: History.Limits = History.Limits()
     ) throws {
         let listeners = try Listener.open(.tcp(host: "127.0.0.1", port: 0))
         guard case .tcp(_, let port)? = listeners.first?.address else { throw RawClient.Failure.malformed("no port") }
@@ -33,7 +34,7 @@ final class APIServer {
         // Large bodies of one test may take longer than 10 s together on a busy machine.
         writeLimits.patience = UInt64(Deadline.patience) * 1_000_000_000
         store = Store(
-            State(epoch: epoch, limits: limits), log: ScriptedLog(), limits: writeLimits,
+            State(epoch: epoch, limits: limits), log: log, limits: writeLimits,
             clock: { Timestamp(milliseconds: 1) })
         let budget = MemoryBudget(limit: 256 << 20)
         let service = Service(

@@ -1,0 +1,54 @@
+import SettingsAPI
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+/// Plain writes, whose answers are rendered while the log syncs.
+@Suite(.ownThread)
+struct PreparedAnswerTests {
+    private let log = ScriptedLog(isGated: true)
+    private let server: APIServer
+    private let client: RawClient
+
+    init() throws {
+        server = try APIServer(log: log)
+        client = try server.connect()
+        try client.send(LargeBodyTests.put("app/keys/a", "1"))
+        log.letGo()
+        #expect(try client.readResponse().status == 201)
+        log.awaitFlush()
+    }
+
+    @Test("one is answered once it is durable, with what it did, and so is one that was decided meanwhile")
+    func answers() throws {
+        let other = try server.connect()
+        try client.send(LargeBodyTests.put("app/keys/a", "2"))
+        log.awaitFlush()
+        try other.send(LargeBodyTests.put("app/keys/a", "3"))
+        // A read that comes after it sees what is durable.
+        #expect(try server.connect().exchange(LargeBodyTests.get("app/keys/a?raw")).text == "1")
+        #expect(!client.hasNews && !other.hasNews)
+        log.letGo()
+        #expect(try client.readResponse().text.contains(#""value":2,"#))
+        log.letGo()
+        let answer = try other.readResponse()
+        #expect(answer.status == 200 && answer.text.contains(#""value":3,"#) && answer.text.contains(#""revision":3,"#))
+    }
+
+    @Test(
+        "one that does not become durable is refused, and the next is answered for itself",
+        arguments: [CommitLogError.Outcome.notDone, .unknown])
+    func failure(outcome: CommitLogError.Outcome) throws {
+        log.failNext(outcome, .full)
+        try client.send(LargeBodyTests.put("app/keys/a", "2"))
+        log.letGo()
+        let refusal = try client.readResponse()
+        #expect(refusal.status == (outcome == .unknown ? 503 : 507))
+        #expect(!refusal.text.contains("value"))
+        #expect(try client.exchange(LargeBodyTests.get("app/keys/a?raw")).text == "1")
+        try client.send(LargeBodyTests.put("app/keys/a", "4"))
+        log.letGo()
+        #expect(try client.readResponse().text.contains(#""value":4,"#))
+    }
+}
