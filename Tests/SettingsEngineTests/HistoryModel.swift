@@ -24,8 +24,8 @@ struct HistoryModel {
     private(set) var logs: [SuiteName: Log] = [:]
     private(set) var floor: Revision
     private var base: Revision
-    /// The commits up to this one have been sorted by suites; the bounds held when that was done.
-    private var filed = Revision.zero
+    /// The commits up to this one are indexed by suites; the bounds held when that was done.
+    private var indexed = Revision.zero
 
     init(_ limits: History.Limits, floor: Revision) {
         self.limits = limits
@@ -38,7 +38,7 @@ struct HistoryModel {
     /// What a suite knows of itself.
     func held(by suite: SuiteName) -> [Entry] {
         guard let log = logs[suite] else { return [] }
-        return kept.filter { $0.suites.contains(suite) && $0.revision > log.start && $0.revision <= filed }
+        return kept.filter { $0.suites.contains(suite) && $0.revision > log.start && $0.revision <= indexed }
     }
 
     private func protects(_ suite: SuiteName, _ entry: Entry) -> Bool {
@@ -67,22 +67,22 @@ struct HistoryModel {
             && entries.reduce(0) { $0 + $1.commit.size } <= limits.bytes - limits.bytes * limits.newestPercent / 100
     }
 
-    /// A long history sorts the commits of 16 revisions at a time, and keeps room for as many, so that the bounds hold.
+    /// A long history indexes the commits of 16 revisions at a time, and keeps room for as many, so that the bounds hold.
     private var takesBatches: Bool { limits.commits >= 1024 && limits.bytes >= 1 << 20 }
 
     /// Adds a commit and returns the revisions that had to go.
     mutating func append(_ entry: Entry) -> [Revision] {
         let before = kept.map(\.revision) + [entry.revision]
         if entry.commit.size > limits.bytes {
-            file()
+            index()
             for suite in entry.suites {
                 if logs[suite] == nil { base = entry.revision }
                 logs[suite]?.gap = entry.revision
             }
         } else {
-            if let last = kept.last, last.revision.number / 16 != entry.revision.number / 16 { file() }
+            if let last = kept.last, last.revision.number / 16 != entry.revision.number / 16 { index() }
             kept.append(entry)
-            if !takesBatches || entry.commit.size > limits.bytes / 4096 { file() }
+            if !takesBatches || entry.commit.size > limits.bytes / 4096 { index() }
         }
         let left = Set(kept.map(\.revision))
         let gone = before.filter { !left.contains($0) }
@@ -90,11 +90,11 @@ struct HistoryModel {
         return gone
     }
 
-    private mutating func file() {
-        let unfiled = kept.filter { $0.revision > filed }
-        guard !unfiled.isEmpty else { return }
-        for entry in unfiled {
-            filed = entry.revision
+    private mutating func index() {
+        let unindexed = kept.filter { $0.revision > indexed }
+        guard !unindexed.isEmpty else { return }
+        for entry in unindexed {
+            indexed = entry.revision
             for suite in entry.suites where logs[suite] == nil { logs[suite] = Log(start: base) }
             for suite in entry.suites {
                 let outgrown = held(by: suite).filter { $0.isSpared && !protects(suite, $0) }

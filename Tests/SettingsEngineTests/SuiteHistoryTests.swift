@@ -45,16 +45,19 @@ struct SuiteHistoryTests {
         return limits
     }
 
-    private static func next(_ number: Int, _ suites: [SuiteName], _ random: inout SeededGenerator) throws
-        -> HistoryModel.Entry
-    {
+    private static func next(
+        _ number: Int, _ suites: [SuiteName], _ limits: History.Limits, _ random: inout SeededGenerator
+    ) throws -> HistoryModel.Entry {
         var touched: [SuiteName] = []
         for _ in 0..<(random.chance(oneIn: 5) ? 3 : 1) {
             touched.append(random.chance(oneIn: 4) ? random.pick(suites) : suites[random.below(2)])
         }
         // Also twice the same suite, in one commit.
         let touches = touched.map { (suite: $0, touch: random.pick([.key, .key] + Touch.allCases)) }
-        let size = random.chance(oneIn: 60) ? 5_000 : random.below(random.chance(oneIn: 10) ? 500 : 60)
+        let isTooLarge = random.chance(oneIn: 60)
+        // Of a long history the largest commits are about as large as those that wait for no batch.
+        let unit = max(1, limits.bytes / (1 << 20))
+        let size = isTooLarge ? limits.bytes + 400 : unit * random.below(random.chance(oneIn: 10) ? 500 : 60)
         return HistoryModel.Entry(commit: try commit(number, touches, size: size), suites: Set(touched))
     }
 
@@ -85,7 +88,7 @@ struct SuiteHistoryTests {
             var copies: [(history: History, answers: [String])] = []
             for number in 1...commits {
                 let seed: Comment = "seed \(random.seed), commit \(number)"
-                let entry = try Self.next(number * 2, suites, &random)
+                let entry = try Self.next(number * 2, suites, limits, &random)
                 let gone = model.append(entry)
                 let forgotten = history.append(entry.commit, limits: limits).map(\.commit.revision)
                 try #require(forgotten.sorted() == gone, seed)
@@ -135,14 +138,14 @@ struct SuiteHistoryTests {
         #expect(try compare(share: 0.005, commits: 300, every: 1, Self.limits) > 0)
     }
 
-    @Test("A long one, which sorts commits in batches, does so, too")
-    func long() throws {
-        let runs = try compare(share: 0.0005, commits: 1_500, every: 37) { random in
+    @Test("A long one, which indexes commits in batches, does so, too", arguments: [1, 20])
+    func long(megabytes: Int) throws {
+        let runs = try compare(share: 0.0005, commits: 1_300, every: 37) { random in
             var limits = Self.limits(&random)
-            limits.commits += 1_100
-            limits.bytes = 1 << 20
-            limits.suiteCommits *= 20
-            limits.suiteBytes *= 20
+            limits.commits += 1_020
+            limits.bytes = megabytes << 20
+            (limits.suiteCommits, limits.suiteBytes) = (20 + random.below(60), 1 << 20)
+            limits.newestPercent = random.pick([30, 50])
             return limits
         }
         #expect(runs > 0)

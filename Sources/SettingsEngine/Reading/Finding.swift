@@ -48,8 +48,8 @@ extension State {
             // A suite that was dropped is watched, too, for as long as it has a log, and counts with those that have none.
             guard history.base <= revision else { return false }
             var isReached = true
-            history.forEachLog(prefix: prefix.string) { log in
-                isReached = log.floor <= revision
+            history.forEachFloor(prefix: prefix.string) { floor in
+                isReached = floor <= revision
                 return isReached
             }
             return isReached

@@ -26,10 +26,11 @@ package struct History: Sendable {
 
         package init() {}
 
-        /// True if commits are filed in batches. A history that has no more than some batches keeps to its bounds exactly.
+        /// True if commits are indexed in batches. A history with room for fewer than 64 batches indexes each commit at once, so
+        /// that it keeps as many as its bounds allow.
         fileprivate var takesBatches: Bool { commits >= 64 * History.batch && bytes >= 1 << 20 }
-        /// A larger commit is filed at once.
-        fileprivate var bytesInBatch: Int { bytes / 256 / History.batch }
+        /// The size of the largest commit that waits for its batch. A larger one is indexed at once, with those before it.
+        fileprivate var largestInBatch: Int { bytes / 256 / History.batch }
 
         /// No bounds.
         package static var unbounded: Limits {
@@ -40,7 +41,7 @@ package struct History: Sendable {
         }
     }
 
-    /// The commits of so many revisions in a row are filed together.
+    /// The commits of so many revisions in a row are indexed together.
     fileprivate static let batch = 16
 
     /// The commits up to ``passed`` that are spared.
@@ -48,11 +49,11 @@ package struct History: Sendable {
     private var sparedSize = 0
     /// The commits after ``passed``, all of them.
     private var newest = CommitQueue()
-    /// The commits up to ``filed``, spared or among the newest, by the suites that they touch.
+    /// The commits up to ``indexed``, spared or among the newest, by the suites that they touch.
     private var logs: SuiteLogs
-    /// The commits after this one, less than a batch, are in no log yet. Adding one to a log copies the logs of other suites,
-    /// too: a batch copies them once, without which a client that writes alone would cost a sixth more.
-    private var filed = Revision.zero
+    /// The commits after this one, at most a batch, are in no log yet. Adding a commit to one log copies parts of the tree of
+    /// all logs. A batch copies them once; one by one, a write of a client that writes alone would cost a sixth more.
+    private var indexed = Revision.zero
     /// About how many bytes of memory the commits take.
     package private(set) var size = 0
     /// The commits that were ever added to this value and those that it was made from, dropped ones included.
@@ -137,19 +138,19 @@ extension History {
 
     /// Visits the commits after a revision that touched a suite, in order, until `body` returns false.
     func forEach(of suite: SuiteName, after revision: Revision, _ body: (KeptCommit) -> Bool) {
-        guard let next = revision.advanced(by: 1), let unfiled = filed.advanced(by: 1),
+        guard let next = revision.advanced(by: 1), let unindexed = indexed.advanced(by: 1),
             logs.forEach(of: suite, startingAt: next, body)
         else { return }
-        _ = newest.forEach(startingAt: max(next, unfiled)) { !$0.touches(suite) || body($0) }
+        _ = newest.forEach(startingAt: max(next, unindexed)) { !$0.touches(suite) || body($0) }
     }
 
     /// Visits the commits before a revision that touched a suite, the newest first, until `body` returns false.
     package func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (KeptCommit) -> Bool) {
-        var (isUnfiled, isGoingOn) = (true, true)
+        var (isUnindexed, isGoingOn) = (true, true)
         _ = newest.forEachReversed(before: revision) { commit in
-            isUnfiled = commit.revision > filed
-            isGoingOn = !isUnfiled || !commit.touches(suite) || body(commit)
-            return isUnfiled && isGoingOn
+            isUnindexed = commit.revision > indexed
+            isGoingOn = !isUnindexed || !commit.touches(suite) || body(commit)
+            return isUnindexed && isGoingOn
         }
         if isGoingOn { logs.forEachReversed(of: suite, before: revision, body) }
     }
@@ -206,37 +207,37 @@ extension History {
 
     /// True if a commit is kept that touched the suite.
     package func hasCommits(of suite: SuiteName) -> Bool {
-        var isFound = logs.hasLog(of: suite)
-        forEach(of: suite, after: filed) { _ in
+        if logs.hasLog(of: suite) { return true }
+        var isFound = false
+        forEach(of: suite, after: indexed) { _ in
             isFound = true
             return false
         }
         return isFound
     }
 
-    /// Visits the logs of the suites by name until `body` returns false.
-    package func forEachLog(_ body: (SuiteLog) -> Bool) { allLogs.forEach(body) }
-
-    /// Visits the logs of the suites whose names begin with a prefix.
-    func forEachLog(prefix: String, _ body: (SuiteLog) -> Bool) { allLogs.forEach(prefix: prefix, body) }
-
-    /// The logs with what is not filed yet.
-    private var allLogs: SuiteLogs {
+    /// Visits the logs of the suites by name until `body` returns false, each with all commits of its suite.
+    package func forEachLog(_ body: (SuiteLog) -> Bool) {
         var all = self
         var dropped: [KeptCommit] = []
-        all.file(by: .unbounded, &dropped)
-        return all.logs
+        all.index(by: .unbounded, &dropped)
+        all.logs.forEach(body)
     }
+
+    /// Visits the floors of the suites whose names begin with a prefix until `body` returns false. One without a log, all of
+    /// whose commits are still to be indexed, has the floor ``base``, and is left out.
+    func forEachFloor(prefix: String, _ body: (Revision) -> Bool) { logs.forEach(prefix: prefix) { body($0.floor) } }
 }
 
 /// Changing.
 extension History {
-    /// Adds the newest commit. Returns those that were dropped for it, which may include this very one.
+    /// Adds the newest commit. Returns the commits that were dropped, which may include this very one.
     @discardableResult
     package mutating func append(_ commit: KeptCommit, limits: Limits) -> [KeptCommit] {
         var dropped: [KeptCommit] = []
         guard commit.size <= limits.bytes else {
-            file(by: limits, &dropped)
+            index(by: limits, &dropped)
+            bound(by: limits, &dropped)
             raiseFloor(to: commit)
             logs.noteGap(commit)
             return dropped + [commit]
@@ -244,13 +245,17 @@ extension History {
         let last = newest.last?.revision ?? passed
         guard commit.revision > last else { return [] }
         // By revisions, so that a history which was read from the disk goes on as the one that was written.
-        if last.number / Int64(Self.batch) != commit.revision.number / Int64(Self.batch) { file(by: limits, &dropped) }
+        if last.number / Int64(Self.batch) != commit.revision.number / Int64(Self.batch) {
+            index(by: limits, &dropped)
+            bound(by: limits, &dropped)
+        }
         newest.append(commit)
         time.add(commit.commit.time, age: limits.age)
         size += commit.size
         added = (added.count + 1, added.size + commit.size)
-        if !limits.takesBatches || commit.size > limits.bytesInBatch || isOutdated(age: limits.age) {
-            file(by: limits, &dropped)
+        if !limits.takesBatches || commit.size > limits.largestInBatch || isOutdated(age: limits.age) {
+            index(by: limits, &dropped)
+            bound(by: limits, &dropped)
         }
         return dropped
     }
@@ -258,7 +263,7 @@ extension History {
     /// Ends what the bounds of suites do not protect, and spares or drops the oldest until no other bound is exceeded.
     mutating func bound(by limits: Limits) {
         var dropped: [KeptCommit] = []
-        file(by: limits, &dropped)
+        index(by: limits, &dropped)
         for suite in logs.suites {
             drop(logs.release(of: suite, limits, upTo: passed), outgrownBy: suite, &dropped)
         }
@@ -266,24 +271,24 @@ extension History {
         bound(by: limits, &dropped)
     }
 
-    /// Adds the commits to the logs that are in none yet, and keeps to the bounds.
-    private mutating func file(by limits: Limits, _ dropped: inout [KeptCommit]) {
-        guard let last = newest.last?.revision, last > filed, let unfiled = filed.advanced(by: 1) else { return }
+    /// Adds the commits to the logs that are in none yet. Drops what the bounds of suites do not protect any more.
+    private mutating func index(by limits: Limits, _ dropped: inout [KeptCommit]) {
+        guard let last = newest.last?.revision, last > indexed, let unindexed = indexed.advanced(by: 1) else { return }
+        // A copy, as the body changes the history.
         let commits = newest
-        _ = commits.forEach(startingAt: unfiled) { commit in
+        _ = commits.forEach(startingAt: unindexed) { commit in
             commit.forEachSuite { suite in
                 drop(logs.add(commit, to: suite, limits, upTo: passed), outgrownBy: suite, &dropped)
             }
             return true
         }
-        filed = last
-        bound(by: limits, &dropped)
+        indexed = last
     }
 
-    /// Leaves room for a batch.
+    /// Spares or drops the oldest until no bound is exceeded. Leaves room for a batch. All commits have to be indexed.
     private mutating func bound(by limits: Limits, _ dropped: inout [KeptCommit]) {
         let room = limits.takesBatches ? Self.batch : 0
-        while count > limits.commits - room || size > limits.bytes - room * limits.bytesInBatch {
+        while count > limits.commits - room || size > limits.bytes - room * limits.largestInBatch {
             if newest.isEmpty || areExceededBySpared(limits), let first = firstSpared {
                 drop(spared: first, &dropped)
             } else if !pass(&dropped) {
@@ -357,9 +362,10 @@ extension History {
 
 extension History {
     /// Spares or drops everything up to a commit, as it was.
-    package mutating func restore(passed: Revision) {
+    package mutating func restore(passed: Revision, limits: Limits) {
         var dropped: [KeptCommit] = []
-        file(by: .unbounded, &dropped)
+        // Else the last ones wait for their batch, as they did in the history that was written.
+        if passed > indexed { index(by: limits, &dropped) }
         while let next = newest.first, next.revision <= passed, pass(&dropped) {}
         self.passed = max(self.passed, passed)
         logs.removeEmpty()

@@ -1,9 +1,9 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A value that holds all suites and the recent commits, as of one commit. A copy costs nothing.
+/// A value that holds all suites and the recent commits, as of one commit. A copy retains one object.
 package struct State: Sendable {
-    /// All of it, in an array so that a copy retains one object: a write takes ten.
+    /// In an array of one. A write makes about ten copies of the state.
     private var contents: [Contents]
 
     fileprivate struct Contents {

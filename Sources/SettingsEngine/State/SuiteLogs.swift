@@ -1,7 +1,7 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The logs of the suites that have one: the commits of a history by the suites that they touch.
+/// A table of the logs of suites, which finds the indexed commits of a history by the suites that they touch.
 struct SuiteLogs: Sendable {
     private var logs: OrderedTree<SuiteLog>
     /// The floor of suites without a log: the highest of those that had one.
@@ -12,7 +12,7 @@ struct SuiteLogs: Sendable {
         self.base = base
     }
 
-    /// Every commit after this one that touched the suite is there.
+    /// Every indexed commit after this one that touched the suite is there.
     func floor(of suite: SuiteName) -> Revision {
         logs.with(suite.text.utf8Span.span) { $0.floor } ?? base
     }

@@ -30,7 +30,7 @@ final class APIHandler: RequestHandler {
     var current = RequestLookedAt(since: 0)
     /// The name of its caller; nil if it is not known.
     private var caller: String?
-    /// Requests that are answered later, but those that wait for a change and are not logged.
+    /// Requests that are answered later, except those that wait for a change and are not logged.
     var underWay: [Ticket: RequestUnderWay] = [:]
     /// The ticket of the request that is looked at; nil once it is answered.
     var lookedAt: Ticket?
@@ -115,6 +115,7 @@ final class APIHandler: RequestHandler {
             }
             if isPlainWrite { break }
             let logged = policies.logging.mayLog(current) ? text(of: head, bytes, exchange) : nil
+            // Where thousands wait, an entry would be a tenth of what each takes.
             guard logged != nil || !current.isWaiting else { break }
             underWay[exchange.ticket] = RequestUnderWay(request: current, text: logged)
         case .notYet: break

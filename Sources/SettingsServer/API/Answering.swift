@@ -34,7 +34,7 @@ extension APIHandler {
             lookedAt = nil
             begun = response
         } else if loop.peer(of: ticket) != .gone {
-            // It has waited.
+            // A request that waits and is not logged is not in `underWay`.
             figures.count(response.status, response.refusal)
         }
     }

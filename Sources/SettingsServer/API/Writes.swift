@@ -59,7 +59,7 @@ final class OwedWrite: Sendable {
 struct OwedWrites {
     private var slots: [OwedWrite?] = []
     private var free: [Int] = []
-    /// The answers that writes get if they become durable; none for one whose answer is rendered then.
+    /// The answers that were rendered before the outcomes came. Nil, or none, for a write whose answer is rendered then.
     private var prepared: [Response?] = []
 
     /// Adds a write. Returns its identifier, which another gets once it is removed.

@@ -163,7 +163,7 @@ package struct WriteOutcome: Sendable {
     /// Where the time went, if it was much.
     var times: WriteTimes?
 
-    /// True if the result is an answer, without a copy of it.
+    /// True if the write succeeded. Does not copy the answer.
     var isAnswer: Bool {
         if case .success = result { true } else { false }
     }

@@ -51,7 +51,8 @@ final class Writer: Sendable {
     var isBusy: Bool { count.load(ordering: .relaxed) * pace.load(ordering: .relaxed) > 3 * Int(limits.current.turn) }
 
     /// Takes writes, to be decided in this order. Returns the outcomes that are known at once, with those of the writes that
-    /// found no room. The others come later, to `replies`. Calls `expecting` with those that come unless a flush fails.
+    /// found no room. The others come later, to `replies`. Calls `expecting` with those of them that are known now, and come
+    /// unless a flush fails.
     func submit(
         _ writes: [PendingWrite], replies: any WriteReplies, expecting: ([WriteOutcome]) -> Void
     ) -> [WriteOutcome] {

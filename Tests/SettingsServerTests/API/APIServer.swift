@@ -62,7 +62,7 @@ final class APIServer {
         }
     }
 
-    /// Returns once so many answers wait to be rendered, none of which is being rendered.
+    /// Returns once so many jobs wait for the renderer. The one that runs does not count.
     func awaitRenderings(_ count: Int) throws {
         try eventually {
             settle()

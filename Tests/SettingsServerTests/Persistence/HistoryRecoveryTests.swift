@@ -103,6 +103,29 @@ struct HistoryRecoveryTests {
         }
     }
 
+    @Test("A long one, which indexes commits in batches, is the same wherever in a batch it was read, and bounds anew")
+    func long() throws {
+        for var random in FuzzBudget.generators(share: 0.0005) {
+            var limits = Self.limits(&random)
+            limits.commits += 1_020
+            limits.bytes = 16 << 20
+            var run = try Run(seed: random.seed, limits)
+            var again = run.state
+            for number in 1...1_200 {
+                let context: Comment = "seed \(random.seed), commit \(number)"
+                try again.apply(try run.next().commit)
+                guard number > 900, random.chance(oneIn: 13) else { continue }
+                try #require(StateDescription(again) == StateDescription(run.state), context)
+                try run.expectSound(again, context)
+                again = try Self.reread(again, limits: limits)
+                try #require(StateDescription(again) == StateDescription(run.state), context)
+                var short = again
+                short.bound(by: Self.limits(&random))
+                try run.expectSound(short, context)
+            }
+        }
+    }
+
     @Test("Read with other bounds, it keeps to them and says only what it has")
     func otherBounds() throws {
         for var random in FuzzBudget.generators(share: 0.005) {

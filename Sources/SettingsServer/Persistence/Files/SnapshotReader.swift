@@ -108,7 +108,7 @@ struct SnapshotReader {
             newest = commit.revision
             history.append(KeptCommit(commit), limits: limits)
         }
-        history.restore(passed: passed)
+        history.restore(passed: passed, limits: limits)
         try advance()
         try checkEnd()
         return Snapshot(
