@@ -368,6 +368,13 @@ extension History {
         if passed > indexed { index(by: limits, &dropped) }
         while let next = newest.first, next.revision <= passed, pass(&dropped) {}
         self.passed = max(self.passed, passed)
-        logs.removeEmpty()
+        var waiting: Set<SuiteName> = []
+        if let unindexed = indexed.advanced(by: 1) {
+            _ = newest.forEach(startingAt: unindexed) { commit in
+                commit.forEachSuite { waiting.insert($0) }
+                return true
+            }
+        }
+        logs.removeEmpty(besides: waiting)
     }
 }

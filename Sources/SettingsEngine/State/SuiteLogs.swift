@@ -107,7 +107,7 @@ extension SuiteLogs {
         if let log = logs.remove(suite.text.utf8Span.span) { base = max(base, log.floor) }
     }
 
-    mutating func removeEmpty() {
-        for log in logs.elements where log.isEmpty { removeLog(of: log.suite) }
+    mutating func removeEmpty(besides kept: Set<SuiteName> = []) {
+        for log in logs.elements where log.isEmpty && !kept.contains(log.suite) { removeLog(of: log.suite) }
     }
 }
