@@ -73,7 +73,7 @@ package struct History: Sendable {
         logs = SuiteLogs(base: floor)
     }
 
-    /// A history from a snapshot. Its commits are still to be appended, and then ``restore(passed:)`` to be called.
+    /// A history from a snapshot. Its commits are still to be appended, and then ``restore(passed:limits:)`` to be called.
     package init(
         floor: Revision, at floorTime: Timestamp? = nil, base: Revision, logs: OrderedTree<SuiteLog> = OrderedTree()
     ) {
@@ -236,8 +236,7 @@ extension History {
     package mutating func append(_ commit: KeptCommit, limits: Limits) -> [KeptCommit] {
         var dropped: [KeptCommit] = []
         guard commit.size <= limits.bytes else {
-            index(by: limits, &dropped)
-            bound(by: limits, &dropped)
+            catchUp(by: limits, &dropped)
             raiseFloor(to: commit)
             logs.noteGap(commit)
             return dropped + [commit]
@@ -246,16 +245,14 @@ extension History {
         guard commit.revision > last else { return [] }
         // By revisions, so that a history which was read from the disk goes on as the one that was written.
         if last.number / Int64(Self.batch) != commit.revision.number / Int64(Self.batch) {
-            index(by: limits, &dropped)
-            bound(by: limits, &dropped)
+            catchUp(by: limits, &dropped)
         }
         newest.append(commit)
         time.add(commit.commit.time, age: limits.age)
         size += commit.size
         added = (added.count + 1, added.size + commit.size)
         if !limits.takesBatches || commit.size > limits.largestInBatch || isOutdated(age: limits.age) {
-            index(by: limits, &dropped)
-            bound(by: limits, &dropped)
+            catchUp(by: limits, &dropped)
         }
         return dropped
     }
@@ -268,6 +265,12 @@ extension History {
             drop(logs.release(of: suite, limits, upTo: passed), outgrownBy: suite, &dropped)
         }
         logs.removeEmpty()
+        bound(by: limits, &dropped)
+    }
+
+    /// Indexes what waits for its batch, and keeps to the bounds.
+    private mutating func catchUp(by limits: Limits, _ dropped: inout [KeptCommit]) {
+        index(by: limits, &dropped)
         bound(by: limits, &dropped)
     }
 
