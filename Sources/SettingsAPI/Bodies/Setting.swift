@@ -103,16 +103,20 @@ extension Change {
         return setting
     }
 
-    /// The bytes of ``settingAfter``, without making that: most answers to writes are such.
-    package func settingBytes() -> [UInt8] {
+    /// The bytes of ``settingAfter`` of the first of some changes, without making that: most answers to writes are such. Reads
+    /// the change where it stands, as a method of it would copy it.
+    package static func settingBytes(afterFirstOf changes: [Change]) -> [UInt8] {
+        let changes = changes.span
         var writer = JSONWriter(reservingCapacity: 256)
         writer.beginObject()
         writer.members(
-            ofSetting: key, of: suite, new ?? .null, source, revision, modified, by: origin, isSecret: isSecret)
+            ofSetting: changes[0].key, of: changes[0].suite, changes[0].new ?? .null, changes[0].source,
+            changes[0].revision, changes[0].modified, by: changes[0].origin, isSecret: changes[0].isSecret)
         writer.member("changed", true)
         writer.name(literal: "previous")
         writer.beginObject()
-        writer.members(ofPrevious: old, oldSource, record.oldRevision ?? .zero)
+        writer.members(
+            ofPrevious: changes[0].old, changes[0].oldSource, changes[0].record.oldRevision ?? .zero)
         writer.endObject()
         writer.endObject()
         return writer.bytes

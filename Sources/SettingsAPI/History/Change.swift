@@ -139,39 +139,8 @@ extension Change: JSONReadable, JSONWritable {
 
     /// Writes one of the forms. A concealed change, which lacks its values, is not to be written to a file.
     package func write(to writer: inout JSONWriter, as form: Form) {
-        writer.beginObject()
-        if form != .ofOneSuite { writer.member("suite", suite) }
-        writer.member("key", key)
-        switch form {
-        case .ofOneSuite, .ofSeveralSuites:
-            if !isConcealed {
-                writer.member("old", old ?? .null)
-                writer.member("new", new ?? .null)
-            }
-            writer.member("oldSource", oldSource)
-            writer.member("source", source)
-            writer.member("revision", revision)
-            writer.member("modified", modified)
-            writer.members(of: origin)
-        case .ofCommit, .ofJournal:
-            if form == .ofCommit || oldSource != .stored { writeOld(to: &writer) }
-            writer.member("new", new ?? .null)
-            if source != .stored { writer.member("source", source) }
-            writer.member("stored", record.rejected)
-            if record.isSecret != (isSecret && stored != nil) { writer.member("newSecret", record.isSecret) }
-        }
-        writer.flag("secret", isSecret)
-        writer.endObject()
-    }
-
-    private func writeOld(to writer: inout JSONWriter) {
-        writer.member("old", old ?? .null)
-        if oldSource != .stored { writer.member("oldSource", oldSource) }
-        writer.member("oldStored", record.oldRejected)
-        writer.member("oldRevision", record.oldRevision)
-        writer.member("oldModified", record.oldModified)
-        // Mostly it follows from the mark.
-        if record.wasSecret != (isSecret && oldStored != nil) { writer.member("oldSecret", record.wasSecret) }
+        let changes = [self]
+        writer.write(changes.span, at: 0, as: form)
     }
 
     package init(json: JSONValue) throws(BodyError) {
@@ -236,10 +205,49 @@ extension JSONWriter {
     mutating func member(_ name: StaticString, _ changes: [Change], as form: Change.Form) {
         self.name(literal: name)
         beginArray()
-        // By a span, as a loop over the array would copy each change.
         let changes = changes.span
-        for index in changes.indices { changes[index].write(to: &self, as: form) }
+        for index in changes.indices { write(changes, at: index, as: form) }
         endArray()
+    }
+
+    /// Writes a change where it stands: to pass it on would copy it, which retains all that it refers to.
+    fileprivate mutating func write(_ changes: Span<Change>, at index: Int, as form: Change.Form) {
+        beginObject()
+        if form != .ofOneSuite { member("suite", changes[index].suite) }
+        member("key", changes[index].key)
+        switch form {
+        case .ofOneSuite, .ofSeveralSuites:
+            if !changes[index].isConcealed {
+                member("old", changes[index].old ?? .null)
+                member("new", changes[index].new ?? .null)
+            }
+            member("oldSource", changes[index].oldSource)
+            member("source", changes[index].source)
+            member("revision", changes[index].revision)
+            member("modified", changes[index].modified)
+            members(of: changes[index].origin)
+        case .ofCommit, .ofJournal:
+            let replacesStored = changes[index].oldSource == .stored
+            if form == .ofCommit || !replacesStored { writeOld(changes, at: index) }
+            member("new", changes[index].new ?? .null)
+            if changes[index].source != .stored { member("source", changes[index].source) }
+            member("stored", changes[index].record.rejected)
+            let (isStored, isSecret) = (changes[index].stored != nil, changes[index].record.isSecret)
+            if isSecret != (changes[index].isSecret && isStored) { member("newSecret", isSecret) }
+        }
+        flag("secret", changes[index].isSecret)
+        endObject()
+    }
+
+    private mutating func writeOld(_ changes: Span<Change>, at index: Int) {
+        member("old", changes[index].old ?? .null)
+        if changes[index].oldSource != .stored { member("oldSource", changes[index].oldSource) }
+        member("oldStored", changes[index].record.oldRejected)
+        member("oldRevision", changes[index].record.oldRevision)
+        member("oldModified", changes[index].record.oldModified)
+        // Mostly it follows from the mark.
+        let (wasStored, wasSecret) = (changes[index].oldStored != nil, changes[index].record.wasSecret)
+        if wasSecret != (changes[index].isSecret && wasStored) { member("oldSecret", wasSecret) }
     }
 }
 

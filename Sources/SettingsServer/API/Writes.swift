@@ -212,9 +212,13 @@ extension APIHandler {
     /// Renders the answers of plain writes while the disk syncs: the loop has little else to do then, and what the answers
     /// show is in its processor's cache.
     private func prepare(_ outcomes: [WriteOutcome]) {
-        for outcome in outcomes where outcome.isAnswer {
-            guard let write = owed[outcome.id], write.plainRequest != nil, !outcome.isLong else { continue }
-            owed.prepare(outcome.id, outcome.response(to: write, on: service.store.state))
+        let outcomes = outcomes.span
+        for index in outcomes.indices {
+            let id = outcomes[index].id
+            guard case .success(let answer) = outcomes[index].result, let write = owed[id], write.plainRequest != nil,
+                answer.weight(upTo: Rendering.mostOnLoop) <= Rendering.mostOnLoop
+            else { continue }
+            owed.prepare(id, Response(answer, to: write, on: service.store.state))
         }
     }
 
@@ -279,10 +283,10 @@ extension Response {
         switch answer.body {
         case .setting(let setting): self.init(setting, in: answer, to: write)
         case .change(let changes) where write.wantsAll:
+            let bytes = Change.settingBytes(afterFirstOf: changes)
             let changes = changes.span
             self.init(
-                json: changes[0].settingBytes(), status: write.status(of: answer), cursor: answer.cursor,
-                tag: changes[0].revision)
+                json: bytes, status: write.status(of: answer), cursor: answer.cursor, tag: changes[0].revision)
             fields.append(source: changes[0].source)
         case .change(let changes): self.init(changes[0].settingAfter, in: answer, to: write)
         case .summary(var summary):
