@@ -23,7 +23,7 @@ struct CommitWeightTests {
                     suite: suite, key: try KeyName(key), old: old, new: new, oldSource: .unset, source: .stored,
                     revision: revision, modified: time)
             },
-            origin: CommitOrigin(by: by, note: nil))
+            by: CommitOrigin(by: by, note: nil))
     }
 
     @Test("texts of up to fifteen bytes weigh nothing beyond their places, longer ones what they take")

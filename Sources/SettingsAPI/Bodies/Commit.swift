@@ -23,19 +23,18 @@ package struct Commit: Equatable, Sendable {
         case setting(SettingState)
         case summary(WriteSummary)
     }
+}
 
+extension Commit {
+    /// By the memberwise initialiser: an assignment for each member would make the commit in one place and copy it to another.
     package init(
         revision: Revision, time: Timestamp, suiteChanges: [SuiteChange] = [], changes: [Change] = [],
-        origin: CommitOrigin? = nil, requestKey: RequestKey? = nil, requestDigest: String? = nil, answer: Answer? = nil
+        by origin: CommitOrigin? = nil, requestKey: RequestKey? = nil, requestDigest: String? = nil,
+        answer: Answer? = nil
     ) {
-        self.revision = revision
-        self.time = time
-        self.suiteChanges = suiteChanges
-        self.changes = changes
-        self.origin = origin
-        self.requestKey = requestKey
-        self.requestDigest = requestDigest
-        self.answer = answer
+        self.init(
+            revision: revision, time: time, suiteChanges: suiteChanges, changes: changes, origin: origin,
+            requestKey: requestKey, requestDigest: requestDigest, answer: answer)
     }
 }
 

@@ -102,7 +102,7 @@ extension WriteDraft {
                 commit: revision),
             commit: Commit(
                 revision: revision, time: time, suiteChanges: suites, changes: changes,
-                origin: request.origin,
+                by: request.origin,
                 requestKey: request.requestKey, requestDigest: request.requestKey == nil ? nil : request.digest),
             schema: schema)
     }

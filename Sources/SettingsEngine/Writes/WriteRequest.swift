@@ -111,8 +111,16 @@ package struct WriteRequest: Sendable {
     /// About the bytes that a request keeps in memory beside its body.
     package static let overhead = 512
 
+    /// Makes it a long one.
+    package mutating func becomeLong() {
+        isLong = true
+        steps = Self.stepsOfLong
+    }
+}
+
+extension WriteRequest {
     package init(_ command: Command) {
-        self.command = command
+        self.init(command: command)
     }
 
     /// A short write of one value, which takes some microseconds to decide.
@@ -124,18 +132,10 @@ package struct WriteRequest: Sendable {
         quick operation: Transaction.Operation, checkedAgainst schema: SchemaVersion?, by origin: CommitOrigin?,
         bytes: Int
     ) {
-        command = .setting(operation)
-        checkedAgainst = schema
-        self.origin = origin
-        size = bytes + Self.overhead
-        steps = Self.stepsOfShort
-        isQuick = true
-    }
-
-    /// Makes it a long one.
-    package mutating func becomeLong() {
-        isLong = true
-        steps = Self.stepsOfLong
+        // By the memberwise initialiser: an assignment for each member would make the request in one place and copy it to another.
+        self.init(
+            command: .setting(operation), origin: origin, checkedAgainst: schema, size: bytes + Self.overhead,
+            steps: Self.stepsOfShort, isQuick: true)
     }
 }
 
