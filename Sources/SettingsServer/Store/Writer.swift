@@ -17,7 +17,9 @@ internal import Synchronization
 /// long on the way joins that line.
 final class Writer: Sendable {
     private let inbox = Mutex(WriterInbox())
-    private let queue = DispatchQueue(label: "settingsd.writer", qos: .userInitiated)
+    /// Below the loops: a flush that took their processor whenever the disk is done would cost more than it waits. Under load
+    /// `always` is a tenth faster so.
+    private let queue = DispatchQueue(label: "settingsd.writer", qos: .utility)
     private let published: Published
     private let limits: LimitsInForce
     private let monotonic: MonotonicClock
