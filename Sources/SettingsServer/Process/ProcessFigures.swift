@@ -9,16 +9,22 @@ struct ProcessFigures {
     let seconds: Double
 
     init() {
-        let pages = Self.statm()
-        let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
-        virtualBytes = (pages.first ?? 0) * pageSize
-        residentBytes = (pages.count > 1 ? pages[1] : 0) * pageSize
+        (virtualBytes, residentBytes) = Self.memory()
         openFiles = OpenFileLimit.openCount
         mostFiles = OpenFileLimit.most
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         let microseconds = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
         seconds = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(microseconds) / 1_000_000
+    }
+
+    /// The bytes that are resident now.
+    static var residentBytes: Int { memory().resident }
+
+    private static func memory() -> (virtual: Int, resident: Int) {
+        let pages = statm()
+        let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
+        return ((pages.first ?? 0) * pageSize, (pages.count > 1 ? pages[1] : 0) * pageSize)
     }
 
     /// The numbers of `/proc/self/statm`: pages of memory, in all and resident first.
