@@ -180,7 +180,7 @@ extension Problem.Details {
         writer.member("column", column)
         writer.member("pointer", pointer)
         writer.member("conflicts", unlessEmpty: conflicts)
-        writer.member("changes", unlessEmpty: changes)
+        if !changes.isEmpty { writer.member("changes", changes, as: .ofSeveralSuites) }
         writer.member("stored", stored)
         writer.member("oldest", oldest)
         writer.member("cursor", cursor)

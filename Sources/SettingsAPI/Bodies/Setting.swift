@@ -103,8 +103,8 @@ extension Change {
         return setting
     }
 
-    /// The bytes of ``settingAfter`` of the first of some changes, without making that: most answers to writes are such. Reads
-    /// the change where it stands, as a method of it would copy it.
+    /// Renders ``settingAfter`` of the first change without making it: most writes are answered so. Takes the array, as a
+    /// method of the change would copy that.
     package static func settingBytes(afterFirstOf changes: [Change]) -> [UInt8] {
         let changes = changes.span
         var writer = JSONWriter(reservingCapacity: 256)
@@ -243,7 +243,7 @@ extension WriteSummary: JSONBody {
     package func writeMembers(to writer: inout JSONWriter) {
         writer.member("revision", revision)
         writer.member("changed", changed)
-        if !lacksChanges { writer.member("changes", changes) }
+        if !lacksChanges { writer.member("changes", changes, as: .ofSeveralSuites) }
         writer.member("schemaRevision", schemaRevision)
         writer.member("skipped", unlessEmpty: skipped)
         writer.flag("dryRun", isDryRun)
