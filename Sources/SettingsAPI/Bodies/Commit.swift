@@ -26,7 +26,7 @@ package struct Commit: Equatable, Sendable {
 }
 
 extension Commit {
-    /// By the memberwise initialiser: an assignment for each member would make the commit in one place and copy it to another.
+    /// By the memberwise initialiser, as one of a change is; the label `by` keeps it apart from that.
     package init(
         revision: Revision, time: Timestamp, suiteChanges: [SuiteChange] = [], changes: [Change] = [],
         by origin: CommitOrigin? = nil, requestKey: RequestKey? = nil, requestDigest: String? = nil,

@@ -210,7 +210,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes a change where it stands: to pass it on would copy it, which retains all that it refers to.
+    /// Writes a change of a span in place. Passing it on would copy it, which retains all that it refers to.
     fileprivate mutating func write(_ changes: Span<Change>, at index: Int, as form: Change.Form) {
         beginObject()
         if form != .ofOneSuite { member("suite", changes[index].suite) }

@@ -45,7 +45,8 @@ package final class KeptCommit: TreeElement {
     /// One of the suites that the commit touches; nil if it touches none.
     package var firstSuite: SuiteName? { suite }
 
-    /// A number that is read from each object that most commits consist of: the commit, its changes, the name of a key.
+    /// A number that is read from each object that most commits consist of, and from both ends of a long one: the commit, its
+    /// changes, the name of a key.
     @inline(__always)
     var sample: Int {
         guard !commit.changes.isEmpty else { return size }

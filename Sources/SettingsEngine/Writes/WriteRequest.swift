@@ -132,7 +132,7 @@ extension WriteRequest {
         quick operation: Transaction.Operation, checkedAgainst schema: SchemaVersion?, by origin: CommitOrigin?,
         bytes: Int
     ) {
-        // By the memberwise initialiser: an assignment for each member would make the request in one place and copy it to another.
+        // By the memberwise initialiser, as a change is made.
         self.init(
             command: .setting(operation), origin: origin, checkedAgainst: schema, size: bytes + Self.overhead,
             steps: Self.stepsOfShort, isQuick: true)

@@ -17,8 +17,8 @@ internal import Synchronization
 /// long on the way joins that line.
 final class Writer: Sendable {
     private let inbox = Mutex(WriterInbox())
-    /// Below the loops: a flush that took their processor whenever the disk is done would cost more than it waits. Under load
-    /// `always` is a tenth faster so.
+    /// Has a lower priority than the loops. With theirs, the thread that wakes from a sync would take the processor from a loop
+    /// or from a client: under load, writes with durability `always` would be up to a tenth slower.
     private let queue = DispatchQueue(label: "settingsd.writer", qos: .utility)
     private let published: Published
     private let limits: LimitsInForce
