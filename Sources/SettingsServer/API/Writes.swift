@@ -212,13 +212,9 @@ extension APIHandler {
     /// Renders the answers of plain writes while the disk syncs: the loop has little else to do then, and what the answers
     /// show is in its processor's cache.
     private func prepare(_ outcomes: [WriteOutcome]) {
-        let outcomes = outcomes.span
-        for index in outcomes.indices {
-            let id = outcomes[index].id
-            guard case .success(let answer) = outcomes[index].result, let write = owed[id], write.plainRequest != nil,
-                answer.weight(upTo: Rendering.mostOnLoop) <= Rendering.mostOnLoop
-            else { continue }
-            owed.prepare(id, Response(answer, to: write, on: service.store.state))
+        for outcome in outcomes where outcome.isAnswer {
+            guard let write = owed[outcome.id], write.plainRequest != nil, !outcome.isLong else { continue }
+            owed.prepare(outcome.id, outcome.response(to: write, on: service.store.state))
         }
     }
 
