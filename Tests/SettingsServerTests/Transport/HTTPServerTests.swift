@@ -83,8 +83,7 @@ struct HTTPServerTests {
             case let other: return other
             }
         })
-        let gate = DispatchSemaphore(value: 0)
-        server.server.loops[0].run { gate.patientWait() }
+        let gate = server.holdLoop()
         let clients = try (0..<200).map { _ in
             let client = try server.connect()
             try client.send(get("/a"))
@@ -105,8 +104,7 @@ struct HTTPServerTests {
     @Test("Peers that have ended are served after those that are still there")
     func peersThatHaveEnded() throws {
         let server = try TestServer()
-        let gate = DispatchSemaphore(value: 0)
-        server.server.loops[0].run { gate.patientWait() }
+        let gate = server.holdLoop()
         let ended = try (0..<20).map { _ in
             let client = try server.connect()
             try client.send(get("/ended"))
@@ -136,8 +134,7 @@ struct HTTPServerTests {
             #expect(try client.exchange(get("/a")).status == 200)
             return client
         }
-        let gate = DispatchSemaphore(value: 0)
-        server.server.loops[0].run { gate.patientWait() }
+        let gate = server.holdLoop()
         for client in ended {
             try client.send(get("/slow"))
             client.endSending()
@@ -151,8 +148,7 @@ struct HTTPServerTests {
 
     @Test("Stopping while accepting waits for a loop ends too") func stoppingWhileAcceptingWaits() throws {
         let server = try TestServer()
-        let gate = DispatchSemaphore(value: 0)
-        server.server.loops[0].run { gate.patientWait() }
+        let gate = server.holdLoop()
         let clients = try (0..<140).map { _ in try server.connect() }
         // Before the loop has them, stopping would reset them.
         try eventually { server.server.loops[0].arrivalCount == 128 }

@@ -85,12 +85,7 @@ struct PipeliningTests {
         let server = try TestServer()
         let many = try (0..<100).map { _ in try server.connect() }
         let other = try server.connect()
-        let (entered, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        server.server.loops[0].run {
-            entered.signal()
-            go.patientWait()
-        }
-        entered.patientWait()
+        let go = server.holdLoop()
         // All is there when the loop looks.
         for client in many { try client.send(get("/slow", "Cookie: \(String(repeating: "a", count: 2000))")) }
         try other.send(get("/short"))
@@ -105,12 +100,7 @@ struct PipeliningTests {
         let server = try TestServer()
         let many = try (0..<20).map { _ in try server.connect() }
         let other = try server.connect()
-        let (entered, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        server.server.loops[0].run {
-            entered.signal()
-            go.patientWait()
-        }
-        entered.patientWait()
+        let go = server.holdLoop()
         for client in many { try client.send(String(repeating: get("/slow"), count: 5)) }
         try other.send(get("/short"))
         go.signal()

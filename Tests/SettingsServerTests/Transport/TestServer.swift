@@ -51,6 +51,19 @@ final class TestServer {
         server.settle()
     }
 
+    /// Blocks the first loop until the returned semaphore is signalled. Returns once it is blocked, so that its next turn sees
+    /// all that came meanwhile.
+    func holdLoop() -> DispatchSemaphore {
+        let isHeld = DispatchSemaphore(value: 0)
+        let gate = DispatchSemaphore(value: 0)
+        server.loops[0].run {
+            isHeld.signal()
+            gate.patientWait()
+        }
+        isHeld.patientWait()
+        return gate
+    }
+
     /// Does something about a request on its loop; returns what came of it once that is done.
     func onLoop<Result: Sendable>(
         _ exchange: Exchange, _ work: @escaping @Sendable (EventLoop, Ticket) -> Result

@@ -19,8 +19,7 @@ struct UnixConnectionTests {
 
     /// Has the loop do nothing while the body runs: it sees all that happened meanwhile at once.
     private func whileLoopWaits(_ body: () throws -> Void) rethrows {
-        let release = DispatchSemaphore(value: 0)
-        server.server.loops[0].run { release.patientWait() }
+        let release = server.holdLoop()
         defer { release.signal() }
         try body()
     }
