@@ -134,6 +134,12 @@ final class HostAddresses: Sendable {
         /// The callers of the look-up that is under way; empty if there is none.
         var waiting: [@Sendable (Found) -> Void] = []
 
+        /// The cached addresses, the best one at the front; nil if they have to be looked up.
+        var unexpired: [SocketAddress]? {
+            guard let cachedUntil, cachedUntil > .now else { return nil }
+            return ordered(cached)
+        }
+
         /// The same addresses, the best one at the front.
         func ordered(_ addresses: [SocketAddress]) -> [SocketAddress] {
             guard let best, let index = addresses.firstIndex(of: best), index > 0 else { return addresses }
@@ -179,11 +185,7 @@ final class HostAddresses: Sendable {
 
     /// The addresses, the one that worked last at the front; nil if they have to be looked up.
     var known: [SocketAddress]? {
-        state.withLock { state in
-            if let fixed { return state.ordered(fixed) }
-            guard let until = state.cachedUntil, until > .now else { return nil }
-            return state.ordered(state.cached)
-        }
+        state.withLock { state in fixed.map { state.ordered($0) } ?? state.unexpired }
     }
 
     /// Looks the addresses up on the calling thread, which may take many seconds.
@@ -198,12 +200,15 @@ final class HostAddresses: Sendable {
             })
     }
 
-    /// Looks the addresses up on a thread of Dispatch, which has few: once for all callers that ask meanwhile.
+    /// Looks the addresses up on a thread of Dispatch, which has few: once for all callers that ask meanwhile. Calls the
+    /// completion at once if another look-up has just ended.
     func lookUp(_ completion: @escaping @Sendable (Found) -> Void) {
-        let isFirst = state.withLock { state in
+        let (known, isFirst) = state.withLock { state -> ([SocketAddress]?, Bool) in
+            if let known = state.unexpired { return (known, false) }
             state.waiting.append(completion)
-            return state.waiting.count == 1
+            return (nil, state.waiting.count == 1)
         }
+        if let known { return completion(.success(known)) }
         guard isFirst else { return }
         DispatchQueue.global().async { [self] in
             let found = lookUp()

@@ -26,7 +26,7 @@ struct HostAddressesTests {
         let found = try #require(HostAddresses.fixed(of: socket.address()))
         let host = HostAddresses(fixed: nil, cacheTime: cacheTime) { [log] in
             log.add("asked")
-            gate?.wait()
+            gate?.patientWait()
             return .success(found)
         }
         return (server, ConnectionPool(address, host: host))
@@ -65,6 +65,18 @@ struct HostAddressesTests {
         #expect(log.wait(for: "answer", times: 20))
         // Later requests used the cache.
         #expect(log.count("asked") == 1 && server.log.count("connection") == 20)
+    }
+
+    @Test("A look-up right after another has ended takes what that one found") func foundMeanwhile() throws {
+        let found = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1")))
+        let host = HostAddresses(fixed: nil, cacheTime: .seconds(1000)) { [log] in
+            log.add("asked")
+            return .success(found)
+        }
+        _ = host.lookUp()
+        host.lookUp { [log] result in if case .success(found) = result { log.add("found") } }
+        #expect(log.wait(for: "found"))
+        #expect(log.count("asked") == 1)
     }
 
     @Test("A look-up that comes too late for a blocking request leaves nothing to be sent") func lookUpComesToo() throws
