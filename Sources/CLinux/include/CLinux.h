@@ -33,3 +33,8 @@ static inline char **process_environment(void) { return environ; }
 #include <stdint.h>
 bool has_crc32c(void);
 uint32_t crc32c_update(uint32_t crc, const uint8_t *bytes, size_t count);
+
+// Schedules the calling thread as one that mostly waits: behind others (nice 2), but in the shortest time slices that Linux
+// grants (0.1 ms), so that it gets a busy processor soon after it wakes. Linux before 6.12 ignores the slices; a refusal
+// changes nothing.
+void schedule_as_waiting(void);
