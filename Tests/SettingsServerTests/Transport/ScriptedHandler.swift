@@ -1,4 +1,3 @@
-import Glibc
 import HTTPWire
 import Platform
 import SettingsServer
@@ -8,7 +7,7 @@ import TestSupport
 /// A request handler that does what the path says, and logs its calls.
 ///
 /// `/later…` is answered when the test says so, `/after` only when nothing is before it, `/big` with eight megabytes,
-/// `/last` and the connection closes, `/slow` after two milliseconds. Anything else is answered with its method, its path
+/// `/last` and the connection closes, `/slow` after two milliseconds of work. Anything else is answered with its method, its path
 /// and its body.
 final class ScriptedHandler: RequestHandler {
     static let bigLength = 8 << 20
@@ -38,8 +37,8 @@ final class ScriptedHandler: RequestHandler {
             return .answer(
                 Response(status: 200, contentType: .text, body: [UInt8](repeating: 0x2E, count: Self.bigLength)))
         case "/slow":
-            // Work that keeps the loop busy, not a wait for anything: the test is about who comes after it.
-            usleep(2000)
+            let end = ContinuousClock.now + .milliseconds(2)
+            while .now < end {}
             return .answer(Script.response("GET /slow "))
         case "/last": return .answer(Script.response("last", closes: true))
         default:
