@@ -136,6 +136,7 @@ package final class Daemon: Sendable {
         memoryTicker = Ticker(every: FreedMemory.interval * 1000) { memory.giveBack() }
         self.manager = manager
         watchdogTicker = Self.watchdog(manager, server, store, log)
+        policies.report(to: log)
         for address in addresses { log.info("listening on \(address.location)") }
         for address in addresses where !address.isLocal {
             if policies.access == nil {

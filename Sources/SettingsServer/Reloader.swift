@@ -70,6 +70,11 @@ final class Reloader: Sendable {
     private func reload() throws(ConfigurationError) -> (changed: [String], files: [SchemaFile]?) {
         var configuration = try reread()
         let policies = try Policies(configuration)
+        guard policies.access != nil || board.policies.access == nil else {
+            throw ConfigurationError(
+                "cannot turn access control off while the daemon runs: the new configuration has no member access",
+                remedy: "restart the daemon to turn it off, or restore the member")
+        }
         let files = try SchemaFile.all(of: configuration)
         try policies.checkExposure(of: addresses, configuration)
         let (started, server, service) = state.withLock { ($0.started, $0.server, $0.service) }
@@ -84,6 +89,7 @@ final class Reloader: Sendable {
         audit?.reopen()
         let rest = changed.isEmpty ? "" : "; these count after a restart: \(changed.joined(separator: ", "))"
         log.info("configuration reloaded\(rest)")
+        policies.report(to: log)
         return (changed, files)
     }
 }
@@ -99,6 +105,16 @@ extension Policies {
         rate = configuration.rate.perSecond > 0 ? configuration.rate : nil
         let options = configuration.access
         if options.isConfigured { access = try AccessPolicy(options, clock: { Timestamp.now() }) }
+    }
+
+    /// Logs whether access control is on.
+    func report(to log: Log) {
+        log.info("access control: \(access.map { "on, \($0.summary)" } ?? "OFF")")
+        if access?.grantsNothing ?? false {
+            log.warning(
+                "no caller has a right: the configuration has the member access without tokens, users and grants for "
+                    + "anonymous; add some, or remove the member and restart the daemon")
+        }
     }
 
     /// Throws if the network could reach a daemon without access control.

@@ -36,6 +36,9 @@ final class PolicyBoard: Sendable {
         posted.withLock { $0.loops.removeAll { $0 === mailbox } }
     }
 
+    /// The policies in force.
+    var policies: Policies { posted.withLock { $0.policies } }
+
     /// The mailboxes of all loops.
     var loops: [LoopMailbox] { posted.withLock { $0.loops } }
 

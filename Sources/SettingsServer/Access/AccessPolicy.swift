@@ -13,11 +13,13 @@ package struct AccessOptions: Sendable {
     package var anonymous: [Grant] = []
     /// True if `/metrics` needs no credential.
     package var opensMetrics = false
+    /// True if a source of the configuration has the member `access`, even without content.
+    package var isPresent = false
 
     package init() {}
 
-    /// True if callers need grants. Else each may do everything.
-    var isConfigured: Bool { tokens != nil || !users.isEmpty || !anonymous.isEmpty }
+    /// True if callers need grants. Without access control every caller has full access.
+    package var isConfigured: Bool { isPresent || tokens != nil || !users.isEmpty || !anonymous.isEmpty }
 }
 
 /// A policy that says who may do what: tokens, users of this machine, and callers without a credential.
@@ -32,6 +34,15 @@ final class AccessPolicy: Sendable {
     private let groups: [UInt32: [Grant]]
     private let anonymous: Caller
     private let clock: @Sendable () -> Timestamp
+
+    /// The number of tokens, and of users and groups, for the log.
+    var summary: String {
+        func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+        return "\(count(tokens.count, "token")), \(count(users.count + groups.count, "user"))"
+    }
+
+    /// True if no caller can have a right.
+    var grantsNothing: Bool { tokens.isEmpty && users.isEmpty && groups.isEmpty && anonymous.grants.list.isEmpty }
 
     /// Reads the token file, and looks up users and groups.
     init(_ options: AccessOptions, clock: @escaping @Sendable () -> Timestamp) throws(ConfigurationError) {

@@ -57,6 +57,8 @@ extension Configuration {
                 "\(member.name) is \(member.value.briefPhrase)",
                 remedy: "it must be an object with some of \(Self.names(in: path).joined(separator: ", "))")
         }
+        // An empty object has no option whose value could turn access control on.
+        if path.isSame(as: ["access"]) { access.isPresent = true }
         for member in members { try apply(member, in: path, from: source) }
     }
 

@@ -80,6 +80,7 @@ extension Option {
     ) throws(ConfigurationError) {
         try read(value, name, &configuration)
         configuration.sources[self.name] = source
+        if path.first?.hasSameBytes(as: "access") ?? false { configuration.access.isPresent = true }
     }
 
     /// Returns the value that a file would have, or a text that the option refuses.

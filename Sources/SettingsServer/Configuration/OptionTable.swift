@@ -80,7 +80,7 @@ extension Option {
     private static let access: [Option] = [
         path(
             "access.tokens", \.access.tokens, or: "none",
-            "the token file; with it, or another option of `access`, callers need grants: see [security](security.md)"
+            "the token file; with any member `access`, even an empty one, callers need grants: see [security](security.md)"
         ).onCommandLine("FILE").reloaded(),
         Option(
             "access.users", "",

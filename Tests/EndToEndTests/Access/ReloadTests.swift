@@ -122,10 +122,34 @@ struct ReloadTests {
         #expect(try daemon.send("GET app/keys/a").status == 200)
         #expect(try daemon.send("PUT app/keys/a 2").status == 401)
         #expect(try daemon.send("POST /v1/reload").status == 401)
-        _ = try directory.file("settingsd.json", "{}")
-        try #require(daemon.process).signal(SIGHUP)
-        try eventually { try daemon.send("PUT app/keys/a 3").status != 401 }
-        #expect(try daemon.send("GET app/keys/a?raw").text == "3")
+    }
+
+    static let emptyMembers: [(text: String, status: Int)] = [
+        (#"{"access":{"users":{}}}"#, 200), (#"{"access":{"anonymous":[]}}"#, 200),
+        (#"{"access":{"openMetrics":true}}"#, 200), (#"{"access":{"tokens":null}}"#, 200), (#"{"access":{}}"#, 200),
+        ("{}", 422),
+    ]
+
+    @Test(
+        "A reload with an empty access member grants nothing, and a reload without the member fails",
+        arguments: emptyMembers
+    )
+    func emptied(text: String, status: Int) throws {
+        let process = try #require(daemon.process)
+        _ = try process.line(containing: "access control: OFF")
+        let access = #""access":{"anonymous":["app:read","*:admin"]},"trustedProxies":["127.0.0.1"]"#
+        #expect(try reload("{\(access)}").status == 200)
+        _ = try process.line(containing: "access control: on, 0 tokens, 0 users")
+        let answer = try reload(text)
+        #expect(answer.status == status, "\(answer.text)")
+        let stranger = Request("PUT app/keys/a 1", "X-Forwarded-For: 203.0.113.9")
+        #expect(try daemon.send(stranger).status == 401)
+        #expect(try daemon.send("GET app").status == (status == 200 ? 401 : 404))
+        if status == 200 {
+            _ = try process.line(containing: "no caller has a right: ")
+        } else {
+            #expect(answer.json?["detail"]?.string?.contains("restart the daemon") == true, "\(answer.text)")
+        }
     }
 
     @Test("A reload takes no body")

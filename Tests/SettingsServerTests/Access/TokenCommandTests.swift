@@ -31,11 +31,12 @@ struct TokenCommandTests {
         #expect(first.code == 0)
         #expect(first.errors == "token first is made; it is shown this once; a daemon takes it when it starts\n")
         let daemon = try DaemonProcess(data: data, options: ["--access.tokens", file])
+        _ = try daemon.process.line(containing: "info access control: on, 1 token, 0 users")
         let text = first.output.trimmingCharacters(in: .newlines)
         #expect(try ask(daemon.port, text) == 200)
         let second = try token("create", "second", "--grant=app:read", "--grant", "b.*:write", "--expires", "90d")
         #expect(second.errors.contains("sent SIGHUP"), "\(second.errors)")
-        _ = try daemon.process.line(containing: "configuration reloaded")
+        _ = try daemon.process.line(containing: "info access control: on, 2 tokens, 0 users")
         #expect(try ask(daemon.port, second.output.trimmingCharacters(in: .newlines)) == 200)
         let list = try token("list").output
         let rows = list.split(separator: "\n")

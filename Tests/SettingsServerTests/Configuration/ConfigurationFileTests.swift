@@ -87,6 +87,17 @@ struct ConfigurationFileTests {
         #expect(configuration.transport.maxPipelinedRequests == 128)
     }
 
+    @Test(
+        "A member access turns access control on, even without content",
+        arguments: [
+            (#"{"access":{}}"#, true), (#"{"access":{"users":{}}}"#, true), (#"{"access":{"anonymous":[]}}"#, true),
+            (#"{"access":{"openMetrics":false}}"#, true), (#"{"access":{"tokens":null}}"#, true), ("{}", false),
+            (#"{"openToNetwork":false}"#, false),
+        ])
+    func accessControl(text: String, isOn: Bool) throws {
+        #expect(try read(text).access.isConfigured == isOn)
+    }
+
     @Test("A single address needs no list") func singleAddressNeedsNo() throws {
         #expect(try read(#"{"listen":"127.0.0.1:1"}"#).listen == [.tcp(host: "127.0.0.1", port: 1)])
         #expect(try read(#"{"listen":"unix:/s"}"#).listen == [.unix(path: "/s")])

@@ -55,6 +55,18 @@ struct ConfigurationSourcesTests {
         #expect(configuration.durability == .interval)
     }
 
+    @Test(
+        "A variable of access turns access control on, even without a value",
+        arguments: [
+            ("SETTINGSD_ACCESS_TOKENS", ""), ("SETTINGSD_ACCESS_USERS", "{}"), ("SETTINGSD_ACCESS_ANONYMOUS", ""),
+            ("SETTINGSD_ACCESS_OPEN_METRICS", "false"),
+        ])
+    func accessControl(variable: String, value: String) throws {
+        #expect(try read([variable: value]).access.isConfigured)
+        #expect(try !read(["SETTINGSD_HOSTS": ""]).access.isConfigured)
+        #expect(try read([:], ["--access.tokens", "/t"]).access.isConfigured)
+    }
+
     @Test("The command line beats the environment, which beats the file, which beats the defaults")
     func order() throws {
         let directory = try TemporaryDirectory()

@@ -9,10 +9,21 @@ struct ShippedConfigurationTests {
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test("The file that is shipped has every option with its default, in the order of the table")
+    @Test("The shipped file has every option but access with its default, in the order of the table")
     func fileShippedHasEvery() throws {
         let text = try String(contentsOf: Self.root.appending(path: "config/settingsd.json"), encoding: .utf8)
-        #expect(text == Configuration().document.text(style: .pretty) + "\n")
+        var options = try #require(Configuration().document.object)
+        options["access"] = nil
+        #expect(text == JSONValue.object(options).text(style: .pretty) + "\n")
+    }
+
+    @Test(
+        "The shipped files leave access control off",
+        arguments: ["config/settingsd.json", "config/package/settingsd.json"])
+    func shippedFilesLeaveAccessControlOff(path: String) throws {
+        var configuration = Configuration()
+        try configuration.apply(fileAt: Self.root.appending(path: path).path)
+        #expect(!configuration.access.isConfigured)
     }
 
     @Test("The manual has every option and every exit code as the program has them") func manualHasEveryOption() throws
