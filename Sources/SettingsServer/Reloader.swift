@@ -6,6 +6,8 @@ internal import Synchronization
 
 /// A reloader that reads the configuration again and puts it in force while the daemon serves: all of it, or nothing.
 ///
+/// The tokens are an exception: a reload that fails still reads the token file in force, so that a revoked token ends.
+///
 /// On a queue of its own, one reload at a time.
 final class Reloader: Sendable {
     private let queue = DispatchQueue(label: "settingsd.reload", qos: .userInitiated)
@@ -19,6 +21,10 @@ final class Reloader: Sendable {
     private let log: Log
     private let reread: @Sendable () throws(ConfigurationError) -> Configuration
     private let state: Mutex<State>
+    private let hasFailed = Atomic(false)
+
+    /// True if the last reload failed.
+    var lastFailed: Bool { hasFailed.load(ordering: .relaxed) }
 
     private struct State {
         /// As the daemon was started: what needs a restart is compared with it.
@@ -53,17 +59,32 @@ final class Reloader: Sendable {
             self.manager?.reloading()
             do throws(ConfigurationError) {
                 let (changed, files) = try self.reload()
+                self.hasFailed.store(false, ordering: .relaxed)
                 let refused = self.schemas.set(files)
                 self.manager?.ready(
                     on: self.addresses, trouble: refused.isEmpty ? nil : "schemas were refused, see the log")
                 completion(.success(ReloadReport(needsRestart: changed, refusedSchemas: refused)))
             } catch {
-                self.log.error("reload failed: \(error); everything stays as it was")
+                let rest = self.rereadTokens() ? "; the tokens were read again, and everything else" : "; everything"
+                self.hasFailed.store(true, ordering: .relaxed)
+                self.log.error("reload failed: \(error)\(rest) stays as it was")
                 self.manager?.ready(on: self.addresses, trouble: "the last reload failed: \(error)")
                 completion(
-                    .failure(Problem(.invalidValue, "reload failed: \(error); everything stays as it was")))
+                    .failure(Problem(.invalidValue, "reload failed: \(error)\(rest) stays as it was")))
             }
         }
+    }
+
+    /// Reads the token file in force again. Returns false if there is none, or it cannot be read.
+    private func rereadTokens() -> Bool {
+        var policies = board.policies
+        guard let access = policies.access, access.hasTokenFile,
+            let renewed = try? AccessPolicy(rereadingTokensOf: access)
+        else { return false }
+        policies.access = renewed
+        board.post(policies)
+        policies.report(to: log)
+        return true
     }
 
     /// Returns the options that need a restart, and the schemas to set.

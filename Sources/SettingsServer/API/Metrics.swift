@@ -99,6 +99,7 @@ extension Service {
         text.gauge(
             "settingsd_scrub_damaged_files", "Those of them that are not as they were written.", disk.damagedFiles)
         text.gauge("settingsd_ready", "1 while writes are taken.", obstacle() == nil ? 1 : 0)
+        text.gauge("settingsd_last_reload_successful", "0 if the last reload failed.", lastReloadFailed() ? 0 : 1)
     }
 
     /// Adds the figures of a log in etcd.

@@ -36,6 +36,8 @@ package struct Service: Sendable {
     let slow: @Sendable (String) -> Void
     /// The state of the schemas from files, a word.
     let schemas: @Sendable () -> String
+    /// True if the last reload failed.
+    let lastReloadFailed: @Sendable () -> Bool
     /// The problem that keeps the daemon from taking writes; nil if it takes them.
     let obstacle: @Sendable () -> Problem?
     /// The memory for what is on its way.
@@ -59,6 +61,7 @@ package struct Service: Sendable {
         },
         debug: @escaping @Sendable (String) -> Void = { _ in }, slow: @escaping @Sendable (String) -> Void = { _ in },
         clock: @escaping @Sendable () -> Timestamp, schemas: @escaping @Sendable () -> String = { "off" },
+        lastReloadFailed: @escaping @Sendable () -> Bool = { false },
         obstacle: @escaping @Sendable () -> Problem?
     ) {
         self.clock = clock
@@ -75,6 +78,7 @@ package struct Service: Sendable {
         self.debug = debug
         self.slow = slow
         self.schemas = schemas
+        self.lastReloadFailed = lastReloadFailed
         self.obstacle = obstacle
         self.budget = budget
         renderer = BackgroundQueue("settingsd.renderer", budget, mostJobs: 1024)
@@ -117,8 +121,8 @@ extension Service {
         status("ok")
     }
 
-    /// Answers `/readyz`: 200 if writes are taken, else why not, with each condition. That the audit file cannot be written,
-    /// a schema from a file is refused, or a scrub found a damaged file, keeps no write back.
+    /// Answers `/readyz`: 200 if writes are taken, else why not, with each condition. Only `running` and `storage` keep writes
+    /// back.
     func readiness() -> Response {
         let obstacle = obstacle()
         let conditions: JSONObject = [
@@ -127,6 +131,7 @@ extension Service {
             "files": .string(storage.contents.damagedFiles > 0 ? "damaged" : "ok"),
             "audit": .string(audit?.condition ?? "off"),
             "schemas": .string(schemas()),
+            "reload": .string(lastReloadFailed() ? "failed" : "ok"),
         ]
         guard let obstacle else { return status("ready", conditions) }
         var response = Response(obstacle, cursor: store.state.cursor)

@@ -30,11 +30,13 @@ final class AccessPolicy: Sendable {
     let opensMetrics: Bool
     /// Tokens by their digests, which are compared in constant time.
     private let tokens: [SHA256: Caller]
+    private let tokenFile: String?
     private let users: [UInt32: [Grant]]
     private let groups: [UInt32: [Grant]]
     private let anonymous: Caller
     private let clock: @Sendable () -> Timestamp
 
+    var hasTokenFile: Bool { tokenFile != nil }
     /// The number of tokens, and of users and groups, for the log.
     var summary: String {
         func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
@@ -46,12 +48,8 @@ final class AccessPolicy: Sendable {
 
     /// Reads the token file, and looks up users and groups.
     init(_ options: AccessOptions, clock: @escaping @Sendable () -> Timestamp) throws(ConfigurationError) {
-        let list = try options.tokens.map { path throws(ConfigurationError) in try TokenFile(at: path).tokens } ?? []
-        let callers = list.map { token in
-            let grants = Grants(token.grants)
-            return Caller("token:\(token.name)", grants, .token(token.digest), expires: token.expires)
-        }
-        tokens = Dictionary(zip(list.map(\.digest), callers), uniquingKeysWith: { first, _ in first })
+        tokenFile = options.tokens
+        tokens = try Self.tokens(at: options.tokens)
         var (users, groups): ([UInt32: [Grant]], [UInt32: [Grant]]) = ([:], [:])
         for (name, grants) in options.users {
             if name.hasBytePrefix("%") {
@@ -66,6 +64,23 @@ final class AccessPolicy: Sendable {
         anonymous = Caller("anonymous", Grants(options.anonymous), .none, isKnown: false)
         opensMetrics = options.opensMetrics
         self.clock = clock
+    }
+
+    /// Makes a copy of a policy with the tokens that its token file has now.
+    init(rereadingTokensOf policy: AccessPolicy) throws(ConfigurationError) {
+        tokenFile = policy.tokenFile
+        tokens = try Self.tokens(at: policy.tokenFile)
+        (users, groups, anonymous) = (policy.users, policy.groups, policy.anonymous)
+        (opensMetrics, clock) = (policy.opensMetrics, policy.clock)
+    }
+
+    private static func tokens(at path: String?) throws(ConfigurationError) -> [SHA256: Caller] {
+        guard let path else { return [:] }
+        let list = try TokenFile(at: path).tokens
+        let callers = list.map { token in
+            Caller("token:\(token.name)", Grants(token.grants), .token(token.digest), expires: token.expires)
+        }
+        return Dictionary(zip(list.map(\.digest), callers), uniquingKeysWith: { first, _ in first })
     }
 
     private static func number(

@@ -1,5 +1,6 @@
 import Glibc
 import SettingsModel
+import SettingsServer
 import TestSupport
 import Testing
 
@@ -150,6 +151,34 @@ struct ReloadTests {
         } else {
             #expect(answer.json?["detail"]?.string?.contains("restart the daemon") == true, "\(answer.text)")
         }
+    }
+
+    @Test(
+        "A revoked token ends although the reload fails, and readiness and metrics show the failure until a reload succeeds"
+    )
+    func revokedDespiteFailure() throws {
+        let tokens = directory.path + "/tokens.json"
+        let kept = "Authorization: Bearer \(try GuardedDaemon.make("kept", ["*:admin"], in: tokens))"
+        let revoked = Request("GET /v1", "Authorization: Bearer \(try GuardedDaemon.make("r", ["a:read"], in: tokens))")
+        #expect(try reload(#"{"access":{"tokens":"\#(tokens)"}}"#).status == 200)
+        #expect(try daemon.send(revoked).status == 200)
+        try TokenFile.change(at: tokens) { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("r") }
+        _ = try directory.file("settingsd.json", "{")
+        let answer = try daemon.send(Request("POST /v1/reload", kept))
+        #expect(answer.status == 422 && answer.text.contains("the tokens were read again"), "\(answer.text)")
+        #expect(try daemon.send(revoked).status == 401)
+        _ = try #require(daemon.process).line(containing: "access control: on, 1 token, 0 users")
+        func failure() throws -> [String?] {
+            let ready = try daemon.send("GET /readyz")
+            #expect(ready.status == 200)
+            let metrics = try daemon.send(Request("GET /metrics", kept)).text
+            let gauge = metrics.split(separator: "\n").first { $0.hasPrefix("settingsd_last_reload_successful ") }
+            return [ready.json?["conditions"]?["reload"]?.string, gauge.map { String($0.suffix(1)) }]
+        }
+        #expect(try failure() == ["failed", "0"])
+        _ = try directory.file("settingsd.json", #"{"access":{"tokens":"\#(tokens)"}}"#)
+        #expect(try daemon.send(Request("POST /v1/reload", kept)).status == 200)
+        #expect(try failure() == ["ok", "1"])
     }
 
     @Test("A reload takes no body")

@@ -119,7 +119,9 @@ struct InsightTests {
         let answer = try TestDaemon().send("GET /readyz")
         #expect(
             answer.json?["conditions"]
-                == ["running": "ok", "storage": "ok", "files": "ok", "audit": "off", "schemas": "off"])
+                == [
+                    "running": "ok", "storage": "ok", "files": "ok", "audit": "off", "schemas": "off", "reload": "ok",
+                ])
     }
 
     private func process(_ options: String) throws -> (TestDaemon, TemporaryDirectory) {
