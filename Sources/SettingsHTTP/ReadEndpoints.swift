@@ -13,7 +13,7 @@ extension Endpoint where Output == CallerState {
 }
 
 extension Endpoint where Output == ReloadReport {
-    /// Has the daemon read its configuration again, all or nothing. Needs the right `admin`.
+    /// Has the daemon read its configuration again, all or nothing. Needs the right `reload`.
     public static var reload: Endpoint { Endpoint(Request(.post, RequestTarget("v1", "reload"))) }
 }
 
@@ -26,7 +26,7 @@ extension Endpoint where Output == Void {
 }
 
 extension Endpoint where Output == String {
-    /// The counters of the daemon, in the text form of Prometheus.
+    /// The counters of the daemon, in the text form of Prometheus. Needs the right `metrics`.
     public static var metrics: Endpoint {
         Endpoint(Request(.get, RequestTarget("metrics"))) { String(decoding: $0.response.body, as: UTF8.self) }
     }

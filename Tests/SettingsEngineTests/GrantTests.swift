@@ -6,6 +6,7 @@ import Testing
 struct GrantTests {
     static let written: [(text: String, canonical: String)] = [
         ("app:read", "app:read"), ("app.*:write,read", "app.*:read,write"), ("*:admin", "*:admin"),
+        ("*:reload,metrics", "*:metrics,reload"),
         ("app/player.*:write", "app/player.*:write"), ("app/a:b:read", "app/a:b:read"),
         ("app/a/b:read", "app/a/b:read"),
         ("*/x:secrets,override", "*/x:secrets,override"), ("app/*:schema", "app:schema"),
@@ -22,7 +23,8 @@ struct GrantTests {
         ("", "has no rights"), ("app", "has no rights"), ("app:", "is no right"), ("app:reed", "did you mean read?"),
         ("app:read,", "is no right"), ("app:read, write", "is no right"), (":read", "no pattern of suites"),
         ("a*b:read", "no pattern of suites"), (".a:read", "no pattern of suites"), ("app/:read", "no pattern of keys"),
-        ("app:admin", "*:admin"), ("*/a:admin", "*:admin"), ("app/a:schema", "leave out the keys"),
+        ("app:metrics", "*:metrics"), ("*/a:reload,read", "*:reload"), ("app:admin", "*:admin"),
+        ("*/a:admin", "*:admin"), ("app/a:schema", "leave out the keys"),
         ("a b:read", "no pattern"),
     ]
 
@@ -42,7 +44,9 @@ struct GrantTests {
         (["app/a*:read"], .read, "app", .key("ab"), true), (["app/a*:read"], .read, "app", .prefix("ab"), true),
         (["app/a*:read"], .read, "app", .prefix(""), false), (["app/ab:read"], .read, "app", .prefix("ab"), false),
         (["app/e\u{301}:read"], .read, "app", .key("\u{E9}"), false),
-        (["b:write", "app:read"], .write, "app", .some, false),
+        (["b:write", "app:read"], .write, "app", .some, false), (["*:admin"], .metrics, "app", .all, true),
+        (["*:admin"], .reload, "app", .all, true), (["*:metrics"], .reload, "app", .some, false),
+        (["*:metrics,reload"], .admin, "app", .some, false), (["*:metrics,reload"], .read, "app", .some, false),
     ]
 
     @Test("Grants allow what they name and nothing else", arguments: matching)

@@ -184,7 +184,9 @@ export class Caller {
     this.grants = grants.map(text => {
       const at = text.lastIndexOf(":");
       const [suites, keys] = text.slice(0, at).split(/\/(.*)/s);
-      return { text, suites, keys, rights: text.slice(at + 1).split(",") };
+      const rights = text.slice(at + 1).split(",");
+      if (rights.includes("admin")) rights.push("metrics", "reload");
+      return { text, suites, keys, rights };
     });
   }
 

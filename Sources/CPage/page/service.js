@@ -42,7 +42,7 @@ export function serviceView(app) {
       failure.tell();
       tell("status", true);
       show(service.body, ready, now);
-      if (app.caller.may("admin", "*")) showDaemons((await get("v1/cluster")).body);
+      if (app.caller.may("metrics", "*")) showDaemons((await get("v1/cluster")).body);
     } catch (error) {
       failure.tell(error.message);
       if (error.code === "network") tell("status", false);
@@ -65,7 +65,7 @@ export function serviceView(app) {
       ready.status === "ready" ? "Ready: it takes writes" : ready.detail || "Not ready")),
       ...Object.entries(ready.conditions
         || {}).map(([name, state]) => el("li", word(["ok", "off"].includes(state), `${name}: ${state}`))));
-    if (!now) return charts.replaceChildren(el("p.notice", "Figures need the right admin."));
+    if (!now) return charts.replaceChildren(el("p.notice", "Figures need the right metrics."));
     const time = Date.now();
     if (last) {
       const seconds = (time - last.time) / 1000;

@@ -19,19 +19,29 @@ package struct Rights: OptionSet, Hashable, Sendable {
     package static let secrets = Rights(rawValue: 8)
     /// To write locked keys.
     package static let override = Rights(rawValue: 16)
-    /// To look after the service as a whole: metrics, reload. Only with all suites.
+    /// To administer the service as a whole, including backups with all secrets. Includes `metrics` and `reload`.
     package static let admin = Rights(rawValue: 32)
+    /// To read the metrics and the list of daemons.
+    package static let metrics = Rights(rawValue: 64)
+    /// To make the daemon read its configuration again.
+    package static let reload = Rights(rawValue: 128)
 
     fileprivate static let names: [(right: Rights, name: String)] = [
         (.read, "read"), (.write, "write"), (.schema, "schema"), (.secrets, "secrets"), (.override, "override"),
-        (.admin, "admin"),
+        (.admin, "admin"), (.metrics, "metrics"), (.reload, "reload"),
     ]
 
     /// The rights that include `read` of what they are on.
     private static let onSuites: Rights = [.write, .schema, .secrets, .override]
+    /// The rights on the service as a whole, which only a grant on all suites and keys may have.
+    fileprivate static let onService: Rights = [.admin, .metrics, .reload]
 
     /// The rights with those that they include.
-    var complete: Rights { isDisjoint(with: Self.onSuites) ? self : union(.read) }
+    var complete: Rights {
+        var rights = isDisjoint(with: Self.onSuites) ? self : union(.read)
+        if contains(.admin) { rights.formUnion(Self.onService) }
+        return rights
+    }
 
     /// The names of the rights, as `read,write`.
     var text: String {
@@ -104,8 +114,9 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
         guard keys.isAny || (try? KeyName(keys.start)) != nil else {
             throw BodyError("\"\(keys.text)\" is no pattern of keys; write volume, player.* or *")
         }
-        guard !rights.contains(.admin) || suites.isAny && keys.isAny else {
-            throw BodyError("admin is a right on the service as a whole; write *:admin as a grant of its own")
+        let onService = rights.intersection(.onService).text
+        guard onService.isEmpty || suites.isAny && keys.isAny else {
+            throw BodyError("\(onService) is for the service as a whole; write *:\(onService) as a grant of its own")
         }
         guard !rights.contains(.schema) || keys.isAny else {
             throw BodyError("schema is a right on whole suites; leave out the keys (/\(keys.text)), or schema")
@@ -130,8 +141,8 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
         (suites, keys, self.rights) = (NamePattern("*"), NamePattern("*"), rights)
     }
 
-    /// All rights on everything.
-    package static let everything = Grant(Rights(Rights.names.map(\.right)))
+    /// All rights on everything; `admin` includes the other rights on the service.
+    package static let everything = Grant([.read, .write, .schema, .secrets, .override, .admin])
 
     package var description: String {
         "\(suites.text)\(keys.isAny ? "" : "/\(keys.text)"):\(rights.text)"

@@ -58,10 +58,10 @@ package struct Grants: Hashable, Sendable {
         throw Problem(missing: "\(suite)\(keys):\(right.text)")
     }
 
-    /// Throws 403 unless the holder may look after the service.
-    package func demandAdmin() throws(Problem) {
-        guard !list.contains(where: { $0.rights.contains(.admin) }) else { return }
-        throw Problem(missing: "*:admin")
+    /// Throws 403 unless the holder has a right on the service as a whole.
+    package func demand(onService right: Rights) throws(Problem) {
+        guard !list.contains(where: { $0.rights.complete.contains(right) }) else { return }
+        throw Problem(missing: "*:\(right.text)")
     }
 
     package func show(_ suite: SuiteName) -> Bool { allow(.read, on: suite.text, .some) }

@@ -53,10 +53,10 @@ final class Caller: Sendable {
         }
     }
 
-    /// Throws 403, or 401, unless the caller may look after the service.
-    func demandAdmin() throws(Problem) {
+    /// Throws 403, or 401, unless the caller has a right on the service as a whole.
+    func demand(onService right: Rights) throws(Problem) {
         do throws(Problem) {
-            try grants.demandAdmin()
+            try grants.demand(onService: right)
         } catch {
             throw told(of: error)
         }

@@ -61,11 +61,13 @@ struct AccessTests {
         Endpoint(#"POST app/undo {"revision":1}"#, "write", "schema"),
         Endpoint(#"POST app/restore {"to":2}"#, "write"), Endpoint(#"POST app/restore {"to":2,"keys":["a"]}"#, "write"),
         Endpoint(#"POST app/restore?override=locked {"to":2}"#, "write", "override"),
-        Endpoint("GET /metrics", "admin"), Endpoint("GET /v1/backup", "admin"), Endpoint("HEAD /v1/backup", "admin"),
-        Endpoint("POST /v1/reload", "admin"), Endpoint("GET /v1/cluster", "admin"),
+        Endpoint("GET /metrics", "metrics"), Endpoint("GET /v1/backup", "admin"), Endpoint("HEAD /v1/backup", "admin"),
+        Endpoint("POST /v1/reload", "reload"), Endpoint("GET /v1/cluster", "metrics"),
     ]
 
-    static let all = ["read", "write", "schema", "secrets", "override", "admin"]
+    static let onSuites = ["read", "write", "schema", "secrets", "override"]
+    static let onService = ["metrics", "reload", "admin"]
+    static let all = onSuites + onService
 
     @Test("An endpoint takes a valid credential with each right that it needs", arguments: endpoints)
     func rights(endpoint: Endpoint) throws {
@@ -75,10 +77,12 @@ struct AccessTests {
         ]
         for right in endpoint.rights {
             // Other rights on a suite include that to read it.
-            let others = right == "read" ? ["admin"] : Self.all.filter { $0 != right }
+            let others =
+                right == "read"
+                ? ["admin"] : Self.all.filter { $0 != right && !($0 == "admin" && Self.onService.contains(right)) }
             grants["lacks-\(right)"] = ["*:\(others.joined(separator: ","))"]
-            if right != "admin" {
-                grants["elsewhere-\(right)"] = ["app.*:\(Self.all.dropLast().joined(separator: ","))"]
+            if Self.onSuites.contains(right) {
+                grants["elsewhere-\(right)"] = ["app.*:\(Self.onSuites.joined(separator: ","))"]
             }
         }
         let guarded = try GuardedDaemon(grants, given: Self.given)
@@ -101,6 +105,21 @@ struct AccessTests {
         #expect(answer.status == endpoint.status, "\(answer.text)")
     }
 
+    @Test("The right admin includes metrics and reload, which allow neither a backup nor reading settings")
+    func service() throws {
+        let guarded = try GuardedDaemon(
+            ["admin": ["*:admin"], "metrics": ["*:metrics"], "reload": ["*:reload"]], given: Self.given)
+        let requests: [Request] = ["GET /metrics", "GET /v1/cluster", "POST /v1/reload", "GET /v1/backup", "GET app"]
+        func statuses(_ name: String) throws -> [Int] { try requests.map { try guarded.send($0, as: name).status } }
+        #expect(try statuses("admin") == [200, 200, 200, 200, 403])
+        #expect(try statuses("metrics") == [200, 200, 403, 403, 403])
+        #expect(try statuses("reload") == [403, 403, 200, 403, 403])
+        #expect(try guarded.send("GET /metrics", as: "reload").text.contains("*:metrics"))
+        #expect(
+            try guarded.send("GET /v1/caller", as: "metrics").text
+                == #"{"name":"token:metrics","grants":["*:metrics"]}"#)
+    }
+
     @Test(
         "A refusal is the same whether the suite, the key, the path and the method are there or not",
         arguments: endpoints)
@@ -116,7 +135,7 @@ struct AccessTests {
             return
                 "\(answer.status) \(fields) \(answer.text.replacing(" \(suite)", with: " …").replacing(" \(suite):", with: " …:"))"
         }
-        for name in ["admin", "other", nil] where !(name == "admin" && endpoint.rights == ["admin"]) {
+        for name in ["admin", "other", nil] where !(name == "admin" && Self.onService.contains(endpoint.rights[0])) {
             let there = try refusal(endpoint.request, "app", as: name)
             #expect(there.hasPrefix(name == nil ? "401" : "403"), "\(there)")
             #expect(try refusal(endpoint.request, "zzz", as: name) == there)

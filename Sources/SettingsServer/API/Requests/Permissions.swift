@@ -10,8 +10,8 @@ enum Need {
     case nothing
     /// Any grant. What the answer shows depends on the grants.
     case someGrant
-    /// The right to look after the service.
-    case admin
+    /// A right on the service as a whole.
+    case service(Rights)
     /// A right on what the path names: the key or, without one, the suite as a whole, or at least one of its keys where the
     /// query or the body names those.
     case suite(Rights, isWhole: Bool = false)
@@ -24,7 +24,9 @@ extension Resource {
         return switch self {
         case .health, .ready: .nothing
         case .service, .description, .caller, .suites, .observationOfSeveral, .transaction, .undoOfSeveral: .someGrant
-        case .metrics, .reload, .backup, .cluster: .admin
+        case .metrics, .cluster: .service(.metrics)
+        case .reload: .service(.reload)
+        case .backup: .service(.admin)
         case .suite: .suite(isRead ? .read : .write, isWhole: !isRead && method == .put)
         case .keys, .observation, .history, .difference, .evaluation, .evaluationOfAll, .evaluationEvents: .suite(.read)
         // What undoing takes depends on what the commit did.
@@ -53,7 +55,7 @@ extension AccessPolicy {
         switch need {
         case .nothing: break
         case .someGrant: try caller.demandAny()
-        case .admin: try caller.demandAdmin()
+        case .service(let right): try caller.demand(onService: right)
         case .suite(let right, let isWhole):
             try caller.demandAny()
             guard let route else { break }
