@@ -79,6 +79,13 @@ struct TrafficLimitTests {
         #expect(try statuses(Self.times(6, guess), on: client) == [401, 401, 401, 401, 401, 429])
     }
 
+    @Test("Requests with a wrong token from this machine have no rate")
+    func localGuesses() throws {
+        let guarded = try GuardedDaemon([:], Self.slow)
+        let guesses = Self.times(20, guarded.signed("GET /v1", as: "wrong"))
+        #expect(try statuses(guesses, on: guarded.daemon.connect()) == Array(repeating: 401, count: 20))
+    }
+
     @Test("Programs on this machine that need no credential have no rate; a user with grants has one")
     func local() throws {
         let directory = try TemporaryDirectory()
