@@ -95,7 +95,7 @@ package final class Daemon: Sendable {
                 let questions = log.questions
                 return Peers(findEnd: questions.confirmEnd, describe: questions.describe, figures: { log.contents })
             },
-            reload: { reloader.reload($0) }, debug: { log.debug($0) }, slow: { log.warning($0) }, clock: { .now() },
+            reload: { reloader.reload($0) }, debug: { log.debug($0) }, warn: { log.warning($0) }, clock: { .now() },
             schemas: { schemas.condition.rawValue }, lastReloadFailed: { reloader.lastFailed },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         do {

@@ -42,6 +42,8 @@ final class APIHandler: RequestHandler {
     var lines: [UInt8] = []
     /// The last body of an evaluation that was found to have a context.
     var knownContext: [UInt8] = Array("{\"context\":{}}".utf8)
+    /// The number of refused credentials since the last line about one, and the earliest time of the next line.
+    var refusedCredentials = (unlogged: 0, nextLine: UInt64(0))
     private var requestCount = 0
     private let listener: ListenerID
     /// The field that every answer has while the daemon is behind the others; nil while it is not.
@@ -168,6 +170,7 @@ final class APIHandler: RequestHandler {
         do throws(Problem) {
             caller = try policies.access?.admit(head, bytes, user: exchange.user, named: &self.caller)
         } catch {
+            if !exchange.isBehind { noteRefusedCredential(error, head, from: exchange.peer, named: self.caller) }
             // A guess at a token counts, too.
             let rate = exchange.isBehind ? nil : rate(for: nil, exchange)
             let refusal = rate.flatMap { overrun(of: $0, head, bytes, ClientKey(of: nil, exchange)) }
@@ -311,6 +314,8 @@ final class APIHandler: RequestHandler {
             }
             return nil
         } catch {
+            let client = policies.proxies.client(of: head, bytes, from: peer)
+            noteRefusedCredential(error, head, from: client, named: self.caller)
             return error
         }
     }

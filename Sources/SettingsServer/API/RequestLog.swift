@@ -1,6 +1,7 @@
 internal import HTTPWire
 internal import Platform
 internal import SettingsAPI
+internal import SettingsModel
 
 /// Figures and lines of the log about requests.
 extension APIHandler {
@@ -14,7 +15,18 @@ extension APIHandler {
         if policies.logging.access != .off { addLine(text, status: response.status, response.body.count, time) }
         guard isSlow else { return }
         figures.slowRequests += 1
-        service.slow(Self.description(text, response.status, time))
+        service.warn(Self.description(text, response.status, time))
+    }
+
+    /// Logs a refused credential, at most one per second of the loop.
+    func noteRefusedCredential(_ problem: Problem, _ head: RequestHead, from peer: SocketAddress, named name: String?) {
+        guard problem.code == .unauthorized, head.has(.authorization) || head.has(.apiKey) else { return }
+        guard loop.now >= refusedCredentials.nextLine else { return refusedCredentials.unlogged += 1 }
+        let unlogged = refusedCredentials.unlogged
+        refusedCredentials = (0, loop.now + 1_000_000_000)
+        service.warn(
+            "refused the credential\(name.map { " \($0)" } ?? "") from \(peer.isUnix ? "unix" : peer.host): "
+                + "\(problem.detail)\(unlogged > 0 ? " (\(unlogged) more refused since the last such line)" : "")")
     }
 
     /// Logs a request whose connection was gone before its answer, with the status 499 as others do.

@@ -32,8 +32,8 @@ package struct Service: Sendable {
     let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
     /// Logs what helps to find a defect.
     let debug: @Sendable (String) -> Void
-    /// Logs a request that was slow.
-    let slow: @Sendable (String) -> Void
+    /// Logs a warning.
+    let warn: @Sendable (String) -> Void
     /// The state of the schemas from files, a word.
     let schemas: @Sendable () -> String
     /// True if the last reload failed.
@@ -59,7 +59,7 @@ package struct Service: Sendable {
         reload: @escaping @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void = {
             $0(.success(ReloadReport()))
         },
-        debug: @escaping @Sendable (String) -> Void = { _ in }, slow: @escaping @Sendable (String) -> Void = { _ in },
+        debug: @escaping @Sendable (String) -> Void = { _ in }, warn: @escaping @Sendable (String) -> Void = { _ in },
         clock: @escaping @Sendable () -> Timestamp, schemas: @escaping @Sendable () -> String = { "off" },
         lastReloadFailed: @escaping @Sendable () -> Bool = { false },
         obstacle: @escaping @Sendable () -> Problem?
@@ -76,7 +76,7 @@ package struct Service: Sendable {
         self.peers = peers
         self.reload = reload
         self.debug = debug
-        self.slow = slow
+        self.warn = warn
         self.schemas = schemas
         self.lastReloadFailed = lastReloadFailed
         self.obstacle = obstacle

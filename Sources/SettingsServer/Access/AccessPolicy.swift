@@ -98,7 +98,20 @@ final class AccessPolicy: Sendable {
     /// - Parameters:
     ///   - field: the range of the field `Authorization` in the bytes; nil if it was not sent.
     ///   - key: the range of the field `X-API-Key`, which counts where there is no `Authorization`.
+    ///   - name: set to the name of the caller, also if its token has expired.
     func caller(
+        authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?,
+        named name: inout String?
+    ) throws(Problem) -> Caller {
+        let caller = try findCaller(authorization: field, key: key, in: bytes, from: peer)
+        name = caller.name
+        if let expires = caller.expires, caller.hasExpired(at: clock()) {
+            throw .unauthorized("the token expired at \(expires); make another with settingsd token create")
+        }
+        return caller
+    }
+
+    private func findCaller(
         authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?
     ) throws(Problem) -> Caller {
         guard let place = field ?? key else { return peer.map(caller(of:)) ?? anonymous }
@@ -111,9 +124,6 @@ final class AccessPolicy: Sendable {
         }
         guard let found = tokens[SHA256(token)] else {
             throw .unauthorized("the token is not known here; it may be revoked, or be for another daemon")
-        }
-        if let expires = found.expires, found.hasExpired(at: clock()) {
-            throw .unauthorized("the token expired at \(expires); make another with settingsd token create")
         }
         return found
     }

@@ -23,7 +23,7 @@ final class APIServer {
 
     init(
         log: ScriptedLog = ScriptedLog(), clock: MonotonicClock = .system, peers: Peers? = nil,
-        history limits: History.Limits = History.Limits()
+        history limits: History.Limits = History.Limits(), warn: @escaping @Sendable (String) -> Void = { _ in }
     ) throws {
         let listeners = try Listener.open(.tcp(host: "127.0.0.1", port: 0))
         guard case .tcp(_, let port)? = listeners.first?.address else { throw RawClient.Failure.malformed("no port") }
@@ -40,7 +40,7 @@ final class APIServer {
         let service = Service(
             store: store, policies: policies,
             budget: budget, backups: BackupMaker { _ throws(FileError) in throw FileError(.write, "backup", code: 28) },
-            peers: peers, clock: { Timestamp(milliseconds: 1) }, obstacle: { nil })
+            peers: peers, warn: warn, clock: { Timestamp(milliseconds: 1) }, obstacle: { nil })
         parser = service.parser
         watchers = service.watchers
         renderer = service.renderer

@@ -50,8 +50,7 @@ extension AccessPolicy {
         if case .nothing = need { return nil }
         if opensMetrics, route?.resource == .metrics { return nil }
         let caller = try caller(
-            authorization: head.field(.authorization), key: head.field(.apiKey), in: bytes, from: user)
-        name = caller.name
+            authorization: head.field(.authorization), key: head.field(.apiKey), in: bytes, from: user, named: &name)
         switch need {
         case .nothing: break
         case .someGrant: try caller.demandAny()

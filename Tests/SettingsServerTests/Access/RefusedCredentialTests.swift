@@ -1,0 +1,71 @@
+import Platform
+import SettingsAPI
+import SettingsEngine
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+/// The lines of the log about refused credentials.
+@Suite(.ownThread)
+struct RefusedCredentialTests {
+    private let directory: TemporaryDirectory
+    private let time = ManualClock()
+    private let lines = EventLog()
+    private let server: APIServer
+    private let expired: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        let file = directory.path + "/tokens.json"
+        expired = try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
+            try tokens.create("ci", [.everything], expires: Timestamp(milliseconds: 5), now: Timestamp(milliseconds: 0))
+        }
+        server = try APIServer(clock: time.clock, warn: { [lines] in lines.add($0) })
+        var options = AccessOptions()
+        options.tokens = file
+        var policies = Policies()
+        policies.access = try AccessPolicy(options, clock: { Timestamp(milliseconds: 10) })
+        policies.proxies.ranges = [AddressRange("127.0.0.1")].compactMap(\.self)
+        server.policies.post(policies)
+    }
+
+    private func ask(_ fields: String, target: String = "GET /v1") throws -> Int {
+        let client = try server.connect()
+        try client.send("\(target) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
+        return try client.readResponse().status
+    }
+
+    @Test("A line names the client, an expired token and the reason, and no part of the token")
+    func names() throws {
+        #expect(try ask("Authorization: Bearer \(expired)\r\nX-Forwarded-For: 192.0.2.7\r\n") == 401)
+        time.advance(seconds: 1)
+        #expect(try ask("X-API-Key: wrong-0123456789\r\n") == 401)
+        time.advance(seconds: 1)
+        // Refused before its body is read.
+        let body = "Authorization: Basic x\r\nX-Forwarded-For: 192.0.2.8\r\nContent-Length: 16777217\r\n"
+        #expect(try ask(body, target: "PUT /v1/suites/app/keys/a") == 401)
+        #expect(
+            lines.all.map { String($0.prefix { $0 != ";" }) } == [
+                "refused the credential token:ci from 192.0.2.7: the token expired at 1970-01-01T00:00:00.005Z",
+                "refused the credential from 127.0.0.1: the token is not known here",
+                "refused the credential from 192.0.2.8: the field Authorization must be the word Bearer and a token",
+            ])
+        #expect(!lines.all.contains { $0.contains(expired) || $0.contains("0123456789") })
+    }
+
+    @Test("An event loop logs at most one refused credential per second, with the number of the others")
+    func rate() throws {
+        for _ in 0..<3 { #expect(try ask("Authorization: Bearer wrong\r\n") == 401) }
+        #expect(lines.all.count == 1)
+        time.advance(seconds: 1)
+        for _ in 0..<2 { #expect(try ask("Authorization: Bearer wrong\r\n") == 401) }
+        #expect(lines.all.count == 2)
+        #expect(lines.all.last?.hasSuffix(" (2 more refused since the last such line)") == true, "\(lines.all)")
+    }
+
+    @Test("A request without a credential has no line") func missing() throws {
+        #expect(try ask("") == 401)
+        #expect(lines.all == [])
+    }
+}
