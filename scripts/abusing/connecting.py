@@ -52,6 +52,24 @@ def chunks_of_a_byte(scale: Scale) -> Abuse:
     return Abuse(lambda _: [Role(script, scale.pick(100, 10))])
 
 
+def closed_uploads(scale: Scale) -> Abuse:
+    """200 connections that announce 2 MB and reset, while uploads hold the memory for bodies, with 1,024 files"""
+    begun, part = head("PUT", setting(SUITE, "key"), 2_000_000), b" " * 100_000
+
+    def upload() -> Script:
+        yield Send(begun)
+        while True:
+            yield Send(part)
+            yield Sleep(1)
+
+    def reset() -> Script:
+        yield Send(begun)
+        yield Sleep(0.05)
+
+    return Abuse(lambda _: [Role(upload, 20), Role(reset, scale.pick(200, 100), resets=True)], open_files=1024,
+                 seconds=scale.pick(0, 2))
+
+
 def malformed(scale: Scale) -> Abuse:
     """200 connections with requests that are none: no HTTP, heads too long, two lengths"""
     requests = [
@@ -83,4 +101,5 @@ def churn(scale: Scale) -> Abuse:
     return Abuse(lambda _: [Role(script, count, reads=0), Role(script, count, reads=0, resets=True)])
 
 
-ROWS: list[Build] = [slow_heads, slow_bodies, chunks_of_a_byte, malformed, idle_connections, flood, churn]
+ROWS: list[Build] = [slow_heads, slow_bodies, chunks_of_a_byte, closed_uploads, malformed, idle_connections, flood,
+                     churn]

@@ -183,7 +183,7 @@ extension Connection {
         guard !reserveMemory(context) else { return }
         backlog.awaitMemory(context)
         deadlineKind = .idle
-        context.awaitingMemory.append(self)
+        context.awaitingMemory.append(name)
     }
 
     /// Reserves memory for the body that is being read. Returns false if there is none.
@@ -249,7 +249,7 @@ extension Connection {
             guard hasRoom(context) else { return Taken(count: start, waiting: .room) }
             guard !turn.isOver(beforeRequestAt: start, of: bytes.count, context) else {
                 isPostponed = true
-                context.postponed.append(self)
+                context.postponed.append(name)
                 return Taken(count: start, waiting: .room)
             }
             let message = bytes.extracting(start...)

@@ -209,7 +209,7 @@ package final class EventLoop: @unchecked Sendable {
         // Those that are put off again come behind them.
         for _ in 0..<max(context.drained.count, context.postponed.count) {
             if let ticket = context.drained.popFirst() { find(ticket)?.0.callDrained(ticket, context) }
-            if let connection = context.postponed.popFirst() { connection.resume(context) }
+            if let name = context.postponed.popFirst() { context.connections.find(name)?.resume(context) }
             guard clock.now() < end else { return }
         }
     }
@@ -218,8 +218,8 @@ package final class EventLoop: @unchecked Sendable {
     private func readLast(_ context: LoopContext) {
         guard !context.ended.isEmpty else { return }
         let end = clock.now() &+ Self.timeForEnded
-        while let connection = context.ended.popFirst() {
-            connection.readLast(context)
+        while let name = context.ended.popFirst() {
+            context.connections.find(name)?.readLast(context)
             guard clock.now() < end else { return }
         }
     }

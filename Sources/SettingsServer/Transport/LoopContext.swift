@@ -44,15 +44,17 @@ final class LoopContext {
     var closed: [Connection] = []
     /// Streams whose handlers are called in the next batch because all is sent.
     var drained = Deque<Ticket>()
+    // The following queues hold names of connections, so that a closed connection releases its descriptor at once. A queue
+    // skips the name of a closed connection.
     /// Connections whose turn ended with requests left.
-    var postponed = Deque<Connection>()
+    var postponed = Deque<UInt64>()
     /// Connections whose peers have ended their side, with something left to read. They come after all others: most such
     /// peers are gone, and where many come and go those that are still there must not wait for them.
-    var ended = Deque<Connection>()
+    var ended = Deque<UInt64>()
     /// How many of those may wait. Beyond that the oldest is closed.
     private static let mostEnded = 512
-    /// Connections that wait for memory for a long body, in their order in the line of all loops.
-    var awaitingMemory = Deque<Connection>()
+    /// Connections that wait for memory for a long body, in the order of `MemoryBudget.wait`.
+    var awaitingMemory = Deque<UInt64>()
     /// When the first of them last got its memory, or another connection was closed for it.
     private var movedOn: UInt64 = 0
     /// When connections that send much at once are put off, so that those with small requests have their turn.
@@ -135,15 +137,15 @@ final class LoopContext {
     func readLast(_ connection: Connection) {
         guard !connection.isLast else { return }
         connection.isLast = true
-        ended.append(connection)
-        if ended.count > Self.mostEnded { ended.popFirst()?.close(self) }
+        ended.append(connection.name)
+        if ended.count > Self.mostEnded, let oldest = ended.popFirst() { connections.find(oldest)?.close(self) }
     }
 
     /// Goes on with connections that wait for memory, in their order, as far as there is some. Where there is none for a
     /// second, a connection is closed whose body has memory and does not come.
     func readLongBodies() {
         while let first = awaitingMemory.first {
-            guard first.readLongBody(self) else {
+            guard connections.find(first)?.readLongBody(self) ?? true else {
                 guard now &- movedOn >= TransportLimits.second else { return }
                 movedOn = now
                 return budget.relieve(ofBodies: true)

@@ -16,8 +16,9 @@ final class TestServer {
 
     init(
         at place: ListenAddress = .tcp(host: "127.0.0.1", port: 0), loops: Int = 1,
-        limits: TransportLimits = .patient, clock: MonotonicClock = .system,
-        sendBuffer: Int32? = nil, accept: @escaping Acceptor.Accept = { $0.accept() }, names: UserNames = UserNames()
+        limits: TransportLimits = .patient, budget: MemoryBudget = MemoryBudget(limit: 256 << 20),
+        clock: MonotonicClock = .system, sendBuffer: Int32? = nil, accept: @escaping Acceptor.Accept = { $0.accept() },
+        names: UserNames = UserNames()
     ) throws {
         let listeners = try Listener.open(place)
         let listener = try #require(listeners.first)
@@ -27,8 +28,7 @@ final class TestServer {
             setsockopt(listener.descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
         server = try HTTPServer(
-            listeners: listeners, loopCount: loops, limits: limits, budget: MemoryBudget(limit: 256 << 20),
-            clock: clock,
+            listeners: listeners, loopCount: loops, limits: limits, budget: budget, clock: clock,
             log: { [log = script.log] event in
                 switch event {
                 case .acceptPaused: log.add("paused")
