@@ -56,7 +56,7 @@ extension APIHandler {
     ) -> Handling {
         guard rendering.isLong else { return .answer(rendering.make()) }
         if let key, let shared = share(key, with: ticket) { return shared }
-        guard isOwed || goesFirst || !(queue ?? service.renderer).isFull else {
+        guard isOwed || goesFirst || !(queue ?? service.renderer).isFull() else {
             return .answer(Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor))
         }
         make(

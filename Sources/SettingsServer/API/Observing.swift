@@ -10,7 +10,7 @@ extension Watchers {
         do throws(Problem) {
             switch state.find(request.subject, since: request.since, effort: Self.effortOnLoop) {
             case .undecided where !request.isStream:
-                guard !service.renderer.isFull else { throw Problem.tooManyLongAnswers }
+                guard !service.renderer.isFull() else { throw Problem.tooManyLongAnswers }
                 handler.search(for: exchange.ticket) { [service] in
                     // Not of when the request came: until it has its turn, that would keep all that was replaced since.
                     let state = service.store.state

@@ -13,6 +13,8 @@ final class OwedWrite: Sendable {
     let isMinimal: Bool
     /// Nil without access control.
     let caller: Caller?
+    /// The client whose queue a long write waits in; nil for a plain write, which is never long.
+    let client: ClientKey?
     /// The request as the audit file has it; nil without one.
     let audited: AuditLog.Request?
     /// The charge for the memory of a long write.
@@ -33,18 +35,19 @@ final class OwedWrite: Sendable {
         createdStatus = request.method == .put ? 201 : 200
         isMinimal = request.prefersMinimal(in: bytes)
         caller = request.caller
+        client = ClientKey(of: request.caller, exchange)
         (charge, plainRequest, plain) = (nil, nil, nil)
     }
 
     init(_ plain: PlainWrite, _ request: RequestLookedAt, _ ticket: Ticket) {
         (self.ticket, plainRequest, self.plain) = (ticket, request, plain)
-        (createdStatus, isMinimal, caller, audited, charge) = (201, false, nil, nil, nil)
+        (createdStatus, isMinimal, caller, client, audited, charge) = (201, false, nil, nil, nil, nil)
     }
 
     /// The same write with the charge for its memory.
     init(_ write: OwedWrite, charge: MemoryBudget.Charge) {
         (ticket, createdStatus, isMinimal) = (write.ticket, write.createdStatus, write.isMinimal)
-        (caller, audited) = (write.caller, write.audited)
+        (caller, client, audited) = (write.caller, write.client, write.audited)
         (plainRequest, plain) = (write.plainRequest, write.plain)
         self.charge = charge
     }
@@ -150,9 +153,9 @@ extension APIHandler {
         _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: LongBody, _ exchange: Exchange,
         on state: State
     ) throws(Problem) {
-        guard !service.parser.isFull else { throw Problem.tooManyWrites }
-        let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
         let owed = OwedWrite(request, bytes, exchange, isAudited: service.audit != nil)
+        guard !service.parser.isFull(for: owed.client) else { throw Problem.tooManyWrites }
+        let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
         decideBeside(owed, at: state.cursor, bytes: { body.memoryOfWrite }, held: body.charge) {
             [past = service.past] () throws(Problem) in
             let write = try request.write(target, head.span, body: body.bytes.span.extracting(body.range), on: state)
@@ -176,7 +179,7 @@ extension APIHandler {
                 work(handler)
             }
         }
-        var job = BackgroundQueue.Job(bytes: bytes, held: held) { charge in
+        var job = BackgroundQueue.Job(caller: owed.client, bytes: bytes, held: held) { charge in
             let owed = OwedWrite(owed, charge: charge)
             do throws(Problem) {
                 var write = try read()
@@ -195,7 +198,8 @@ extension APIHandler {
     }
 
     func collect(_ request: consuming WriteRequest, _ write: OwedWrite) {
-        collected.append(PendingWrite(id: owed.add(write), request: request))
+        let client = request.isLong || request.isAlone ? write.client : nil
+        collected.append(PendingWrite(id: owed.add(write), request: request, client: client))
     }
 
     /// Hands the writes of a batch over to the writer.

@@ -144,10 +144,15 @@ package final class PendingWrite: Sendable {
     /// The caller's name for the write.
     package let id: Int
     package let request: WriteRequest
+    /// The client whose queue the write waits in if it is long, or turns out to be.
+    let client: ClientKey?
 
-    package init(id: Int, request: WriteRequest) {
+    package convenience init(id: Int, request: WriteRequest) { self.init(id: id, request: request, client: nil) }
+
+    init(id: Int, request: WriteRequest, client: ClientKey?) {
         self.id = id
         self.request = request
+        self.client = client
     }
 }
 

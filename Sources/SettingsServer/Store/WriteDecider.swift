@@ -96,7 +96,8 @@ final class WriteDecider: @unchecked Sendable {
                     decided.left.append(line.write - 1)
                     turn.long.append(
                         WriteParcel(
-                            writes: [PendingWrite(id: write.id, request: long)], replies: parcel.replies,
+                            writes: [PendingWrite(id: write.id, request: long, client: write.client)],
+                            replies: parcel.replies,
                             since: parcel.since))
                     continue
                 }

@@ -6,7 +6,8 @@ internal import SettingsEngine
 struct WriterInbox {
     var waiting: [WriteParcel] = []
     var waitingBytes = 0
-    var long = Deque<WriteParcel>()
+    /// The long writes, each in a parcel of its own.
+    var long = FairQueue<ClientKey?, WriteParcel>()
     var longBytes = 0
     var isTendingDue = false
     /// Called in the next turn.
@@ -80,8 +81,9 @@ struct WriterInbox {
 
     mutating func add(long parcel: WriteParcel) {
         longBytes += parcel.bytes
-        long.append(parcel)
+        long.append(parcel, for: parcel.writes.first?.client)
     }
+
 }
 
 /// Writes of one caller that came together.

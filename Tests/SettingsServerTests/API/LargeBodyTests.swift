@@ -1,5 +1,6 @@
 import Dispatch
 import HTTPWire
+import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
@@ -115,6 +116,27 @@ struct LargeBodyTests {
         #expect(try other.exchange(Self.put("app/keys/late", Self.long)).status == 201)
     }
 
+    @Test("one of another caller is taken although one caller fills the queue, and is the next to be parsed")
+    func fairness() throws {
+        let server = try APIServer()
+        var policies = Policies()
+        policies.proxies.ranges = [try #require(AddressRange("127.0.0.1"))]
+        server.policies.post(policies)
+        server.hold()
+        let body = "\"" + String(repeating: "a", count: 1_000_000) + "\""
+        let many = try (0..<59).map { _ in try server.connect() }
+        for (number, client) in many.enumerated() {
+            try client.send(Self.put("many/keys/k\(number)", body, "X-Forwarded-For: 192.0.2.1\r\n"))
+            try server.awaitWaiting(number + 1)
+        }
+        let other = try server.connect()
+        try other.send(Self.put("other/keys/k", body, "X-Forwarded-For: 192.0.2.2\r\n"))
+        try server.awaitWaiting(60)
+        server.letGo()
+        #expect(try JSONValue(parsing: other.readResponse().text)["revision"] == 2)
+        for client in many { #expect(try client.readResponse().status == 201) }
+    }
+
     @Test("one of a connection that is gone before it was read is not done")
     func gone() throws {
         let server = try APIServer()
@@ -148,7 +170,7 @@ struct LargeBodyTests {
         try staying.send(Self.get("app"))
         try server.awaitRenderings(2)
         leaving.reset()
-        while !renderer.isFull { renderer.run(BackgroundQueue.Job { _ in }) }
+        while !renderer.isFull() { renderer.run(BackgroundQueue.Job { _ in }) }
         let refused = try writer.exchange(Self.get("app?prefix=key"))
         #expect(refused.status == 503 && refused.text.contains("\"overloaded\""))
         #expect(refused.field("Retry-After") == "1")

@@ -75,12 +75,12 @@ struct BackgroundQueueTests {
             return flag
         }
         for (position, flag) in flags.enumerated() where position % 2 == 1 { flag.clear() }
-        while !queue.isFull { queue.run(BackgroundQueue.Job { _ in log.add("more") }) }
+        while !queue.isFull() { queue.run(BackgroundQueue.Job { _ in log.add("more") }) }
         queue.run(BackgroundQueue.Job { _ in log.add("last") })
         gate.signal()
         #expect(log.wait(for: "last"))
         #expect(log.all.filter { $0 != "more" } == stride(from: 1, to: 256, by: 2).map(String.init) + ["last"])
-        #expect(!queue.isFull)
+        #expect(!queue.isFull())
     }
 
     @Test("work waits for room in the budget, asks for it meanwhile, and keeps what it charged")

@@ -3,10 +3,11 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
-import SettingsServer
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import SettingsServer
 
 @Suite(.ownThread)
 struct WriterTests {
@@ -241,6 +242,22 @@ struct WriterTests {
         for _ in 1...9 { log.letGo() }
         #expect(replies.wait(for: 9).count == 9)
         #expect(replies.order == [1, 2, 9, 3, 4, 5, 6, 7, 8])
+    }
+
+    @Test("long writes of several clients are decided round-robin, and those of one client in their order")
+    func longWritesOfSeveralClients() throws {
+        let store = try store { _ in }
+        try occupy(store)
+        let clients = ["a", "a", "a", "b", "c", "b"]
+        for (number, client) in clients.enumerated() {
+            var long = try put(0, "k\(number)", 1).request
+            long.becomeLong()
+            let write = PendingWrite(id: number + 2, request: long, client: .caller(client))
+            #expect(store.submit([write], replies: replies).isEmpty)
+        }
+        for _ in 0...clients.count { log.letGo() }
+        #expect(replies.wait(for: 7).count == 7)
+        #expect(replies.order == [1, 2, 5, 6, 3, 7, 4])
     }
 
     @Test("writes that wait make the writer busy by their time, not by their number")

@@ -2,10 +2,13 @@ internal import Dispatch
 internal import Platform
 internal import Synchronization
 
-/// A serial queue that does long work beside the event loops, one job at a time, each when the memory budget has room for it.
+/// A serial queue that does long work beside the event loops, one job at a time, each when the memory budget has room for it. It
+/// serves callers round-robin.
 final class BackgroundQueue: Sendable {
     /// A piece of work.
     struct Job: Sendable {
+        /// The caller that waits for the result. Jobs without a caller share one place in the round.
+        var caller: ClientKey?
         /// Measures the memory that the work takes, about.
         var bytes: @Sendable () -> Int = { 0 }
         /// The charge for what the job keeps while it waits. It is part of its memory.
@@ -31,14 +34,16 @@ final class BackgroundQueue: Sendable {
     }
 
     private struct Line: Sendable {
-        var waiting = Deque<Waiting>()
+        var waiting = FairQueue<ClientKey?, Waiting>()
+        /// The jobs that go first.
+        var urgent = Deque<Waiting>()
         /// The one whose turn it is, which may wait for memory.
         var current: Waiting?
         /// The bytes that all of them hold.
         var held = 0
         var isRunning = false
 
-        var count: Int { waiting.count + (current == nil ? 0 : 1) }
+        var count: Int { waiting.count + urgent.count + (current == nil ? 0 : 1) }
     }
 
     /// How often a job that waits looks for room.
@@ -53,7 +58,8 @@ final class BackgroundQueue: Sendable {
 
     /// - Parameters:
     ///   - mostJobs: how many jobs wait at most.
-    ///   - holdsLittle: true if those hold at most a quarter of the budget, with one more.
+    ///   - holdsLittle: true if those hold at most a quarter of the budget, with one more. A caller that has no job in the queue
+    ///     may add a job until they hold half of the budget.
     ///   - patience: how many nanoseconds a job waits before it is refused.
     init(
         _ label: String, _ budget: MemoryBudget, mostJobs: Int, holdsLittle: Bool = false,
@@ -70,8 +76,11 @@ final class BackgroundQueue: Sendable {
     var count: Int { line.withLock(\.count) }
 
     /// True if no further work should be promised: many jobs wait, or they hold much memory.
-    var isFull: Bool {
-        line.withLock { $0.count >= mostJobs || holdsLittle && $0.held > budget.room / 4 }
+    func isFull(for caller: ClientKey? = nil) -> Bool {
+        line.withLock { line in
+            let part = line.waiting.contains(caller) ? budget.room / 4 : budget.room / 2
+            return line.count >= mostJobs || holdsLittle && line.held > part
+        }
     }
 
     /// Queues a job.
@@ -79,7 +88,7 @@ final class BackgroundQueue: Sendable {
         let mustStart = line.withLock { line in
             let held = job.held?.bytes ?? 0
             let waiting = Waiting(job: job, since: MonotonicClock.system.now(), held: held)
-            if job.goesFirst { line.waiting.prepend(waiting) } else { line.waiting.append(waiting) }
+            if job.goesFirst { line.urgent.prepend(waiting) } else { line.waiting.append(waiting, for: job.caller) }
             line.held += held
             defer { line.isRunning = true }
             return !line.isRunning
@@ -108,7 +117,7 @@ final class BackgroundQueue: Sendable {
 
     private func next() -> Waiting? {
         line.withLock { line in
-            if line.current == nil { line.current = line.waiting.popFirst() }
+            if line.current == nil { line.current = line.urgent.popFirst() ?? line.waiting.popFirst() }
             if line.current == nil { line.isRunning = false }
             return line.current
         }
