@@ -37,6 +37,8 @@ package protocol FileSystem: Sendable {
     func status(of descriptor: Int32, _ path: String) throws(FileError) -> FileStatus
     func identity(of path: String) throws(FileError) -> FileIdentity
     func identity(of descriptor: Int32, _ path: String) throws(FileError) -> FileIdentity
+    /// Gives a file the owner, the group and the permissions of a status.
+    func setAccess(_ descriptor: Int32, _ path: String, like status: FileStatus) throws(FileError)
     /// Locks a file until it is closed; false if another descriptor has it, in this process or another.
     func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool
 }
@@ -62,16 +64,21 @@ package enum FileAccess: Sendable {
 /// The metadata of a file.
 package struct FileStatus: Equatable, Sendable {
     package var size: Int
-    /// True if others than the owner may read or write it.
-    package var isOpenToOthers: Bool
+    /// The permission bits.
+    package var mode: UInt32
     /// The user whose file it is.
     package var owner: UInt32
+    package var group: UInt32
 
-    package init(size: Int, isOpenToOthers: Bool, owner: UInt32 = 0) {
+    package init(size: Int, mode: UInt32 = 0o600, owner: UInt32 = 0, group: UInt32 = 0) {
         self.size = size
-        self.isOpenToOthers = isOpenToOthers
+        self.mode = mode
         self.owner = owner
+        self.group = group
     }
+
+    /// True if others than the owner may read or write it.
+    package var isOpenToOthers: Bool { mode & 0o077 != 0 }
 }
 
 /// An identity that a file keeps under every name.
@@ -114,6 +121,9 @@ package struct FileError: Error, Equatable, CustomStringConvertible {
         case status = "stat"
         case kind = "fstat"
         case lock = "flock"
+        case setOwner = "fchown"
+        case setMode = "fchmod"
+        case setUser = "seteuid"
     }
 
     package let call: Call

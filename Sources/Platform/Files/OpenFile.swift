@@ -87,6 +87,11 @@ package final class OpenFile: Sendable {
         try fileSystem.identity(of: descriptor, path)
     }
 
+    /// Gives the file the owner, the group and the permissions of a status.
+    package func setAccess(like status: FileStatus) throws(FileError) {
+        try fileSystem.setAccess(descriptor, path, like: status)
+    }
+
     /// Locks the file until it is closed; false if another descriptor has the lock.
     package func lock() throws(FileError) -> Bool {
         try fileSystem.lock(descriptor, path)

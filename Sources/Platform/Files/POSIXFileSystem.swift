@@ -170,6 +170,11 @@ package struct POSIXFileSystem: FileSystem {
             made: isDated ? status.stx_btime.tv_sec &* 1_000_000_000 &+ Int64(status.stx_btime.tv_nsec) : nil)
     }
 
+    package func setAccess(_ descriptor: Int32, _ path: String, like status: FileStatus) throws(FileError) {
+        try check(fchown(descriptor, status.owner, status.group), .setOwner, path)
+        try check(fchmod(descriptor, status.mode), .setMode, path)
+    }
+
     package func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool {
         let result = repeating { Int(flock(descriptor, LOCK_EX | LOCK_NB)) }
         if result < 0 && errno == EWOULDBLOCK { return false }
@@ -197,7 +202,7 @@ package struct POSIXFileSystem: FileSystem {
 extension FileStatus {
     fileprivate init(_ status: stat) {
         self.init(
-            size: Int(status.st_size), isOpenToOthers: status.st_mode & 0o077 != 0, owner: status.st_uid)
+            size: Int(status.st_size), mode: status.st_mode & 0o777, owner: status.st_uid, group: status.st_gid)
     }
 }
 

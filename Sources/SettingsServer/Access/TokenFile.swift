@@ -77,15 +77,25 @@ package struct TokenFile: Sendable {
 
 /// The file on disk.
 extension TokenFile {
-    /// Reads the file. Throws if it is missing, malformed, open to others, or another user's than this process's or root's.
+    /// Reads the file. Throws if it is missing, malformed, too long, open to others, or another user's than this process's or
+    /// root's.
     ///
     /// - Parameter isForRoot: true if root may read the file of another user, that of its daemon.
     package init(at path: String, isForRoot: Bool = false) throws(ConfigurationError) {
-        let path = Self.followingLinks(path)
+        self = try Self.read(Self.followingLinks(path), isForRoot: isForRoot).file
+    }
+
+    /// The longest file, in bytes: room for about 16,000 tokens.
+    fileprivate static let maximumLength = 4 << 20
+
+    private static func read(
+        _ path: String, isForRoot: Bool
+    ) throws(ConfigurationError) -> (file: TokenFile, status: FileStatus) {
         let (bytes, status): ([UInt8], FileStatus)
         do throws(FileError) {
             let file = try OpenFile(path, .reading, in: POSIXFileSystem())
-            (bytes, status) = (try file.readAll(), try file.status())
+            status = try file.status()
+            bytes = status.size <= maximumLength ? try file.readAll() : []
         } catch {
             throw ConfigurationError(
                 "cannot read the token file: \(error)",
@@ -93,25 +103,36 @@ extension TokenFile {
                     ? "make a token with settingsd token create NAME --grant '*:read' --access.tokens \(path)"
                     : "see that the user who runs settingsd may read it")
         }
-        guard !status.isOpenToOthers else {
+        guard status.size <= maximumLength else {
             throw ConfigurationError(
-                "other users may read the token file \(path)", remedy: "make it its owner's alone: chmod 600 \(path)")
+                "cannot read the token file \(path): it has \(status.size) bytes, more than \(maximumLength)",
+                remedy: "name another file, or remove tokens that have expired")
         }
         let user = geteuid()
-        guard status.owner == 0 || status.owner == user || user == 0 && isForRoot else {
+        let isCommandOfRoot = isForRoot && user == 0
+        // A file of root may be readable for a group of the daemon. The daemon cannot change such a file.
+        let isReadableByGroup =
+            status.owner == 0 && status.mode & 0o037 == 0
+            && (isCommandOfRoot || ProcessUser.isMember(ofGroup: status.group))
+        guard !status.isOpenToOthers || isReadableByGroup else {
+            throw ConfigurationError(
+                "other users can read the token file \(path)",
+                remedy: "remove the permissions of other users: chmod 600 \(path)")
+        }
+        guard status.owner == 0 || status.owner == user || isCommandOfRoot else {
             throw ConfigurationError(
                 "the token file \(path) belongs to another user, who may change it",
                 remedy: "give it to the user who runs settingsd, or to root: chown \(user) \(path)")
         }
         do {
-            try self.init(json: try JSONValue(parsing: bytes))
+            return (try TokenFile(json: try JSONValue(parsing: bytes)), status)
         } catch {
             throw ConfigurationError("\(path): \(error)", remedy: "correct the file")
         }
     }
 
     /// Returns the path that a symbolic link leads to: secrets are often mounted as links.
-    private static func followingLinks(_ path: String) -> String {
+    static func followingLinks(_ path: String) -> String {
         guard let target = realpath(path, nil) else { return path }
         defer { free(target) }
         return String(cString: target)
@@ -119,11 +140,14 @@ extension TokenFile {
 
     /// Changes the file, which is made if there is none. It is replaced as a whole, by one command at a time. If the body
     /// throws, nothing is written.
+    ///
+    /// - Parameter patience: how long to wait for another command that changes the file.
     package static func change<Result>(
-        at path: String, _ body: (inout TokenFile) throws(ConfigurationError) -> Result
+        at path: String, patience: Duration = .seconds(10),
+        _ body: (inout TokenFile) throws(ConfigurationError) -> Result
     ) throws(ConfigurationError) -> Result {
         do {
-            return try replace(at: followingLinks(path), body)
+            return try replace(at: followingLinks(path), patience, body)
         } catch let error as ConfigurationError {
             throw error
         } catch {
@@ -133,19 +157,25 @@ extension TokenFile {
     }
 
     private static func replace<Result>(
-        at path: String, _ body: (inout TokenFile) throws(ConfigurationError) -> Result
+        at path: String, _ patience: Duration, _ body: (inout TokenFile) throws(ConfigurationError) -> Result
     ) throws -> Result {
         let (files, directory) = (POSIXFileSystem(), path.parentDirectory ?? ".")
-        let draft = try draftFile(path + ".new")
+        let draft = try lockDraft(path + ".new", patience)
         // The lock lasts until the draft is in its place.
         defer { withExtendedLifetime(draft) {} }
         let result: Result
         do {
-            let exists = try isThere(path)
-            var file = exists ? try TokenFile(at: path, isForRoot: true) : TokenFile()
+            let current = try isThere(path) ? read(path, isForRoot: true) : nil
+            var file = current?.file ?? TokenFile()
             result = try body(&file)
-            // An administrator may change the file of a daemon that runs as another user, or make one in its directory.
-            try draft.write(file, ownedAs: exists ? path : directory)
+            try draft.write(file)
+            if geteuid() == 0 {
+                // The daemon may run as another user: the file keeps its owner, and a new file gets that of its directory.
+                var access = try current?.status ?? files.status(directory)
+                if current == nil { access.mode = 0o600 }
+                try draft.setAccess(like: access)
+            }
+            try draft.sync()
             try files.rename(draft.path, to: path)
         } catch {
             try? files.remove(draft.path)
@@ -165,38 +195,63 @@ extension TokenFile {
         }
     }
 
-    /// Makes the file for what will be written, and locks it. One that a command left behind is removed, as its mode and its
-    /// owner are not known.
-    private static func draftFile(_ path: String) throws -> OpenFile {
-        let files = POSIXFileSystem()
-        let isBusy = ConfigurationError("another command changes the token file, through \(path)", remedy: "try again")
-        guard try isThere(path) else {
-            let draft = try OpenFile(path, .new, in: files)
-            guard try draft.lock() else { throw isBusy }
-            return draft
+    /// Creates the file that will replace the token file, and locks it.
+    ///
+    /// Only the command that has the lock of the file at this path renames or removes the file. A lock of a file that is no
+    /// longer at the path does not count.
+    private static func lockDraft(_ path: String, _ patience: Duration) throws -> OpenFile {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            if let draft = try newDraft(path) {
+                if try draft.lock(), try draft.stands(at: path) { return draft }
+            } else if try removeLeftover(path) {
+                continue
+            }
+            guard ContinuousClock.now < deadline else {
+                throw ConfigurationError(
+                    "cannot change the token file: another command is changing it, through \(path)",
+                    remedy: "try again")
+            }
+            usleep(10_000)
         }
-        // Locked until the new one is, so that of two commands that find it one gives way.
-        let left = try OpenFile(path, .reading, in: files)
-        guard try left.lock() else { throw isBusy }
-        try files.remove(path)
-        let draft = try OpenFile(path, .new, in: files)
-        guard try draft.lock() else { throw isBusy }
-        withExtendedLifetime(left) {}
-        return draft
+    }
+
+    /// Returns nil if the file is there.
+    private static func newDraft(_ path: String) throws(FileError) -> OpenFile? {
+        do throws(FileError) {
+            return try OpenFile(path, .new, in: POSIXFileSystem())
+        } catch {
+            guard error.code == EEXIST else { throw error }
+            return nil
+        }
+    }
+
+    /// Removes the file of a command that was killed: its owner and its permissions are unknown. Returns false if a running
+    /// command has the lock.
+    private static func removeLeftover(_ path: String) throws(FileError) -> Bool {
+        do throws(FileError) {
+            let leftover = try OpenFile(path, .reading, in: POSIXFileSystem())
+            guard try leftover.lock(), try leftover.stands(at: path) else { return false }
+            try POSIXFileSystem().remove(path)
+            return true
+        } catch {
+            guard error.isMissing else { throw error }
+            return true
+        }
     }
 }
 
 extension OpenFile {
-    fileprivate func write(_ file: TokenFile, ownedAs example: String) throws(FileError) {
+    fileprivate func write(_ file: TokenFile) throws {
         var writer = JSONWriter(style: .pretty)
         file.write(to: &writer)
         let bytes = writer.bytes + [UInt8(ascii: "\n")]
-        try write(bytes.span, at: 0)
-        var owner = stat()
-        if geteuid() == 0, stat(example, &owner) == 0, chown(path, owner.st_uid, owner.st_gid) != 0 {
-            throw FileError(.write, path, code: errno)
+        guard bytes.count <= TokenFile.maximumLength else {
+            throw ConfigurationError(
+                "cannot change the token file: it would have \(bytes.count) bytes, more than \(TokenFile.maximumLength)",
+                remedy: "revoke tokens that have expired")
         }
-        try sync()
+        try write(bytes.span, at: 0)
     }
 }
 

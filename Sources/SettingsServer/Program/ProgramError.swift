@@ -60,6 +60,7 @@ extension ProgramError {
         switch error {
         case let error as ProgramError: self = error
         case let error as ConfigurationError: self.init(.configuration, error.problem, remedy: error.remedy)
+        case let error as FileError: self.init(.cannotWrite, error.description, remedy: nil)
         case StartError.recovery(let error): self.init(error.kind.exitCode, error.description, remedy: nil)
         case StartError.configuration(let error): self.init(.configuration, error.problem, remedy: error.remedy)
         case StartError.listen(let error): self.init(.cannotListen, error.description, remedy: error.remedy)

@@ -25,20 +25,24 @@ struct TokenTool {
     }
 
     func run() throws {
+        let daemon = findDaemon()
+        for path in [file, TokenFile.followingLinks(file)] {
+            try ProcessUser.assumeOwner(of: path.parentDirectory ?? ".")
+        }
         switch command.verb {
-        case .create: try create()
+        case .create: try create(for: daemon)
         case .revoke:
             let name = try name()
             try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
                 try tokens.revoke(name)
             }
-            tellDaemon("token \(name) is revoked")
+            tell(daemon, "token \(name) is revoked")
         default: for token in try TokenFile(at: file, isForRoot: true).tokens { Program.say(Self.line(of: token)) }
         }
     }
 
     /// Prints the token alone, so that a script can take it.
-    private func create() throws {
+    private func create(for daemon: Int32?) throws {
         let name = try name()
         guard !command.grants.isEmpty else {
             throw ProgramError(
@@ -56,7 +60,7 @@ struct TokenTool {
             try tokens.create(name, grants, expires: expires, now: now)
         }
         Program.say(token)
-        tellDaemon("token \(name) is made; it is shown this once")
+        tell(daemon, "token \(name) is made; it is shown this once")
     }
 
     private func name() throws(ProgramError) -> String {
@@ -89,12 +93,18 @@ struct TokenTool {
         return "\(token.name)\t\(end)\t\(token.grants.map(\.description).joined(separator: " "))"
     }
 
-    /// Has the daemon of the data directory read the token file again, and says whether it does.
-    private func tellDaemon(_ done: String) {
-        var next = "a daemon takes it when it starts"
-        if let path = try? Program.location(of: configuration).path,
+    /// The process of the daemon that uses the data directory.
+    private func findDaemon() -> Int32? {
+        guard let path = try? Program.location(of: configuration).path,
             let process = DirectoryLock.process(of: DataDirectory(path)), Self.isDaemon(process)
-        {
+        else { return nil }
+        return process
+    }
+
+    /// Has the daemon of the data directory read the token file again, and says whether it does.
+    private func tell(_ daemon: Int32?, _ done: String) {
+        var next = "a daemon takes it when it starts"
+        if let process = daemon {
             next =
                 kill(process, SIGHUP) == 0
                 ? "sent SIGHUP to the daemon, process \(process); its log says if it took the file"

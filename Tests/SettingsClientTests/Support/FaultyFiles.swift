@@ -129,6 +129,10 @@ extension FaultyFiles {
         try machine.status(of: descriptor, path)
     }
 
+    func setAccess(_ descriptor: Int32, _ path: String, like status: FileStatus) throws(FileError) {
+        try machine.setAccess(descriptor, path, like: status)
+    }
+
     func identity(of path: String) throws(FileError) -> FileIdentity {
         try machine.identity(of: path)
     }

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Platform
 import SettingsAPI
@@ -64,9 +65,83 @@ struct TokenFileTests {
     @Test("A file that others can read is refused", arguments: [0o604, 0o640, 0o620, 0o666])
     func modes(mode: Int) throws {
         _ = try create("a")
+        // A file of root may be readable for a group.
+        if getuid() == 0, mode == 0o640 { #expect(chown(path, 0, 1) == 0) }
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
         #expect { try TokenFile(at: path) } throws: { "\($0)".contains("chmod 600") }
+        guard getuid() != 0 || mode != 0o640 else { return }
         #expect { try create("b") } throws: { "\($0)".contains("chmod 600") }
+    }
+
+    @Test(
+        "A file of root that a group of the process can read is accepted, and keeps its owner, group and mode",
+        .enabled(if: getuid() == 0))
+    func groups() throws {
+        _ = try create("a")
+        #expect(chown(path, 0, getegid()) == 0 && chmod(path, 0o640) == 0)
+        #expect(try TokenFile(at: path).tokens.map(\.name) == ["a"])
+        #expect(chown(path, 0, 1) == 0)
+        _ = try create("b")
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        #expect(status.st_uid == 0 && status.st_gid == 1 && status.st_mode & 0o777 == 0o640)
+        #expect(try TokenFile(at: path, isForRoot: true).tokens.map(\.name) == ["a", "b"])
+        #expect(chmod(path, 0o660) == 0)
+        #expect { try TokenFile(at: path, isForRoot: true) } throws: { "\($0)".contains("chmod 600") }
+    }
+
+    @Test("A file of more than 4 MiB is refused unread, and a change that would make the file longer is refused")
+    func length() throws {
+        _ = try create("a")
+        let grants = try (0..<4096).map { try Grant("\(String(repeating: "a", count: 60))\($0):read") }
+        func createLarge(_ name: String) throws {
+            try TokenFile.change(at: path) { (file: inout TokenFile) throws(ConfigurationError) in
+                _ = try file.create(
+                    name, grants + grants + grants + grants, expires: nil, now: Timestamp(milliseconds: 0))
+            }
+        }
+        #expect {
+            for number in 0..<4 { try createLarge("large\(number)") }
+        } throws: { "\($0)".contains("revoke tokens") }
+        #expect(try TokenFile(at: path).tokens.map(\.name).prefix(2) == ["a", "large0"])
+        #expect(truncate(path, 1 << 40) == 0)
+        #expect { try TokenFile(at: path) } throws: { "\($0)".contains("1099511627776 bytes, more than 4194304") }
+    }
+
+    @Test("Commands that run at the same time wait for each other")
+    func concurrentCommands() throws {
+        let ends = EventLog()
+        for number in 0..<12 {
+            Thread.detachNewThread { [path] in
+                let end = Result {
+                    try TokenFile.change(at: path, patience: .seconds(Deadline.patience)) {
+                        (file: inout TokenFile) throws(ConfigurationError) in
+                        _ = try file.create("t\(number)", [], expires: nil, now: Timestamp(milliseconds: 0))
+                    }
+                }
+                ends.add("\(end)")
+            }
+        }
+        #expect(ends.wait { $0.count == 12 })
+        #expect(Set(ends.all) == ["success()"])
+        #expect(Set(try TokenFile(at: path).tokens.map(\.name)) == Set((0..<12).map { "t\($0)" }))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["tokens.json"])
+    }
+
+    @Test(
+        "If the directory's owner exchanges the draft for a link, root gives away no other file",
+        .enabled(if: getuid() == 0))
+    func exchangedDraft() throws {
+        let victim = try directory.file("victim", "of root")
+        let folder = directory.path + "/folder"
+        #expect(mkdir(folder, 0o755) == 0 && chown(folder, 1, 1) == 0)
+        try? TokenFile.change(at: folder + "/tokens.json") { (_: inout TokenFile) throws(ConfigurationError) in
+            unlink(folder + "/tokens.json.new")
+            symlink(victim, folder + "/tokens.json.new")
+        }
+        var status = stat()
+        #expect(stat(victim, &status) == 0)
+        #expect(status.st_uid == 0)
     }
 
     static let malformed: [(text: String, hint: String)] = [
@@ -125,7 +200,9 @@ struct TokenFileTests {
         #expect(mode == 0o600)
         let other = try OpenFile(path + ".new", .new, in: POSIXFileSystem())
         #expect(try other.lock())
-        #expect { try create("b") } throws: { "\($0)".hasPrefix("another command changes the token file") }
+        #expect {
+            try TokenFile.change(at: path, patience: .zero) { (_: inout TokenFile) throws(ConfigurationError) in }
+        } throws: { "\($0)".contains("another command is changing it") }
         withExtendedLifetime(other) {}
     }
 

@@ -191,10 +191,10 @@ final class SimulatedDisk: FileSystem {
     }
 
     func status(_ path: String) throws(FileError) -> FileStatus {
-        var status = FileStatus(size: 0, isOpenToOthers: false)
+        var status = FileStatus(size: 0)
         try storage.call(.status, path) { storage in
             if let file = storage.names[path.fileName].flatMap({ storage.files[$0] }) {
-                status = FileStatus(size: file.current.count, isOpenToOthers: false)
+                status = FileStatus(size: file.current.count)
             }
             return nil
         }
@@ -204,6 +204,8 @@ final class SimulatedDisk: FileSystem {
     func status(of descriptor: Int32, _ path: String) throws(FileError) -> FileStatus {
         try status(path)
     }
+
+    func setAccess(_ descriptor: Int32, _ path: String, like status: FileStatus) {}
 
     func identity(of path: String) throws(FileError) -> FileIdentity {
         let inode = storage.withLock { $0.inode(of: path.fileName) }

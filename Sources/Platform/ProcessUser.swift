@@ -1,0 +1,34 @@
+internal import CLinux
+internal import Glibc
+
+/// The user and the groups whose rights the process has.
+package enum ProcessUser {
+    /// Gives up the rights of root for those of the user who owns a directory. The files that the process then makes belong
+    /// to that user, and a link that the user places in the directory leads to nothing that the user cannot reach.
+    ///
+    /// Changes nothing if the process does not run as root, or if root owns the directory. All threads are affected.
+    ///
+    /// - Parameter path: the directory. If it is missing, the nearest directory above it decides.
+    package static func assumeOwner(of path: String) throws(FileError) {
+        guard geteuid() == 0 else { return }
+        var directory = path
+        var status = stat()
+        while stat(directory, &status) != 0 {
+            // The operation on the directory reports any other error.
+            guard errno == ENOENT, directory != "." else { return }
+            directory = directory.parentDirectory ?? "."
+        }
+        guard status.st_uid != 0 else { return }
+        guard setgroups(0, nil) == 0, setegid(status.st_gid) == 0, seteuid(status.st_uid) == 0 else {
+            throw FileError(.setUser, directory, code: errno)
+        }
+    }
+
+    /// True if the process has the rights of a group.
+    package static func isMember(ofGroup group: UInt32) -> Bool {
+        if getegid() == group { return true }
+        var groups = [gid_t](repeating: 0, count: max(0, Int(getgroups(0, nil))))
+        let count = getgroups(Int32(groups.count), &groups)
+        return groups.prefix(max(0, Int(count))).contains(group)
+    }
+}
