@@ -26,8 +26,11 @@ package struct DirectoryRestore {
 
     /// Reads the backup, whole, then writes the directory. Throws if the backup is damaged or cut short, or if the directory
     /// is in use or holds data already; then nothing was changed.
+    ///
+    /// - Parameter beforeWriting: called once the backup is read, before anything is written.
     package init(
-        of file: String, into directory: DataDirectory, limits: History.Limits, newEpoch: () -> Epoch
+        of file: String, into directory: DataDirectory, limits: History.Limits, newEpoch: () -> Epoch,
+        beforeWriting: () throws(RecoveryError) -> Void = {}
     ) throws(RecoveryError) {
         let parts = file.split(separator: "/", omittingEmptySubsequences: false)
         let folder = parts.count > 1 ? parts.dropLast().joined(separator: "/") : "."
@@ -41,6 +44,7 @@ package struct DirectoryRestore {
                 .damaged, "\(file) is no whole backup: \(error.located). Nothing was changed; take another copy",
                 reason: error.reason)
         }
+        try beforeWriting()
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
         let listing = try directory.reading { () throws(FileError) in try directory.list() }

@@ -83,6 +83,7 @@ struct ClusterTool {
                 .usage, "there is a log in etcd under \(configuration.etcd.prefix) already; nothing was changed",
                 remedy: "choose another prefix with --etcd.prefix")
         }
+        try Program.assumeOwner(of: directory)
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
         guard var recovery = try Recovery(of: directory, limits: configuration.history) else {
@@ -122,6 +123,7 @@ struct ClusterTool {
                 .usage, "daemons still follow this log, so the copy would soon be old; nothing was changed",
                 remedy: "stop them, and wait \(ClusterMember.leaseSeconds) seconds if one was killed")
         }
+        try Program.assumeOwner(of: directory)
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
         let listing = try directory.reading { () throws(FileError) in try directory.list() }

@@ -102,7 +102,9 @@ package enum Program {
                 remedy: "start a daemon there, which reads from etcd what it lacks")
         }
         do {
-            let repair = try DirectoryRepair(DataDirectory(path), apply: isConfirmed, newEpoch: Epoch.random)
+            let directory = DataDirectory(path)
+            if isConfirmed { try assumeOwner(of: directory) }
+            let repair = try DirectoryRepair(directory, apply: isConfirmed, newEpoch: Epoch.random)
             for line in repair.lines { say(line) }
             switch repair.outcome {
             case .nothingToDo: break
@@ -124,12 +126,19 @@ package enum Program {
                 .usage, "restore needs the file of a backup", remedy: "write settingsd restore FILE --data DIR")
         }
         do {
+            let directory = DataDirectory(path)
             let restore = try DirectoryRestore(
-                of: file, into: DataDirectory(path), limits: configuration.history, newEpoch: Epoch.random)
+                of: file, into: directory, limits: configuration.history, newEpoch: Epoch.random
+            ) { () throws(RecoveryError) in try assumeOwner(of: directory) }
             for line in restore.lines { say(line) }
         } catch {
             throw ProgramError(StartError.recovery(error))
         }
+    }
+
+    /// Lets a command of root make files that the daemon's user, the owner of the directory, can read.
+    static func assumeOwner(of directory: DataDirectory) throws(RecoveryError) {
+        try directory.reading { () throws(FileError) in try ProcessUser.assumeOwner(of: directory.path) }
     }
 
     private static var environment: [String: String] {

@@ -179,7 +179,18 @@ struct ClusterTests {
         #expect(copy.code == 0 && copy.output.contains("CLUSTER: a copy of the log in etcd"), "\(copy)")
         let repair = try ChildProcess.run(["repair", directory.path + "/shared", "--yes"])
         #expect(repair.code == 64 && repair.errors.contains("a copy of a log in etcd"), "\(repair)")
+        if getuid() == 0 {
+            // The files belong to the owner of the directory, whoever runs the command.
+            #expect(chmod(directory.path, 0o711) == 0)
+            #expect(mkdir(directory.path + "/back", 0o700) == 0 && chown(directory.path + "/back", 1, 1) == 0)
+        }
         try eventually { try cluster("export", directory.path + "/back").code == 0 }
+        if getuid() == 0 {
+            for name in try FileManager.default.contentsOfDirectory(atPath: directory.path + "/back") {
+                let file = try FileManager.default.attributesOfItem(atPath: directory.path + "/back/" + name)
+                #expect(file[.ownerAccountID] as? Int == 1, "\(name)")
+            }
+        }
         let exported = try ChildProcess.run(["check", directory.path + "/back"])
         #expect(exported.code == 0 && exported.output.contains("never run here"), "\(exported)")
         let back = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/back")

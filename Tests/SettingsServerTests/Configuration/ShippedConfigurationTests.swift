@@ -38,4 +38,11 @@ struct ShippedConfigurationTests {
         }
         for code in ExitCode.allCases { #expect(text.contains("| \(code.rawValue) |"), "\(code)") }
     }
+
+    @Test("The unit does not repeat a start that ended with an error that a restart does not correct")
+    func unitHasExitCodes() throws {
+        let unit = try String(contentsOf: Self.root.appending(path: "config/settingsd.service"), encoding: .utf8)
+        let codes = [ExitCode.usage, .damagedData, .cannotWrite, .configuration].map { "\($0.rawValue)" }
+        #expect(unit.contains("\nRestartPreventExitStatus=\(codes.joined(separator: " "))\n"))
+    }
 }

@@ -1,0 +1,94 @@
+import CLinux
+import Foundation
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Commands that root runs on files of the daemon's user.
+@Suite(.ownThread, .enabled(if: getuid() == 0))
+struct CommandsOfRootTests {
+    private static let user: UInt32 = 1
+    private let directory: TemporaryDirectory
+    /// A directory of the daemon's user.
+    private let home: String
+    private let files = FileManager.default
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        home = directory.path + "/home"
+        try #require(chmod(directory.path, 0o711) == 0)
+        try #require(mkdir(home, 0o700) == 0 && chown(home, Self.user, Self.user) == 0)
+    }
+
+    private func owners(in folder: String) throws -> Set<UInt32> {
+        let names = try files.contentsOfDirectory(atPath: folder)
+        return Set(
+            try ([""] + names).map { name in
+                var status = stat()
+                try #require(stat(folder + "/" + name, &status) == 0)
+                return status.st_uid
+            })
+    }
+
+    /// A file that only root can read.
+    private func backup() throws -> String {
+        let daemon = try DaemonProcess(data: directory.path + "/source")
+        let client = try RawClient(port: daemon.port)
+        try client.send("PUT /v1/suites/app/keys/n HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n42")
+        #expect(try client.readResponse().status == 201)
+        try client.send("GET /v1/backup HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        let file = try directory.file("backup", try client.readResponse().text)
+        #expect(chmod(file, 0o600) == 0)
+        try daemon.stop()
+        return file
+    }
+
+    @Test("restore makes files of the directory's owner, also if it makes the directory")
+    func restore() throws {
+        let backup = try backup()
+        let new = home + "/new/data"
+        for data in [new, home] {
+            let end = try ChildProcess.run(["restore", backup, "--data", data])
+            #expect(end.code == 0, "\(end)")
+            #expect(try owners(in: data) == [Self.user])
+        }
+        #expect(try owners(in: home + "/new") == [Self.user])
+    }
+
+    @Test("restore keeps a directory of root as it is") func restoreForRoot() throws {
+        let data = directory.path + "/data"
+        #expect(try ChildProcess.run(["restore", try backup(), "--data", data]).code == 0)
+        #expect(try owners(in: data) == [0])
+    }
+
+    @Test("repair leaves all files to the directory's owner") func repair() throws {
+        #expect(try ChildProcess.run(["restore", try backup(), "--data", home]).code == 0)
+        let journal = try #require(
+            try files.contentsOfDirectory(atPath: home).first { $0.hasPrefix("journal-") })
+        try Data("damaged\n".utf8).write(to: URL(filePath: home + "/" + journal))
+        let end = try ChildProcess.run(["repair", home, "--yes"])
+        #expect(end.code == 0 && end.output.hasSuffix("done\n"), "\(end)")
+        #expect(try owners(in: home) == [Self.user])
+    }
+
+    @Test("token makes a file of the directory's owner") func token() throws {
+        let words = ["--grant", "*:read", "--access.tokens", home + "/tokens.json", "--data", home]
+        for name in ["a", "b"] { #expect(try ChildProcess.run(["token", "create", name] + words).code == 0) }
+        #expect(try owners(in: home) == [Self.user])
+        #expect(try files.contentsOfDirectory(atPath: home) == ["tokens.json"])
+    }
+
+    @Test("token changes nothing behind a link that the directory's owner made") func links() throws {
+        let secret = directory.path + "/root.json"
+        func create(_ name: String, _ file: String) throws -> ChildProcess.End {
+            try ChildProcess.run(
+                ["token", "create", name, "--grant", "*:read", "--access.tokens", file, "--data", home])
+        }
+        #expect(try create("a", secret).code == 0)
+        let before = try Data(contentsOf: URL(filePath: secret))
+        #expect(symlink(secret, home + "/tokens.json") == 0)
+        let end = try create("b", home + "/tokens.json")
+        #expect(end.code == 78 && end.errors.contains("Permission denied"), "\(end)")
+        #expect(try Data(contentsOf: URL(filePath: secret)) == before)
+    }
+}
