@@ -1,1 +1,3 @@
-await Tool.run(Array(CommandLine.arguments.dropFirst()))
+import Platform
+
+await Tool.run(Array(ProcessArguments.all.dropFirst()))

@@ -1,3 +1,3 @@
 import SettingsServer
 
-Program.run(CommandLine.arguments)
+Program.run()

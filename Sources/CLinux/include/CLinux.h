@@ -17,6 +17,10 @@ int sync_file_range(int descriptor, off_t offset, off_t count, unsigned int flag
 extern char **environ;
 static inline char **process_environment(void) { return environ; }
 
+// The arguments of `main`, the name of the program first.
+int process_argument_count(void);
+char **process_arguments(void);
+
 #ifndef SYNC_FILE_RANGE_WRITE
 #define SYNC_FILE_RANGE_WAIT_BEFORE 1
 #define SYNC_FILE_RANGE_WRITE 2

@@ -8,7 +8,7 @@ internal import SettingsModel
 /// The program `settingsd`, from its command line to its exit code.
 package enum Program {
     /// Does what the command line asks for. The daemon runs until a signal ends it.
-    package static func run(_ arguments: [String]) -> Never {
+    package static func run() -> Never {
         // A write to a peer or a log that is gone fails; the signal would end the program.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGUSR1, SIG_IGN)
@@ -16,7 +16,13 @@ package enum Program {
         // By default the Swift runtime prints registers and the memory around them, which may hold secrets.
         signal(SIGQUIT) { number in _exit(128 + number) }
         do {
-            let options = try Arguments(Array(arguments.dropFirst()), environment: environment)
+            let words = ProcessArguments.all
+            guard !words.isEmpty else {
+                throw ProgramError(
+                    .usage, "cannot read the command line: it does not have the name of the program",
+                    remedy: "start settingsd from a shell or a service manager")
+            }
+            let options = try Arguments(Array(words.dropFirst()), environment: environment)
             switch options.command {
             case .help: say(Arguments.help)
             case .version: say("\(Service.name) \(Service.version)")

@@ -65,6 +65,31 @@ struct ProgramTests {
                     code: 78, output: "", errors: "settingsd: \(path): unknown member \"lop\": did you mean log?\n"))
     }
 
+    @Test("Without /proc, and with a preloaded library that changes the environment, the arguments count")
+    func argumentsWithoutProc() throws {
+        let directory = try TemporaryDirectory()
+        // The Swift runtime opens /proc/self/cmdline with fopen.
+        let source = try directory.file(
+            "preloaded.c",
+            """
+            #include <stdio.h>
+            #include <stdlib.h>
+            __attribute__((constructor)) static void change(void) { setenv("PRELOADED", "1", 1); }
+            FILE *fopen(const char *path, const char *mode) { return NULL; }
+            """)
+        let library = directory.path + "/preloaded.so"
+        let compiled = try ChildProcess(
+            ["-shared", "-fPIC", "-o", library, source], environment: ["PATH=/usr/bin:/bin"], of: "/usr/bin/cc"
+        ).end()
+        #expect(compiled.code == 0, "\(compiled)")
+        for (program, version) in [("settingsd", "settingsd "), ("settings", "settings ")] {
+            let end = try ChildProcess(
+                ["--version"], environment: ["LD_PRELOAD=\(library)"], of: ChildProcess.built(program)
+            ).end()
+            #expect(end.code == 0 && end.output.hasPrefix(version), "\(end)")
+        }
+    }
+
     @Test("A mistake on the command line is one line and exit code 64") func mistakeCommandLineOne() throws {
         #expect(
             try ChildProcess.run(["--listn", "127.0.0.1:0"])

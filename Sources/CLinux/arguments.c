@@ -1,0 +1,13 @@
+#include "CLinux.h"
+
+static int count;
+static char **words;
+
+// The GNU C library passes the arguments of `main` to constructors.
+__attribute__((constructor)) static void keep_arguments(int argc, char **argv) {
+    count = argc;
+    words = argv;
+}
+
+int process_argument_count(void) { return count; }
+char **process_arguments(void) { return words; }
