@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Glibc
 internal import Synchronization
 
@@ -117,6 +118,14 @@ package final class ChildProcess {
         guard number == SIGSTOP else { return }
         var state = siginfo_t()
         while waitid(P_PID, id_t(process), &state, WSTOPPED | WEXITED | WNOWAIT) < 0, errno == EINTR {}
+    }
+
+    /// True if a signal is in a set that the kernel shows of the main thread, such as `SigIgn` or `SigBlk`.
+    package func has(_ number: Int32, in set: String) throws -> Bool {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("\(set):") }
+        let mask = line?.split(separator: "\t").last.flatMap { UInt64($0, radix: 16) }
+        return (mask ?? 0) >> UInt64(number - 1) & 1 == 1
     }
 
     /// Waits until it says something on standard error, and returns the line in which it does.

@@ -35,11 +35,7 @@ final class Lifecycle: @unchecked Sendable {
         sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
         // Sources are set up by another thread. A signal that comes before would end the process, or be lost if it were
         // ignored: so it is held back until then.
-        var held = sigset_t()
-        sigemptyset(&held)
-        for number in numbers { sigaddset(&held, number) }
-        var before = sigset_t()
-        pthread_sigmask(SIG_BLOCK, &held, &before)
+        Self.block(numbers)
         let ready = DispatchSemaphore(value: 0)
         for (number, source) in zip(numbers, sources) {
             source.setEventHandler { self.receive(number) }
@@ -47,7 +43,24 @@ final class Lifecycle: @unchecked Sendable {
             source.activate()
         }
         for _ in sources { ready.wait() }
-        pthread_sigmask(SIG_SETMASK, &before, nil)
+        Self.unblock(numbers)
+    }
+
+    /// Keeps signals pending that come to the calling thread, and to threads that it starts later.
+    static func block(_ numbers: [Int32]) {
+        mask(numbers, SIG_BLOCK)
+    }
+
+    /// Delivers signals to the calling thread, pending ones at once.
+    static func unblock(_ numbers: [Int32]) {
+        mask(numbers, SIG_UNBLOCK)
+    }
+
+    private static func mask(_ numbers: [Int32], _ operation: Int32) {
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for number in numbers { sigaddset(&signals, number) }
+        pthread_sigmask(operation, &signals, nil)
     }
 
     /// The daemon serves.

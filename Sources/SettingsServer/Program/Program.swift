@@ -9,6 +9,8 @@ internal import SettingsModel
 package enum Program {
     /// Does what the command line asks for. The daemon runs until a signal ends it.
     package static func run() -> Never {
+        // The kernel keeps HUP pending until the daemon handles it: by default it ends the process.
+        Lifecycle.block([SIGHUP])
         // A write to a peer or a log that is gone fails; the signal would end the program.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGUSR1, SIG_IGN)
@@ -23,6 +25,7 @@ package enum Program {
                     remedy: "start settingsd from a shell or a service manager")
             }
             let options = try Arguments(Array(words.dropFirst()), environment: environment)
+            if options.command != .serve { Lifecycle.unblock([SIGHUP]) }
             switch options.command {
             case .help: say(Arguments.help)
             case .version: say("\(Service.name) \(Service.version)")

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import SettingsServer
 import TestSupport
 import Testing
@@ -128,6 +129,31 @@ struct LifecycleTests {
         #expect(try client.readResponse().status == 200)
         process.signal(SIGTERM)
         #expect(try process.end().code == 0)
+    }
+
+    @Test("HUP that comes before the daemon has read its configuration causes a reload") func earlyHangUp() throws {
+        let directory = try TemporaryDirectory()
+        // The daemon takes a while to read so many users.
+        let users = (0..<30_000).map { #""\#($0 + 100_000)":["app:read"]"# }.joined(separator: ",")
+        let file = try directory.file("c.json", #"{"access":{"users":{\#(users)}}}"#)
+        let process = try ChildProcess(
+            ["--config", file, "--listen", "127.0.0.1:0", "--data", directory.path + "/data"])
+        // The program ignores USR1 in its first lines.
+        try eventually { try process.has(SIGUSR1, in: "SigIgn") }
+        process.signal(SIGHUP)
+        _ = try process.line(containing: "configuration reloaded")
+        process.signal(SIGTERM)
+        #expect(try process.end().code == 0)
+    }
+
+    @Test("A command does not block HUP") func hangUpEndsCommand() throws {
+        // The command waits for the other end of the connection.
+        let listener = try #require(try Listener.open(.tcp(host: "127.0.0.1", port: 0)).first)
+        let process = try ChildProcess(["cluster", "status", "--etcd.endpoints", "http://\(listener.address)"])
+        try eventually {
+            if case .connection = listener.accept() { true } else { false }
+        }
+        #expect(try !process.has(SIGHUP, in: "SigBlk"))
     }
 
     @Test("A signal without a meaning changes nothing", arguments: [SIGUSR1, SIGUSR2])
