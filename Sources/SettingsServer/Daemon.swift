@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 package import Platform
 package import SettingsAPI
 internal import SettingsEngine
@@ -43,14 +44,7 @@ package final class Daemon: Sendable {
         FreedMemory.giveBackLargeBlocks()
         let given = configuration
         var configuration = configuration
-        let policies: Policies
-        let files: [SchemaFile]?
-        do throws(ConfigurationError) {
-            policies = try Policies(configuration)
-            files = try SchemaFile.all(of: configuration)
-        } catch {
-            throw .configuration(error)
-        }
+        let (policies, files) = try Self.prepare(configuration, listens: sockets.isEmpty)
         let budget = MemoryBudget(limit: configuration.bufferBytes)
         let (state, persistence) = try Self.open(path, configuration, budget, log)
         let store = Store(
@@ -148,6 +142,42 @@ package final class Daemon: Sendable {
             }
         }
         manager?.ready(on: addresses)
+    }
+
+    /// Reads the files that a configuration names, and checks where the daemon would listen, without binding an address. A start
+    /// and `--check-config` share this code.
+    ///
+    /// - Parameter listens: false if sockets of the service manager take the place of the option `listen`.
+    static func prepare(
+        _ configuration: Configuration, listens: Bool = true
+    ) throws(StartError) -> (policies: Policies, schemas: [SchemaFile]?) {
+        do {
+            let policies = try Policies(configuration)
+            let schemas = try SchemaFile.all(of: configuration)
+            for address in listens ? configuration.listen : [] {
+                try policies.checkExposure(of: try resolve(address), configuration)
+            }
+            return (policies, schemas)
+        } catch let error as ConfigurationError {
+            throw .configuration(error)
+        } catch let error as ListenError {
+            throw .listen(error)
+        } catch {
+            throw .system("\(error)")
+        }
+    }
+
+    /// Returns the addresses of a host in figures, or the path of a socket whose directory the process can write to.
+    private static func resolve(_ address: ListenAddress) throws(ListenError) -> [ListenAddress] {
+        switch address {
+        case .tcp(let host, let port):
+            return try Listener.addresses(of: host, port: port).map { ListenAddress($0) }
+        case .unix(let path):
+            guard faccessat(AT_FDCWD, path.parentDirectory ?? ".", W_OK | X_OK, AT_EACCESS) == 0 else {
+                throw ListenError(address: address.description, reason: .refused(.system(SystemError(call: "bind"))))
+            }
+            return [address]
+        }
     }
 
     /// Begins to feed the watchdog of the service manager, if it has one.

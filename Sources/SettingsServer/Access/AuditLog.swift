@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
@@ -42,6 +43,15 @@ final class AuditLog: Sendable {
                 }
             }
         }
+    }
+
+    /// Says that the file cannot be written, which does not prevent a start; nil if its directory can be written to.
+    static func warning(about configuration: Configuration) -> String? {
+        guard let path = configuration.auditFile,
+            faccessat(AT_FDCWD, path.parentDirectory ?? ".", W_OK | X_OK, AT_EACCESS) != 0
+        else { return nil }
+        return "warning: cannot write the audit file \(path): \(SystemError.text(errno)); "
+            + "the daemon starts without it, and loses its lines until the directory can be written to"
     }
 
     /// Lines that could not be written.

@@ -37,9 +37,10 @@ package enum Program {
             case .cluster(let command): try ClusterTool(command, try options.configuration()).run()
             case .checkConfiguration:
                 let configuration = try options.configuration()
-                _ = try Policies(configuration)
-                _ = try SchemaFile.all(of: configuration)
+                _ = try location(of: configuration)
+                _ = try Daemon.prepare(configuration)
                 say("the configuration is sound")
+                if let warning = AuditLog.warning(about: configuration) { complain("\(Service.name): \(warning)") }
             case .check:
                 leave(try check(try location(of: try options.configuration()).path))
             case .repair(let isConfirmed):

@@ -46,6 +46,44 @@ struct ProgramTests {
         #expect(document["stopSeconds"] == ["value": 3, "from": .string("file \(file)")])
     }
 
+    @Test(
+        "--check-config refuses a configuration that a start refuses, with the same error",
+        arguments: [
+            (#"{"listen":"0.0.0.0:0"}"#, Int32(78), "is open to the network"),
+            (
+                #"{"listen":"unix:/nonexistent/socket"}"#, 69,
+                "cannot listen on unix:/nonexistent/socket: bind: No such file"
+            ),
+            (#"{"access":{"tokens":"/nonexistent"}}"#, 78, "cannot read the token file"),
+        ])
+    func checksWhatStartRefuses(text: String, code: Int32, message: String) throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.file("c.json", text)
+        let check = try ChildProcess.run(["--check-config", "--config", file])
+        #expect(check.code == code && check.errors.contains(message), "\(check)")
+        let start = try ChildProcess.run(["--config", file, "--data", directory.path + "/data", "--log", "error"])
+        #expect(start.code == check.code && start.errors == check.errors, "\(start)")
+    }
+
+    @Test(
+        "--check-config accepts an address that a running daemon uses, and warns of an audit file in a missing directory"
+    )
+    func checkLeavesOthersAlone() throws {
+        let directory = try TemporaryDirectory()
+        let daemon = try DaemonProcess(data: directory.path + "/data")
+        let check = try ChildProcess.run(
+            ["--check-config", "--listen", "127.0.0.1:\(daemon.port)", "--data", directory.path + "/data"])
+        #expect(check == ChildProcess.End(code: 0, output: "the configuration is sound\n", errors: ""))
+        let audit = try ChildProcess.run(
+            ["--check-config", "--data", directory.path + "/data"],
+            environment: ["SETTINGSD_AUDIT_FILE=/nonexistent/audit.jsonl"])
+        #expect(audit.code == 0)
+        #expect(
+            audit.errors.contains("warning: cannot write the audit file /nonexistent/audit.jsonl: No such file"),
+            "\(audit)")
+        try daemon.stop()
+    }
+
     @Test("A mistake in the environment ends it with exit code 78", arguments: ["--print-config", "--check-config"])
     func mistakeInEnvironment(flag: String) throws {
         let end = try ChildProcess.run([flag], environment: ["SETTINGSD_LISTENS=127.0.0.1:1"])
