@@ -23,11 +23,17 @@ package struct DirectoryCheck: Sendable {
     private let directory: DataDirectory
     private let limits: History.Limits
 
-    /// Reads the directory. Throws if the system does not let it.
+    /// Reads the directory. Throws if it cannot be read, or if it is not a data directory.
     package init(_ directory: DataDirectory, limits: History.Limits = History.Limits()) throws(RecoveryError) {
         self.directory = directory
         self.limits = limits
         let listing = try directory.reading { () throws(FileError) in try directory.list() }
+        guard listing.isOfDaemon else {
+            throw RecoveryError(
+                .inaccessible,
+                "cannot check \(directory.path): it is not a data directory, because it has no file of a daemon; name the "
+                    + "data directory of a daemon")
+        }
         for file in listing.snapshots { try add(snapshot: file) }
         try add(journals: listing.journals)
         for file in listing.past { try add(past: file) }

@@ -213,6 +213,11 @@ extension Arguments {
         case .check, .repair:
             guard values["data"] == nil else { throw Self.twoDirectories }
             values["data"] = [.string(text)]
+        case .help: break
+        case .printConfiguration, .checkConfiguration, .version:
+            let flag: Flag =
+                command == .version ? .version : command == .checkConfiguration ? .checkConfig : .printConfig
+            throw Self.usage("\(flag.name) takes no command, but is followed by \(Self.quoted(text))", "leave it out")
         default:
             let nearest = NameSuggestion.nearest(
                 to: text, among: ["check", "repair", "restore", "token", "cluster"], limit: 1
@@ -339,6 +344,20 @@ extension Arguments {
         let placeholders: [Flag: String] = [.config: "FILE", .grant: "GRANT", .expires: "TIME"]
         for flag in Flag.allCases { add(flag.name, placeholders[flag], flag.help) }
         lines += [
+            "",
+            "options of the file: the file of --config and the environment also have these options, which",
+            "         --print-config shows with their values and man settingsd.json explains:",
+        ]
+        var line = "        "
+        for name in Option.all.filter({ $0.argument == nil }).map(\.name) {
+            if line.count + name.count > 110 {
+                lines.append(line)
+                line = "        "
+            }
+            line += " " + name
+        }
+        lines += [
+            line,
             "",
             "environment: an option of the file is a variable, too, as SETTINGSD_LIMITS_BUFFER_BYTES for limits.bufferBytes;",
             "         a list has commas between its elements, and SETTINGSD_CONFIG names the file",

@@ -24,7 +24,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
         case .unavailable: "cluster: etcd does not answer, or has no such log"
         case .cannotListen: "an address to listen on is taken or is not there"
         case .internalFailure: "something failed that should not"
-        case .cannotWrite: "the data directory cannot be made, read or written"
+        case .cannotWrite: "the data directory cannot be made, read or written; check: it is not a data directory"
         case .locked: "another daemon uses the data directory"
         case .configuration: "the configuration is wrong"
         }

@@ -102,6 +102,7 @@ struct ArgumentsTests {
             ("--yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
             ("--log info check", "--log is for running the daemon: leave it out"),
             ("check --listen 127.0.0.1:0", "--listen is for running the daemon: leave it out"),
+            ("--print-config check x", #"--print-config takes no command, but is followed by "check": leave it out"#),
             ("check --version", "--version does not go with what else is asked for: give one of them"),
             (
                 "--check-config --print-config",

@@ -14,6 +14,24 @@ struct ProgramTests {
         #expect(end.output.contains("usage: settingsd [OPTION]..."))
         #expect(end.output.contains("  --durability always|interval|snapshot\n"))
         #expect(end.output.contains("\n  64  the command line is wrong\n"))
+        let words = Set(end.output.split { " \n".contains($0) }.map(String.init))
+        for option in Option.all {
+            #expect(words.contains(option.name) || words.contains(option.flag), "\(option.name)")
+        }
+        #expect(end.output.split(separator: "\n").allSatisfy { $0.count <= 120 })
+    }
+
+    @Test("check of a directory without a file of a daemon ends with exit code 73")
+    func checkOfOtherDirectory() throws {
+        let directory = try TemporaryDirectory()
+        for name in [nil, "notes.txt"] {
+            _ = try name.map { try directory.file($0, "") }
+            let end = try ChildProcess.run(["check", directory.path])
+            #expect(end.code == 73 && end.output == "", "\(end)")
+            #expect(end.errors.contains("\(directory.path): it is not a data directory"), "\(end)")
+        }
+        try DaemonProcess(data: directory.path).killAtOnce()
+        #expect(try ChildProcess.run(["check", directory.path]).code == 0)
     }
 
     @Test("--version prints the version") func tellsVersion() throws {
@@ -65,9 +83,7 @@ struct ProgramTests {
         #expect(start.code == check.code && start.errors == check.errors, "\(start)")
     }
 
-    @Test(
-        "--check-config accepts an address that a running daemon uses, and warns of an audit file in a missing directory"
-    )
+    @Test("--check-config accepts an address in use, and warns of an audit file in a missing directory")
     func checkLeavesOthersAlone() throws {
         let directory = try TemporaryDirectory()
         let daemon = try DaemonProcess(data: directory.path + "/data")

@@ -42,6 +42,15 @@ package struct DataDirectory: Sendable {
         /// Files that were being written when a daemon ended.
         var temporaries: [String] { names.filter { $0.hasSuffix(DataDirectory.temporarySuffix) } }
 
+        /// True if the directory has a file that a daemon makes in its data directory.
+        var isOfDaemon: Bool {
+            !journals.isEmpty || !snapshots.isEmpty || !past.isEmpty
+                || [DataDirectory.lockName, DataDirectory.newestName, DataDirectory.clusterName].contains {
+                    contains($0)
+                }
+                || names.contains { $0.hasPrefix(DataDirectory.asidePrefix) }
+        }
+
         func contains(_ name: String) -> Bool { names.contains { $0.hasSameBytes(as: name) } }
 
         /// Returns a name to set a file aside under that no other file has.
