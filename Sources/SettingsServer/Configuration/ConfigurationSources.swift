@@ -84,7 +84,7 @@ extension Option {
     }
 
     /// Returns the value that a file would have, or a text that the option refuses.
-    fileprivate func json(inVariable text: String) -> JSONValue {
+    func json(inVariable text: String) -> JSONValue {
         switch form {
         case .text: return .string(text)
         case .path: return text.isEmpty ? .null : .string(text)

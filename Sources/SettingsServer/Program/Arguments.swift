@@ -164,7 +164,9 @@ extension Arguments {
     }
 
     private mutating func take(_ option: Option, _ given: String?) throws(ProgramError) {
-        let value = JSONValue.string(try self.value(given, of: option.flag, option.argument ?? ""))
+        let text = try self.value(given, of: option.flag, option.argument ?? "")
+        // As in the environment, a list has commas between its elements.
+        let elements = option.isList ? option.json(inVariable: text).array ?? [] : [.string(text)]
         switch command {
         case .check, .repair, .restore:
             guard option.name == "data" else {
@@ -177,11 +179,11 @@ extension Arguments {
             guard values[option.name] == nil || option.isList else { throw Self.repeated(option.flag) }
         }
         do throws(ConfigurationError) {
-            try option.read(value, option.flag, &checked)
+            for value in elements { try option.read(value, option.flag, &checked) }
         } catch {
             throw Self.usage(error.problem, error.remedy)
         }
-        values[option.name, default: []].append(value)
+        values[option.name, default: []] += elements
     }
 
     private mutating func take(_ flag: Flag) throws(ProgramError) {

@@ -51,6 +51,17 @@ struct ArgumentsTests {
             ])
     }
 
+    @Test("A list option takes elements with commas between them, also repeated") func listsWithCommas() throws {
+        let configuration = try Self.options(
+            "--listen 127.0.0.1:1,unix:/run/s --listen=[::1]:2 --etcd.endpoints http://a:1,http://b:2"
+        ).configuration()
+        #expect(
+            configuration.listen == [
+                .tcp(host: "127.0.0.1", port: 1), .unix(path: "/run/s"), .tcp(host: "::1", port: 2),
+            ])
+        #expect(configuration.etcd.endpoints.map(\.description) == ["http://a:1", "http://b:2"])
+    }
+
     @Test("The command line beats the file, the file beats the defaults") func commandLineBeatsFile() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file(
@@ -89,7 +100,10 @@ struct ArgumentsTests {
                 "--listen unix:7070",
                 #"--listen: cannot listen on "unix:7070": a path begins with /: write it like unix:/run/settingsd/socket"#
             ),
-            ("--listen", "--listen has no value: write --listen HOST:PORT|unix:PATH"),
+            (
+                "--listen 127.0.0.1:1,7070",
+                #"--listen: cannot listen on "7070": a port is missing: write host:port: write it like 127.0.0.1:7070"#
+            ), ("--listen", "--listen has no value: write --listen HOST:PORT|unix:PATH"),
             ("chek", #"unknown command "chek": did you mean check?"#),
             (
                 "serve",
