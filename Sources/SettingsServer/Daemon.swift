@@ -23,6 +23,7 @@ package final class Daemon: Sendable {
     private let ticker: Ticker
     private let memoryTicker: Ticker
     private let watchdogTicker: Ticker?
+    private let expiryTicker: Ticker
     private let manager: ServiceManager?
     private let scrub: Scrub
     private let scrubTicker: Ticker?
@@ -128,6 +129,7 @@ package final class Daemon: Sendable {
         scrubTicker = scrubs > 0 ? Ticker(every: scrubs * 1000) { scrub.begin() } : nil
         let memory = FreedMemory()
         memoryTicker = Ticker(every: FreedMemory.interval * 1000) { memory.giveBack() }
+        expiryTicker = Ticker(every: 86_400_000) { board.policies.warnOfExpiry(log) }
         self.manager = manager
         watchdogTicker = Self.watchdog(manager, server, store, log)
         policies.report(to: log)
@@ -203,6 +205,7 @@ package final class Daemon: Sendable {
         isStopping.set()
         log.info("stopping")
         watchdogTicker?.stop()
+        expiryTicker.stop()
         manager?.stopping()
         store.stopping()
         scrubTicker?.stop()

@@ -128,7 +128,7 @@ extension Policies {
         if options.isConfigured { access = try AccessPolicy(options, clock: { Timestamp.now() }) }
     }
 
-    /// Logs whether access control is on.
+    /// Logs whether access control is on, and which tokens expire soon.
     func report(to log: Log) {
         log.info("access control: \(access.map { "on, \($0.summary)" } ?? "OFF")")
         if access?.grantsNothing ?? false {
@@ -136,6 +136,11 @@ extension Policies {
                 "no caller has a right: the configuration has the member access without tokens, users and grants for "
                     + "anonymous; add some, or remove the member and restart the daemon")
         }
+        warnOfExpiry(log)
+    }
+
+    func warnOfExpiry(_ log: Log) {
+        if let warning = access?.expiryWarning { log.warning(warning) }
     }
 
     /// Throws if the network could reach a daemon without access control.

@@ -99,6 +99,10 @@ extension Service {
         text.gauge(
             "settingsd_scrub_damaged_files", "Those of them that are not as they were written.", disk.damagedFiles)
         text.gauge("settingsd_ready", "1 while writes are taken.", obstacle() == nil ? 1 : 0)
+        let expiry = "settingsd_token_expiry_timestamp_seconds"
+        text.begin(
+            expiry, "gauge", "When the next token expires, of tokens made for longer than a week, if there are any.")
+        if let time = policies.policies.access?.nextExpiry { text.add(expiry, [], "\(time.milliseconds / 1000)") }
         text.gauge("settingsd_last_reload_successful", "0 if the last reload failed.", lastReloadFailed() ? 0 : 1)
     }
 

@@ -31,6 +31,8 @@ final class AccessPolicy: Sendable {
     /// Tokens by their digests, which are compared in constant time.
     private let tokens: [SHA256: Caller]
     private let tokenFile: String?
+    /// The expiry times of tokens whose lifetime is longer than the notice, soonest first.
+    private let expiries: [(name: String, time: Timestamp)]
     private let users: [UInt32: [Grant]]
     private let groups: [UInt32: [Grant]]
     private let anonymous: Caller
@@ -49,7 +51,7 @@ final class AccessPolicy: Sendable {
     /// Reads the token file, and looks up users and groups.
     init(_ options: AccessOptions, clock: @escaping @Sendable () -> Timestamp) throws(ConfigurationError) {
         tokenFile = options.tokens
-        tokens = try Self.tokens(at: options.tokens)
+        (tokens, expiries) = try Self.tokens(at: options.tokens)
         var (users, groups): ([UInt32: [Grant]], [UInt32: [Grant]]) = ([:], [:])
         for (name, grants) in options.users {
             if name.hasBytePrefix("%") {
@@ -69,18 +71,47 @@ final class AccessPolicy: Sendable {
     /// Makes a copy of a policy with the tokens that its token file has now.
     init(rereadingTokensOf policy: AccessPolicy) throws(ConfigurationError) {
         tokenFile = policy.tokenFile
-        tokens = try Self.tokens(at: policy.tokenFile)
+        (tokens, expiries) = try Self.tokens(at: policy.tokenFile)
         (users, groups, anonymous) = (policy.users, policy.groups, policy.anonymous)
         (opensMetrics, clock) = (policy.opensMetrics, policy.clock)
     }
 
-    private static func tokens(at path: String?) throws(ConfigurationError) -> [SHA256: Caller] {
-        guard let path else { return [:] }
+    private static func tokens(
+        at path: String?
+    ) throws(ConfigurationError) -> (tokens: [SHA256: Caller], expiries: [(name: String, time: Timestamp)]) {
+        guard let path else { return ([:], []) }
         let list = try TokenFile(at: path).tokens
         let callers = list.map { token in
             Caller("token:\(token.name)", Grants(token.grants), .token(token.digest), expires: token.expires)
         }
-        return Dictionary(zip(list.map(\.digest), callers), uniquingKeysWith: { first, _ in first })
+        let expiries = list.compactMap { token -> (name: String, time: Timestamp)? in
+            guard let time = token.expires, time.milliseconds - token.created.milliseconds > notice else { return nil }
+            return (token.name, time)
+        }
+        return (
+            Dictionary(zip(list.map(\.digest), callers), uniquingKeysWith: { first, _ in first }),
+            expiries.sorted { $0.time < $1.time }
+        )
+    }
+
+    /// How long before the expiry of a token the daemon warns, in milliseconds.
+    private static let notice: Int64 = 7 * 86_400_000
+
+    /// The soonest expiry that is still to come, of a token whose lifetime is longer than a week.
+    var nextExpiry: Timestamp? {
+        let now = clock()
+        return expiries.first { $0.time > now }?.time
+    }
+
+    /// The warning about tokens that expire within a week; nil if there is none.
+    var expiryWarning: String? {
+        let now = clock()
+        let end = Timestamp(milliseconds: now.milliseconds + Self.notice)
+        let soon = expiries.filter { $0.time > now && $0.time <= end }
+        guard !soon.isEmpty else { return nil }
+        let names = soon.prefix(10).map { "\($0.name) at \($0.time)" }.joined(separator: ", ")
+        let others = soon.count > 10 ? " and \(soon.count - 10) more" : ""
+        return "tokens expire within 7 days: \(names)\(others); make new ones with settingsd token create"
     }
 
     private static func number(
