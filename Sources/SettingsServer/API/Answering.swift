@@ -88,7 +88,9 @@ extension APIHandler {
         }
         job.goesFirst = goesFirst
         job.isWanted = { flag.isSet }
-        if !isOwed { job.refuse = { mailbox.run { $0.refuse(key) } } }
+        if !isOwed {
+            job.refuse = { problem in mailbox.run { $0.refuse(key, because: problem ?? .tooManyLongAnswers) } }
+        }
         (queue ?? service.renderer).run(job)
     }
 
@@ -126,8 +128,8 @@ extension APIHandler {
         }
     }
 
-    private func refuse(_ key: LongAnswers.Key) {
-        let response = Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor)
+    private func refuse(_ key: LongAnswers.Key, because problem: Problem) {
+        let response = Response(problem, cursor: service.store.state.cursor)
         for ticket in longAnswers.finish(key) { answer(ticket, response) }
     }
 }

@@ -193,7 +193,11 @@ extension APIHandler {
             }
         }
         job.isWanted = { isWanted.isSet }
-        job.refuse = { give { $0.answer(owed, WriteOutcome(id: 0, result: .failure(.tooManyWrites), cursor: cursor)) } }
+        job.refuse = { problem in
+            var problem = problem ?? .tooManyWrites
+            problem.outcome = .notDone
+            give { [problem] in $0.answer(owed, WriteOutcome(id: 0, result: .failure(problem), cursor: cursor)) }
+        }
         (queue ?? service.parser).run(job)
     }
 

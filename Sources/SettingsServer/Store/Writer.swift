@@ -14,8 +14,8 @@ internal import Synchronization
 /// decides them itself. If nothing has to be synced, and nothing else waits for a flush, it flushes and answers them at
 /// once, else the queue does, and what loops decide meanwhile is flushed together after that. Writes that find the writer
 /// taken gather, and the queue decides them in turns of a bounded length. Writes that take long wait in a queue of their own,
-/// which serves clients round-robin: one of them is decided after all that gathered of the others, or after a second of those. A write that turns out to be
-/// long on the way joins that line.
+/// which serves clients round-robin: one of them is decided after all that gathered of the others, or after a second of those.
+/// A write that turns out to be long on the way joins that queue.
 final class Writer: Sendable {
     private let inbox = Mutex(WriterInbox())
     /// Its threads have a lower priority than the loops. With theirs a thread that wakes from a sync would take the processor from

@@ -192,6 +192,12 @@ final class Connection {
     /// Since when it holds memory; nil if it holds none.
     var heldSince: UInt64? { [backlog?.begun, unsent?.begun].compactMap(\.self).min() }
 
+    /// True if what it sends, or else what it receives, moves below the minimum rate. A body that waits for memory is not slow.
+    func isSlow(at now: UInt64) -> Bool {
+        if let unsent { return unsent.rate.isMissed(at: now) }
+        return backlog.map { $0.waiting != .memory && $0.rate.isMissed(at: now) } ?? false
+    }
+
     /// The bytes that it holds by the seconds that it has held them; 0 if it holds little.
     func burden(at now: UInt64) -> Double {
         guard heldBytes > Self.smallBytes, let heldSince else { return 0 }

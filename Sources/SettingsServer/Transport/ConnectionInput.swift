@@ -29,6 +29,7 @@ final class Backlog {
 
     /// When its first bytes came.
     private(set) var begun: UInt64
+    private(set) var rate: MinimumRate
     private var charge: MemoryBudget.Charge
 
     /// The length from which on a request gets its memory before it is read.
@@ -39,13 +40,15 @@ final class Backlog {
         self.parser = parser
         self.waiting = waiting
         begun = context.now
+        rate = MinimumRate(at: context.now)
         charge = context.budget.charge(bytes.count)
     }
 
     /// The memory that it takes.
     var size: Int { charge.bytes }
 
-    func append(_ more: UnsafeBufferPointer<UInt8>) {
+    func append(_ more: UnsafeBufferPointer<UInt8>, at now: UInt64) {
+        rate.add(more.count, at: now)
         let count = bytes.count + more.count
         if count > bytes.capacity {
             // A long request soon gets all its room at once, since copying some megabytes takes milliseconds, with room
@@ -66,14 +69,11 @@ final class Backlog {
         return size > Self.longRequest ? 2 * parser.longestMessage : nil
     }
 
-    /// The bytes a second that a long body comes with at least while others wait for its memory.
-    private static let leastRate = 64 << 10
-
     /// True if memory is reserved for a body that is slow to come.
     ///
     /// - Parameter time: since when it comes, in nanoseconds.
     func isSlow(after time: UInt64) -> Bool {
-        charge.reserved > 0 && UInt64(bytes.count) / UInt64(Self.leastRate) < time / 1_000_000_000
+        charge.reserved > 0 && UInt64(bytes.count) / UInt64(MinimumRate.bytesPerSecond) < time / 1_000_000_000
     }
 
     /// Reserves memory for a long body, and goes on with it. Returns false if there is none.
@@ -82,6 +82,7 @@ final class Backlog {
         self.charge = charge
         place = nil
         begun = context.now
+        rate = MinimumRate(at: context.now)
         waiting = .bytes
         isFresh = true
         return true
@@ -96,6 +97,7 @@ final class Backlog {
     /// Removes bytes of requests that were taken. Those that are left begin to wait.
     func removeFirst(_ count: Int, _ context: LoopContext) {
         begun = context.now
+        rate = MinimumRate(at: context.now)
         bytes = Array(bytes[count...])
         isContinued = false
         charge = context.budget.charge(bytes.count)
@@ -127,7 +129,7 @@ extension Connection {
             let read = UnsafeBufferPointer(
                 rebasing: context.readBuffer.assumingMemoryBound(to: UInt8.self)[..<count])
             if let backlog {
-                backlog.append(read)
+                backlog.append(read, at: context.now)
                 backlog.isFresh = true
             } else {
                 takeInPlace(read.span, context)

@@ -128,7 +128,7 @@ package final class EventLoop: @unchecked Sendable {
 
     // MARK: On the loop
 
-    /// Closes the connection that has held the most for the longest, for work that waits for memory.
+    /// Closes the slow connection that has held the most for the longest, for work that waits for memory.
     private func relieve(ofBodies: Bool) {
         context?.relieveOnce(ofBodies: ofBodies)
     }

@@ -167,14 +167,15 @@ final class LoopContext {
         }
     }
 
-    /// Closes one connection that has held much for a second or more, if not because it waits for memory itself.
+    /// Closes one connection that holds much memory and is slow.
     ///
-    /// - Parameter ofBodies: true to close one only if its long body is slow to come.
+    /// - Parameter ofBodies: true to close a connection only if its long body has been slow since it began.
     func relieveOnce(ofBodies: Bool) {
         let slow = connections.all.filter { connection in
+            guard ofBodies else { return connection.isSlow(at: now) }
             guard let since = connection.heldSince, connection.backlog?.waiting != .memory else { return false }
             let time = now &- since
-            return time >= TransportLimits.second && (!ofBodies || connection.backlog?.isSlow(after: time) ?? false)
+            return time >= TransportLimits.second && connection.backlog?.isSlow(after: time) ?? false
         }
         let worst = slow.max { $0.burden(at: now) < $1.burden(at: now) }
         if let worst, worst.burden(at: now) > 0 { worst.giveUp(self) }

@@ -36,14 +36,14 @@ package final class MemoryBudget: Sendable {
     /// True if more is charged than there is.
     package var isExceeded: Bool { used > room }
 
-    /// Adds an event loop, by a closure that has it close the connection which has held the most for the longest.
+    /// Adds an event loop, by a closure that has it close the slow connection which has held the most for the longest.
     func add(_ loop: @escaping @Sendable (_ ofBodies: Bool) -> Void) {
         loops.withLock { $0.all.append(loop) }
     }
 
-    /// Has one event loop close a connection, for work that waits for memory; each time the next one. From any thread.
+    /// Has one event loop close a slow connection, for work that waits for memory; each time the next loop. From any thread.
     ///
-    /// - Parameter ofBodies: true to close only one whose long body is slow to come.
+    /// - Parameter ofBodies: true to close a connection only if its long body has been slow since it began.
     package func relieve(ofBodies: Bool = false) {
         let loop = loops.withLock { loops -> (@Sendable (Bool) -> Void)? in
             guard !loops.all.isEmpty else { return nil }

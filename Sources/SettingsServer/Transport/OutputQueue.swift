@@ -27,6 +27,7 @@ final class OutputQueue {
     private(set) var count = 0
     /// When its first bytes came.
     let begun: UInt64
+    private(set) var rate: MinimumRate
     private unowned let context: LoopContext
     private let charge: MemoryBudget.Charge
 
@@ -34,6 +35,7 @@ final class OutputQueue {
         self.context = context
         context.outputQueues += 1
         begun = context.now
+        rate = MinimumRate(at: context.now)
         charge = context.budget.charge()
     }
 
@@ -83,6 +85,7 @@ final class OutputQueue {
     func send(on socket: borrowing Socket) -> Int? {
         var sent = 0
         let most = context.bytesInTurn
+        defer { rate.add(sent, at: context.now) }
         while first < pieces.count, sent < most {
             let piece = pieces[first]
             let end = min(piece.bytes.count, piece.start + most - sent)

@@ -251,20 +251,35 @@ struct BufferTests {
         #expect(most >= 100_000)
     }
 
+    @Test("A write or an answer that takes more memory than there is for all requests gets 413 with the limit")
+    func beyondAllMemory() throws {
+        let daemon = try TestDaemon(Self.small)
+        let text = String(repeating: "a", count: 400_000)
+        let limit = JSONValue.integer(Int64(2 << 20) / 8 * 7)
+        for number in 0..<5 { try daemon.done(Request("PUT app/keys/k\(number) \"\(text)\"")) }
+        let read = try daemon.send("GET app")
+        #expect(read.status == 413 && read.json?["code"] == "too_large" && read.json?["limit"] == limit, "\(read.text)")
+        let written = try daemon.send(Request("PUT app/keys/long \"\(text)\(text)\""))
+        #expect(written.status == 413 && written.json?["code"] == "too_large", "\(written.text)")
+        #expect(written.json?["limit"] == limit && written.json?["outcome"] == "not_done")
+        #expect(try daemon.send("GET app/keys/k1?raw").text == text)
+    }
+
     @Test("A write that waits for memory gets it from a connection of another loop")
     func otherLoops() throws {
-        let daemon = try TestDaemon {
-            $0.bufferBytes = 4 << 20
-            $0.loops = 2
+        let daemon = try TestDaemon(Self.medium)
+        let text = String(repeating: "a", count: 3_400_000)
+        let readers = try (0..<4).map { number in
+            try daemon.done(Request("PUT app/keys/long\(number) \"\(text)\""))
+            return try RawClient(port: daemon.port, receiveBuffer: 2304)
         }
-        try daemon.done(Request("PUT app/keys/long \"\(String(repeating: "a", count: 2_400_000))\""))
-        let reader = try RawClient(port: daemon.port, receiveBuffer: 2304)
-        try reader.send("GET /v1/suites/app/keys/long HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        try Self.await(daemon) { $0 > 2_000_000 }
+        for (number, reader) in readers.enumerated() {
+            try reader.send("GET /v1/suites/app/keys/long\(number) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        }
+        try Self.await(daemon) { $0 > 13_000_000 }
         // Connections go to the loop that has fewer.
         let writer = try daemon.connect()
-        let text = String(repeating: "b", count: 200_000)
-        let answer = try writer.ask(Request("PUT app/keys/other \"\(text)\""))
+        let answer = try writer.ask(Request("PUT app/keys/other \"\(text.prefix(400_000))\""))
         #expect(answer.status == 201, "\(answer.text)")
     }
 }

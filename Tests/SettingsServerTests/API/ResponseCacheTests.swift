@@ -94,4 +94,19 @@ struct BackgroundQueueTests {
         queue.run(job)
         #expect(log.wait(for: "done with 500"))
     }
+
+    @Test("work that takes more memory than the budget has is refused at once, and no connection is closed for it")
+    func workBeyondBudget() {
+        let log = EventLog()
+        let budget = MemoryBudget(limit: 1200)
+        let held = budget.charge(600)
+        budget.add { _ in log.add("relieved") }
+        let queue = BackgroundQueue("long work", budget, mostJobs: 256)
+        var job = BackgroundQueue.Job(bytes: { budget.room + 1 }) { _ in log.add("done") }
+        job.refuse = { problem in log.add("\(problem?.status ?? 0), limit \(problem?.limit ?? 0)") }
+        queue.run(job)
+        #expect(log.wait { !$0.isEmpty })
+        #expect(log.all == ["413, limit \(budget.room)"])
+        withExtendedLifetime(held) {}
+    }
 }

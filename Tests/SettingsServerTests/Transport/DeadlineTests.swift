@@ -1,6 +1,7 @@
-import SettingsServer
 import TestSupport
 import Testing
+
+@testable import SettingsServer
 
 @Suite(.ownThread)
 struct DeadlineTests {
@@ -112,6 +113,33 @@ struct DeadlineTests {
         #expect(server.server.connectionCount == 1)
         #expect(throws: RawClient.Failure.reset) { try client.readUntilClose() }
         #expect(try other.exchange(get("/a")).status == 200)
+    }
+
+    @Test(
+        "While other work waits for memory, a peer that reads at the minimum rate goes on, and a stalled peer is reset")
+    func minimumRateWhileOtherWorkWaitsForMemory() throws {
+        let time = ManualClock()
+        let budget = MemoryBudget(limit: 256 << 20)
+        let server = try TestServer(budget: budget, clock: time.clock, sendBuffer: 4096)
+        let client = try server.connect(receiveBuffer: 4096)
+        try client.send(get("/big"))
+        let head = try client.readHead()
+        for _ in 0..<10 {
+            // Far more than the kernel keeps of an answer, so the server sends most of it in this second.
+            var count = 0
+            while count < 500_000, let part = try client.readBodyPart(of: head) { count += part.count }
+            time.advance(seconds: 0.9)
+            budget.relieve()
+            server.settle()
+            #expect(server.server.connectionCount == 1)
+        }
+        // Shorter than the timeout for sending.
+        for _ in 0..<10 where server.server.connectionCount > 0 {
+            time.advance(seconds: 2)
+            budget.relieve()
+            server.settle()
+        }
+        #expect(throws: RawClient.Failure.reset) { try client.readUntilClose() }
     }
 
     @Test("A peer that never closes after its last answer does not stay") func peerNeverClosesAfter() throws {

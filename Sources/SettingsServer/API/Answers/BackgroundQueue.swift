@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Platform
+internal import SettingsAPI
 internal import Synchronization
 
 /// A serial queue that does long work beside the event loops, one job at a time, each when the memory budget has room for it. It
@@ -18,8 +19,9 @@ final class BackgroundQueue: Sendable {
         var goesFirst = false
         /// False once no caller waits for the result, so that the work is left out.
         var isWanted: @Sendable () -> Bool = { true }
-        /// Called in place of the work if there was no room for it in time. Nil if the work has to be done.
-        var refuse: (@Sendable () -> Void)?
+        /// Called in place of the work if the work takes more memory than the budget ever has, with the problem, or if there was
+        /// no room in time, with nil. Nil if the work has to be done.
+        var refuse: (@Sendable (Problem?) -> Void)?
         /// The work. Gets the charge for its memory, to resize it to what is left of that.
         let work: @Sendable (MemoryBudget.Charge) -> Void
     }
@@ -100,18 +102,29 @@ final class BackgroundQueue: Sendable {
     private func work() {
         while let first = next() {
             let isLate = MonotonicClock.system.now() &- first.since > patience
-            if !first.job.isWanted() {
+            guard first.job.isWanted() else {
                 drop()
-            } else if isLate, let refuse = first.job.refuse {
+                continue
+            }
+            if isLate, let refuse = first.job.refuse {
                 drop()
-                refuse()
-            } else if let charge = charge(for: first, isLate: isLate) {
+                refuse(nil)
+                continue
+            }
+            let bytes = measured(first)
+            if bytes > budget.room, let refuse = first.job.refuse {
                 drop()
-                first.job.work(charge)
-            } else {
+                refuse(Problem(memoryOfRequest: bytes, allowed: budget.room))
+                continue
+            }
+            // A job that has to be done and is late does not wait for room.
+            let charge = isLate ? budget.charge(bytes) : budget.chargeIfRoom(bytes, beside: first.job.held?.bytes ?? 0)
+            guard let charge else {
                 budget.relieve()
                 return queue.asyncAfter(deadline: .now() + Self.pause) { self.work() }
             }
+            drop()
+            first.job.work(charge)
         }
     }
 
@@ -121,12 +134,6 @@ final class BackgroundQueue: Sendable {
             if line.current == nil { line.isRunning = false }
             return line.current
         }
-    }
-
-    /// Charges the memory of a job if there is room for it. One that has to be done and is late does not wait for it.
-    private func charge(for first: Waiting, isLate: Bool) -> MemoryBudget.Charge? {
-        let bytes = measured(first)
-        return isLate ? budget.charge(bytes) : budget.chargeIfRoom(bytes, beside: first.job.held?.bytes ?? 0)
     }
 
     /// Measures a job, once.

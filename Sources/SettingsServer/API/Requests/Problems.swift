@@ -64,6 +64,15 @@ extension Problem {
             .overloaded, outcome: .notDone, retryAfterMs: 1000, "too many writes are waiting; try again in a moment")
     }
 
+    /// The refusal of a request that takes more memory than all requests and answers together may take.
+    init(memoryOfRequest bytes: Int, allowed: Int) {
+        self.init(
+            .tooLarge,
+            "the request or its answer would take about \(bytes) bytes of memory, and limits.bufferBytes leaves \(allowed) "
+                + "for all requests; ask for less at a time, or raise it")
+        self.limit = Int64(allowed)
+    }
+
     static var tooManyNames: Problem {
         Problem(
             .overloaded, retryAfterMs: 1000,

@@ -1,0 +1,16 @@
+/// A check that a transfer moves at a minimum rate, averaged over a second.
+struct MinimumRate {
+    static let bytesPerSecond = 64 << 10
+
+    /// The time until which the transferred bytes suffice, at most a second ahead.
+    private var deadline: UInt64
+
+    init(at now: UInt64) { deadline = now &+ TransportLimits.second }
+
+    mutating func add(_ bytes: Int, at now: UInt64) {
+        let time = UInt64(bytes) * TransportLimits.second / UInt64(Self.bytesPerSecond)
+        deadline = min(max(deadline, now) &+ time, now &+ TransportLimits.second)
+    }
+
+    func isMissed(at now: UInt64) -> Bool { now > deadline }
+}
