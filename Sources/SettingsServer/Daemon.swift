@@ -95,9 +95,16 @@ package final class Daemon: Sendable {
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         do {
             // Listens last, so that each connection is served.
+            var silence: Int?
+            etcdLog?.reportSilence { silence = $0 }
             server = try HTTPServer(
                 listeners: listeners, loopCount: loopCount, limits: configuration.transport, budget: budget,
-                log: { log.add($0) }, makeHandler: { APIHandler(service, on: $0) })
+                log: { log.add($0) },
+                makeHandler: { [silence] loop in
+                    let handler = APIHandler(service, on: loop)
+                    handler.setStale(silence)
+                    return handler
+                })
         } catch {
             throw StartError.system("\(error)")
         }

@@ -78,10 +78,10 @@ package final class EtcdLog: StorageLog {
         var client = EtcdClient(options.etcd)
         var start: LogInbox.Replacement
         var heard: ContinuousClock.Instant?
-        var age = Duration.zero
+        // A state that could not be compared with the log is stale from the first answer on.
+        var age = staleTime
         if let (copy, time) = copy {
             start = copy
-            age = .milliseconds(max(0, Timestamp.now().milliseconds - time.milliseconds))
             do throws(EtcdError) {
                 let moment = ContinuousClock.now
                 start = try client.goOn(
@@ -90,6 +90,7 @@ package final class EtcdLog: StorageLog {
             } catch {
                 log.warning(
                     "cannot read the log in etcd: \(error); serving what the data directory has until it can be read")
+                age = max(age, .milliseconds(Timestamp.now().milliseconds - time.milliseconds))
             }
         } else {
             (start, heard) = client.firstState(keys, daemon: daemon, limits: limits, in: directory, log)
@@ -322,9 +323,9 @@ package final class EtcdLog: StorageLog {
     }
 
     private func beginCopy(_ latest: Published) {
-        copying.begin { [cache, log] _ in
+        copying.begin { [cache, inbox, log] _ in
             do throws(FileError) {
-                try cache.save(latest.state, at: latest.head)
+                try cache.save(latest.state, at: latest.head, silence: inbox.silence)
                 return latest.head
             } catch {
                 log.warning("cannot copy the state into the data directory: \(error); it is tried again later")
@@ -373,6 +374,6 @@ package final class EtcdLog: StorageLog {
         let latest = latest.withLock { $0 }
         guard latest.copied != latest.head else { return }
         try cache.checkPlace()
-        try cache.save(latest.state, at: latest.head)
+        try cache.save(latest.state, at: latest.head, silence: inbox.silence)
     }
 }

@@ -28,7 +28,7 @@ final class LogCache: Sendable {
         self.lock = Mutex(lock)
     }
 
-    /// Locks a directory and reads what it has of a log, with the time when that was written.
+    /// Locks a directory and reads its copy of a log, with the time at which the daemon last heard of the end of the log.
     ///
     /// - Parameter prefix: the keys of the log, with the members of etcd left out: they may change.
     static func open(
@@ -129,13 +129,15 @@ final class LogCache: Sendable {
         try directory.placeTemporary(DataDirectory.clusterName)
     }
 
-    /// Writes a state in place of the one before.
-    func save(_ state: State, at head: LogHead) throws(FileError) {
+    /// Replaces the copy.
+    ///
+    /// - Parameter silence: the time since the daemon last heard of the end of the log.
+    func save(_ state: State, at head: LogHead, silence: Duration) throws(FileError) {
         _ = try SnapshotWriter.write(state, journal: state.revision, in: directory)
         let name = DataDirectory.snapshotName(at: state.revision)
         let mark: JSONObject = [
             "format": 1, "prefix": .string(prefix), "snapshot": .string(name),
-            "time": .integer(Timestamp.now().milliseconds),
+            "time": .integer(Timestamp.now().milliseconds - Int64(silence / .milliseconds(1))),
         ]
         try place(mark, head.line)
         for snapshot in try directory.list().snapshots where !snapshot.name.hasSameBytes(as: name) {

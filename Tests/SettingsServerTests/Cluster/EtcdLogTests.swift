@@ -99,7 +99,7 @@ struct EtcdLogTests {
         try etcd.kill(0)
         let stale = try node(0)
         #expect(stale.description == second.description)
-        try eventually { stale.log.silence != nil }
+        #expect(stale.log.silence != nil && stale.log.health != nil, "from the start on")
         #expect(try stale.write(.set(3), to: "a").problem?.outcome == .notDone)
         try etcd.start(0)
         try eventually { try stale.write(.set(4), to: "a").problem == nil }
