@@ -24,6 +24,9 @@ package final class Daemon: Sendable {
     private let memoryTicker: Ticker
     private let watchdogTicker: Ticker?
     private let expiryTicker: Ticker
+    private let usageTicker: Ticker
+    private let tokenUsage: TokenUsage
+    private let board: PolicyBoard
     private let manager: ServiceManager?
     private let scrub: Scrub
     private let scrubTicker: Ticker?
@@ -73,9 +76,11 @@ package final class Daemon: Sendable {
             AuditLog($0, on: state, log)
         }
         let schemas = SchemaSetter(store, audit, log)
+        let tokenUsage = TokenUsage(DataDirectory(path), log)
+        (self.tokenUsage, self.board) = (tokenUsage, board)
         _ = schemas.set(files)
         let reloader = Reloader(
-            given, addresses, room: room, board, schemas, audit, manager, log, reread: reread ?? { given })
+            given, addresses, room: room, board, schemas, audit, tokenUsage, manager, log, reread: reread ?? { given })
         let etcdLog = persistence as? EtcdLog
         let past = (persistence as? LocalLog)?.pastFiles.map { files in
             { @Sendable (state: State) -> any PastReading in PastView(files, state) }
@@ -137,6 +142,7 @@ package final class Daemon: Sendable {
         let memory = FreedMemory()
         memoryTicker = Ticker(every: FreedMemory.interval * 1000) { memory.giveBack() }
         expiryTicker = Ticker(every: 86_400_000) { board.policies.warnOfExpiry(log) }
+        usageTicker = Ticker(every: TokenUsage.interval * 1000) { tokenUsage.collect(from: board.policies.access) }
         self.manager = manager
         watchdogTicker = Self.watchdog(manager, server, store, log)
         policies.report(to: log)
@@ -213,12 +219,15 @@ package final class Daemon: Sendable {
         log.info("stopping")
         watchdogTicker?.stop()
         expiryTicker.stop()
+        usageTicker.stop()
         manager?.stopping()
         store.stopping()
         scrubTicker?.stop()
         scrub.stop()
-        server.stop(within: bound) { [store, persistence, audit, accessLog, ticker, memoryTicker, bound] in
+        server.stop(within: bound) {
+            [store, persistence, audit, accessLog, ticker, memoryTicker, bound, tokenUsage, board] in
             store.whenIdle { _ in
+                tokenUsage.collect(from: board.policies.access)
                 audit?.finish()
                 accessLog.finish()
                 ticker.stop()

@@ -18,6 +18,7 @@ final class Reloader: Sendable {
     private let schemas: SchemaSetter
     private let manager: ServiceManager?
     private let audit: AuditLog?
+    private let tokenUsage: TokenUsage
     private let log: Log
     private let reread: @Sendable () throws(ConfigurationError) -> Configuration
     private let state: Mutex<State>
@@ -35,7 +36,7 @@ final class Reloader: Sendable {
 
     init(
         _ started: Configuration, _ addresses: [ListenAddress], room: Int, _ board: PolicyBoard,
-        _ schemas: SchemaSetter, _ audit: AuditLog?, _ manager: ServiceManager?, _ log: Log,
+        _ schemas: SchemaSetter, _ audit: AuditLog?, _ tokenUsage: TokenUsage, _ manager: ServiceManager?, _ log: Log,
         reread: @escaping @Sendable () throws(ConfigurationError) -> Configuration
     ) {
         self.addresses = addresses
@@ -44,6 +45,7 @@ final class Reloader: Sendable {
         self.schemas = schemas
         self.manager = manager
         self.audit = audit
+        self.tokenUsage = tokenUsage
         self.log = log
         self.reread = reread
         state = Mutex(State(started: started))
@@ -75,6 +77,13 @@ final class Reloader: Sendable {
         }
     }
 
+    /// Puts policies in force. The marks of used tokens are on the policy that they replace.
+    private func post(_ policies: Policies) {
+        let replaced = board.policies.access
+        board.post(policies)
+        tokenUsage.collect(from: replaced)
+    }
+
     /// Reads the token file in force again. Returns false if there is none, or it cannot be read.
     private func rereadTokens() -> Bool {
         var policies = board.policies
@@ -82,7 +91,7 @@ final class Reloader: Sendable {
             let renewed = try? AccessPolicy(rereadingTokensOf: access)
         else { return false }
         policies.access = renewed
-        board.post(policies)
+        post(policies)
         policies.report(to: log)
         return true
     }
@@ -106,7 +115,7 @@ final class Reloader: Sendable {
         service?.watchers.renew(configuration.watchers)
         service?.store.limitsInForce = configuration.writes
         service?.budget.renew(limit: configuration.bufferBytes)
-        board.post(policies)
+        post(policies)
         audit?.reopen()
         let rest = changed.isEmpty ? "" : "; these count after a restart: \(changed.joined(separator: ", "))"
         log.info("configuration reloaded\(rest)")

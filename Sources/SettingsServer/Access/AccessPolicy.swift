@@ -2,6 +2,7 @@ internal import Platform
 internal import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
+internal import Synchronization
 
 /// The options about who may do what.
 package struct AccessOptions: Sendable {
@@ -139,8 +140,17 @@ final class AccessPolicy: Sendable {
         if let expires = caller.expires, caller.hasExpired(at: clock()) {
             throw .unauthorized("the token expired at \(expires); make another with settingsd token create")
         }
+        // Event loops share the caller: a store at each request would have them wait for each other.
+        if !caller.wasUsed.load(ordering: .relaxed) { caller.wasUsed.store(true, ordering: .relaxed) }
         return caller
     }
+
+    /// Returns the digests of the tokens that were used since the last call.
+    func takeUsedTokens() -> [SHA256] {
+        tokens.filter { $0.value.wasUsed.exchange(false, ordering: .relaxed) }.map(\.key)
+    }
+
+    func hasToken(_ digest: SHA256) -> Bool { tokens[digest] != nil }
 
     private func findCaller(
         authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?

@@ -2,6 +2,7 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
+internal import Synchronization
 
 /// A caller that presented a credential, or none: its name and its grants.
 final class Caller: Sendable {
@@ -20,6 +21,8 @@ final class Caller: Sendable {
     let credential: Credential
     /// True if the credential is one that was granted something. Another one could do more, so 401 says so.
     let isKnown: Bool
+    /// True if a request had the credential since ``TokenUsage`` last looked.
+    let wasUsed = Atomic(false)
 
     init(_ name: String, _ grants: Grants, _ credential: Credential, expires: Timestamp? = nil, isKnown: Bool = true) {
         self.name = name

@@ -44,6 +44,7 @@ package struct Arguments: Sendable {
         package var name: String?
         package var grants: [String] = []
         package var expires: String?
+        package var isJSON = false
     }
 
     package private(set) var command = Command.serve
@@ -109,7 +110,7 @@ extension Arguments {
             case .yes: "repair: do what it says"
             case .grant: "token create: what it may do, as 'app.*:read,write'; may be given several times"
             case .expires: "token create: after how long it ends, as 90d or 12h"
-            case .json: "print-config: print an object in JSON"
+            case .json: "print-config, token list: print JSON for programs"
             case .help: "print this, also as -h"
             case .version: "print the version"
             case .printConfig: "print the configuration in force: every option, its value, and where that is from"
@@ -194,7 +195,12 @@ extension Arguments {
         case (.version, .serve): command = .version
         case (.printConfig, .serve): command = .printConfiguration(json: false)
         case (.json, .printConfiguration): command = .printConfiguration(json: true)
-        case (.json, _): throw Self.usage("--json is for --print-config", "write --print-config --json")
+        case (.json, .token(var token)) where token.verb == .list && !token.isJSON:
+            token.isJSON = true
+            command = .token(token)
+        case (.json, _):
+            throw Self.usage(
+                "--json follows --print-config or token list", "write --print-config --json, or token list --json")
         case (.checkConfig, .serve): command = .checkConfiguration
         case (.yes, .repair): command = .repair(isConfirmed: true)
         case (.yes, _): throw Self.usage("--yes confirms a repair only", "write settingsd repair DIR --yes")
@@ -324,7 +330,7 @@ extension Arguments {
             "       settingsd repair [DIR] [--yes]        say what a repair would cut off; with --yes, do it",
             "       settingsd restore FILE [--data DIR]   fill an empty data directory from a backup",
             "       settingsd token create NAME --grant GRANT... [--expires TIME]",
-            "       settingsd token list",
+            "       settingsd token list [--json]",
             "       settingsd token revoke NAME           make, list and revoke tokens in the file of --access.tokens",
             "       settingsd cluster status              say what etcd has, with --etcd.endpoints",
             "       settingsd cluster import|export DIR   put the data of a daemon into etcd, or make a directory of it",

@@ -25,7 +25,9 @@ struct TokenTool {
     }
 
     func run() throws {
-        let daemon = findDaemon()
+        // Root and other users have different default directories, so this comes before the change of user.
+        let directory = (try? Program.location(of: configuration).path).map { DataDirectory($0) }
+        let daemon = directory.flatMap { Self.daemon(of: $0) }
         for path in [file, TokenFile.followingLinks(file)] {
             try ProcessUser.assumeOwner(of: path.parentDirectory ?? ".")
         }
@@ -37,7 +39,15 @@ struct TokenTool {
                 try tokens.revoke(name)
             }
             tell(daemon, "token \(name) is revoked")
-        default: for token in try TokenFile(at: file, isForRoot: true).tokens { Program.say(Self.line(of: token)) }
+        default:
+            let tokens = try TokenFile(at: file, isForRoot: true).tokens
+            guard command.isJSON else {
+                for token in tokens { Program.say(Self.line(of: token)) }
+                return
+            }
+            let uses = directory.map { TokenUsage.read($0) }
+            let rows = tokens.map { Self.row(of: $0, lastUsed: uses?[$0.digest]) }
+            Program.say(JSONValue.array(rows).text(style: .pretty))
         }
     }
 
@@ -93,12 +103,18 @@ struct TokenTool {
         return "\(token.name)\t\(end)\t\(token.grants.map(\.description).joined(separator: " "))"
     }
 
-    /// The process of the daemon that uses the data directory.
-    private func findDaemon() -> Int32? {
-        guard let path = try? Program.location(of: configuration).path,
-            let process = DirectoryLock.process(of: DataDirectory(path)), Self.isDaemon(process)
-        else { return nil }
-        return process
+    /// The same for programs. The last use is null if it is unknown.
+    private static func row(of token: TokenFile.Token, lastUsed: Timestamp?) -> JSONValue {
+        func text(_ time: Timestamp?) -> JSONValue { time.map { .string($0.description) } ?? .null }
+        return [
+            "name": .string(token.name), "grants": .array(token.grants.map { .string($0.description) }),
+            "created": text(token.created), "expires": text(token.expires), "lastUsed": text(lastUsed),
+        ]
+    }
+
+    /// The process of the daemon that uses a data directory.
+    private static func daemon(of directory: DataDirectory) -> Int32? {
+        DirectoryLock.process(of: directory).flatMap { isDaemon($0) ? $0 : nil }
     }
 
     /// Has the daemon of the data directory read the token file again, and says whether it does.

@@ -105,6 +105,11 @@ struct ManualTests {
         }
         try look()
         keeping.stop()
+        let token = try GuardedDaemon.make("t", ["*:read"], in: directory.path + "/tokens.json")
+        let guarded = try TestDaemon(in: directory, data: data) { $0.access.tokens = directory.path + "/tokens.json" }
+        try guarded.done(Request("GET app", "Authorization: Bearer \(token)"))
+        guarded.stop()
+        try look()
 
         let names = try #require(tables("file").first)
         for name in Set(seen) {

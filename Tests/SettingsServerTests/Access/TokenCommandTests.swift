@@ -1,5 +1,7 @@
 import Foundation
 import Platform
+import SettingsAPI
+import SettingsModel
 import SettingsServer
 import TestSupport
 import Testing
@@ -50,6 +52,40 @@ struct TokenCommandTests {
         daemon.process.signal(SIGTERM)
         let end = try daemon.process.end()
         #expect(!end.errors.contains(text), "a token stands in the log")
+    }
+
+    private func list() throws -> [String: JSONValue] {
+        let rows = try JSONValue(parsing: Array(token("list", "--json").output.utf8)).array ?? []
+        return Dictionary(rows.map { ($0["name"]?.string ?? "", $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    @Test("The list in JSON has the last use of a token after a reload and after a stop, and null where it is unknown")
+    func lastUse() throws {
+        let first = try token("create", "first", "--grant", "*:read").output.trimmingCharacters(in: .newlines)
+        let second = try token("create", "second", "--grant", "a:write", "--expires", "90d").output
+        #expect(try list()["first"]?["lastUsed"] == .null)
+        let start = Timestamp.now()
+        func isRecent(_ row: JSONValue?) -> Bool {
+            row?["lastUsed"]?.string.flatMap { Timestamp($0) }.map { $0 >= start && $0 <= Timestamp.now() } ?? false
+        }
+        let daemon = try DaemonProcess(data: data, options: ["--access.tokens", file])
+        #expect(try ask(daemon.port, first) == 200)
+        #expect(try ask(daemon.port, "wrong") == 401)
+        #expect(try token("create", "third", "--grant", "*:read").code == 0)
+        _ = try daemon.process.line(containing: "configuration reloaded")
+        var rows = try list()
+        #expect(rows.count == 3)
+        #expect(rows["first"]?["expires"] == .null && rows["second"]?["grants"] == ["a:write"])
+        #expect(rows["second"]?["created"]?.string ?? "" < rows["second"]?["expires"]?.string ?? "")
+        #expect(isRecent(rows["first"]) && rows["second"]?["lastUsed"] == .null, "\(rows)")
+        #expect(try ask(daemon.port, second.trimmingCharacters(in: .newlines)) == 200)
+        try daemon.stop()
+        rows = try list()
+        #expect(isRecent(rows["first"]) && isRecent(rows["second"]) && rows["third"]?["lastUsed"] == .null, "\(rows)")
+        #expect(try ChildProcess.run(["check", data]).code == 0)
+        _ = try token("revoke", "first")
+        _ = try token("create", "first", "--grant", "*:read")
+        #expect(try list()["first"]?["lastUsed"] == .null)
     }
 
     static let mistakes: [(words: [String], code: Int32, hint: String)] = [

@@ -112,7 +112,14 @@ struct ArgumentsTests {
             ("check /a /b", "two data directories are given: give one"),
             ("check /a --data /b", "two data directories are given: give one"),
             ("check --yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
-            ("--json --print-config", "--json is for --print-config: write --print-config --json"),
+            (
+                "--json --print-config",
+                "--json follows --print-config or token list: write --print-config --json, or token list --json"
+            ),
+            (
+                "token revoke --json",
+                "--json follows --print-config or token list: write --print-config --json, or token list --json"
+            ),
             ("--yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
             ("--log info check", "--log is for running the daemon: leave it out"),
             ("check --listen 127.0.0.1:0", "--listen is for running the daemon: leave it out"),

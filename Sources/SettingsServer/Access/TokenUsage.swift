@@ -1,0 +1,60 @@
+internal import Dispatch
+internal import Platform
+internal import SettingsAPI
+internal import SettingsModel
+internal import Synchronization
+
+/// A record of the last use of each token, in a file of the data directory that `settingsd token list --json` reads.
+///
+/// An event loop only marks the caller of a request. A timer, each reload and the stop collect the marks, so a time is up to
+/// about ``interval`` seconds late, and a crash loses the marks since the last collection. Thread-safe.
+final class TokenUsage: Sendable {
+    static let fileName = "token-use.json"
+    /// Seconds between two collections.
+    static let interval = 300
+
+    private let directory: DataDirectory
+    private let log: Log
+    private let queue = DispatchQueue(label: "settingsd.token-usage", qos: .utility)
+    private let times: Mutex<[SHA256: Timestamp]>
+
+    init(_ directory: DataDirectory, _ log: Log) {
+        self.directory = directory
+        self.log = log
+        times = Mutex(Self.read(directory))
+    }
+
+    /// Returns the last use of each token by its digest; no entry where that is unknown.
+    static func read(_ directory: DataDirectory) -> [SHA256: Timestamp] {
+        let file = try? OpenFile(directory.path(of: fileName), .reading, in: directory.fileSystem)
+        guard let bytes = try? file?.readAll(), let members = (try? JSONValue(parsing: bytes))?["lastUsed"]?.object
+        else { return [:] }
+        var times: [SHA256: Timestamp] = [:]
+        for member in members {
+            if let digest = SHA256(hex: member.name) { times[digest] = member.value.string.flatMap { Timestamp($0) } }
+        }
+        return times
+    }
+
+    /// Collects the marks of a policy, and writes the file if a token was used. Waits for the disk.
+    func collect(from policy: AccessPolicy?) {
+        queue.sync {
+            guard let policy, case let used = policy.takeUsedTokens(), !used.isEmpty else { return }
+            let now = Timestamp.now()
+            let times = times.withLock { times in
+                for digest in used { times[digest] = now }
+                times = times.filter { policy.hasToken($0.key) }
+                return times
+            }
+            var lastUsed = JSONObject()
+            for (digest, time) in times { lastUsed[digest.hex] = .string(time.description) }
+            let document: JSONObject = ["lastUsed": .object(lastUsed)]
+            do throws(FileError) {
+                _ = try directory.writeTemporary(Self.fileName, JSONValue.object(document).bytes())
+                try directory.placeTemporary(Self.fileName)
+            } catch {
+                log.warning("cannot write the last use of tokens: \(error); settingsd token list shows older times")
+            }
+        }
+    }
+}
