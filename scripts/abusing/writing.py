@@ -158,5 +158,14 @@ def bad_bodies(scale: Scale) -> Abuse:
     return Abuse(lambda _: [Role(one_after_the_other(requests), 4)])
 
 
+def nested_arrays(scale: Scale) -> Abuse:
+    """Values of 50,000 and of 20,000 arrays that are nested 126 deep, of 12 and 5 MB, from 4 connections"""
+    bodies = [b"[" + b",".join([b"[" * 126 + b"]" * 126] * scale.pick(count, count // 10)) + b"]"
+              for count in (50_000, 20_000)]
+    requests = [render("PUT", setting(LARGE, "list"), body) for body in bodies]
+    return Abuse(lambda _: [Role(one_after_the_other(requests), 4)])
+
+
 ROWS: list[Build] = [dry_runs_of_10_mb, dry_runs_of_1_mb, unfinished_bodies, large_values, large_transactions,
-                     wide_suite, removal_by_prefix, json_patches, merges, bad_bodies]
+                     wide_suite, removal_by_prefix, json_patches, merges, bad_bodies,
+                     nested_arrays]

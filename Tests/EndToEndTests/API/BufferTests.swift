@@ -265,6 +265,26 @@ struct BufferTests {
         #expect(try daemon.send("GET app/keys/k1?raw").text == text)
     }
 
+    @Test(
+        "The memory of a write is estimated by the pieces of its value, not by its length",
+        arguments: [
+            ("nested arrays", "[" + Array(repeating: nested("[", "]"), count: 500).joined(separator: ",") + "]", 413),
+            (
+                "nested objects",
+                "[" + Array(repeating: nested("{\"a\":", "}"), count: 200).joined(separator: ",") + "]", 413
+            ),
+            ("empty arrays", "[" + Array(repeating: "[]", count: 30_000).joined(separator: ",") + "]", 201),
+            ("a text of brackets", "\"" + String(repeating: #"[{,:\""#, count: 20_000) + "\"", 201),
+        ])
+    func memoryOfPieces(name: String, body: String, status: Int) throws {
+        let daemon = try TestDaemon { $0.bufferBytes = 4 << 20 }
+        #expect(try daemon.send(Request("PUT app/keys/a \(body)")).status == status)
+    }
+
+    private static func nested(_ opening: String, _ closing: String) -> String {
+        String(repeating: opening, count: 126) + "1" + String(repeating: closing, count: 126)
+    }
+
     @Test("A write that waits for memory gets it from a connection of another loop")
     func otherLoops() throws {
         let daemon = try TestDaemon(Self.medium)
