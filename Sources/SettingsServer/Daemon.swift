@@ -32,7 +32,7 @@ package final class Daemon: Sendable {
     private let scrubTicker: Ticker?
     private let reloader: Reloader
     private let audit: AuditLog?
-    private let accessLog: AccessLog
+    private let accessLog: LineWriter
 
     /// Recovers what is in the data directory and begins to serve it.
     ///
@@ -89,7 +89,7 @@ package final class Daemon: Sendable {
             store: store, policies: board,
             storage: persistence.figures, watchers: configuration.watchers,
             budget: budget,
-            backups: BackupMaker { state throws(FileError) in try DataDirectory(path).backup(of: state) }, audit: audit,
+            audit: audit,
             past: past,
             peers: etcdLog.map { log in
                 let questions = log.questions
@@ -229,15 +229,16 @@ package final class Daemon: Sendable {
             store.whenIdle { _ in
                 tokenUsage.collect(from: board.policies.access)
                 audit?.finish()
-                accessLog.finish()
                 ticker.stop()
                 memoryTicker.stop()
+                var failure: FileError?
                 do throws(FileError) {
                     try persistence.close(within: bound)
-                    completion(nil)
                 } catch {
-                    completion(error)
+                    failure = error
                 }
+                accessLog.flush()
+                completion(failure)
             }
         }
     }

@@ -323,7 +323,7 @@ final class APIHandler: RequestHandler {
     func batchEnded() {
         handOver()
         guard !lines.isEmpty else { return }
-        service.accessLog.write(lines)
+        service.accessLog.append(lines)
         lines.removeAll(keepingCapacity: true)
     }
 

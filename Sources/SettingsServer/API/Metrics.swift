@@ -58,8 +58,11 @@ extension Service {
         text.counter("settingsd_wakeups_total", "Watchers that commits have woken.", loops.wakeUps)
         text.gauge("settingsd_buffer_bytes", "Bytes of requests and answers that are on their way.", budget.used)
         text.counter(
-            "settingsd_access_log_lost_batches_total", "Batches of lines of the access log that were lost.",
-            accessLog.lostBatches)
+            "settingsd_log_dropped_lines_total", "Lines of the log that standard error did not accept.",
+            LineWriter.standardError.droppedLines)
+        text.counter(
+            "settingsd_access_log_dropped_lines_total", "Lines of the access log that standard output did not accept.",
+            accessLog.droppedLines)
         text.counter(
             "settingsd_audit_lost_lines_total", "Lines of the audit file that could not be written.",
             audit?.lostLines ?? 0)

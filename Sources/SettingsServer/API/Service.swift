@@ -1,4 +1,5 @@
 internal import COpenAPI
+internal import Glibc
 internal import HTTPWire
 internal import SettingsAPI
 internal import SettingsEngine
@@ -21,7 +22,7 @@ package struct Service: Sendable {
     let started: Timestamp
     /// The time of day.
     let clock: @Sendable () -> Timestamp
-    let accessLog = AccessLog()
+    let accessLog: LineWriter
     let watchers: WatcherCount
     let meter = RequestMeter()
     let audit: AuditLog?
@@ -54,7 +55,7 @@ package struct Service: Sendable {
 
     init(
         store: Store, policies: PolicyBoard, storage: StorageFigures = StorageFigures(),
-        watchers limits: WatcherLimits = WatcherLimits(), budget: MemoryBudget, backups: BackupMaker,
+        watchers limits: WatcherLimits = WatcherLimits(), budget: MemoryBudget,
         audit: AuditLog? = nil, past: PastSource? = nil, peers: Peers? = nil,
         reload: @escaping @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void = {
             $0(.success(ReloadReport()))
@@ -77,6 +78,10 @@ package struct Service: Sendable {
         self.reload = reload
         self.debug = debug
         self.warn = warn
+        accessLog = LineWriter(to: STDOUT_FILENO, capacity: 8 << 20) { count in
+            warn("the access log has dropped \(count) lines because nothing read standard output")
+            return nil
+        }
         self.schemas = schemas
         self.lastReloadFailed = lastReloadFailed
         self.obstacle = obstacle

@@ -1,4 +1,3 @@
-internal import Glibc
 package import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
@@ -34,16 +33,9 @@ package final class Log: Sendable {
         self.write = write
     }
 
-    /// A log on standard error. A line goes out in one call, so that lines of several threads do not mix.
+    /// A log on standard error.
     package static func standardError(level: Level, clock: @escaping @Sendable () -> Timestamp) -> Log {
-        Log(level: level, clock: clock) { line in
-            let bytes = Array((line + "\n").utf8)
-            bytes.withUnsafeBytes { buffer in
-                guard let start = buffer.baseAddress else { return }
-                // A failure to log cannot be logged.
-                _ = Glibc.write(STDERR_FILENO, start, buffer.count)
-            }
-        }
+        Log(level: level, clock: clock) { LineWriter.standardError.append(Array(($0 + "\n").utf8)) }
     }
 
     /// Changes the lowest level that is written.
@@ -61,9 +53,13 @@ package final class Log: Sendable {
     /// Not inlined, as the compiler makes a copy of `add` for each message.
     @inline(never)
     private func writeLine(_ level: Level, _ message: String) {
+        write(Self.line(clock(), level, message))
+    }
+
+    static func line(_ time: Timestamp, _ level: Level, _ message: String) -> String {
         // Text from outside may contain line ends.
         let text = message.map { $0.isNewline ? " " : String($0) }.joined()
-        write("\(clock()) \(level.rawValue) \(text)")
+        return "\(time) \(level.rawValue) \(text)"
     }
 }
 

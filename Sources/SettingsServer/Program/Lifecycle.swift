@@ -107,6 +107,7 @@ final class Lifecycle: @unchecked Sendable {
             stop(daemon)
         case .stopping:
             log.warning("\(name) again: stopped at once")
+            LineWriter.standardError.flush()
             // As a shell tells of a process that a signal ended.
             _exit(128 + number)
         }

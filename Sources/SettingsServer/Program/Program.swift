@@ -177,22 +177,19 @@ package enum Program {
 
     /// Ends the process without the exit handlers of the C library, since other threads may be at work.
     static func leave(_ code: ExitCode) -> Never {
+        LineWriter.standardError.flush()
         _exit(code.rawValue)
     }
 
-    static func say(_ text: String) {
-        write(text, to: STDOUT_FILENO)
-    }
-
     static func complain(_ text: String) {
-        write(text, to: STDERR_FILENO)
+        LineWriter.standardError.append(Array((text + "\n").utf8))
     }
 
     /// Writes a line, or as much of it as the reader takes.
-    private static func write(_ text: String, to descriptor: Int32) {
+    static func say(_ text: String) {
         var rest = Array((text + "\n").utf8)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return }
             rest = rest.dropFirst(count)

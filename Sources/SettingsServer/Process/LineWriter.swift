@@ -1,0 +1,89 @@
+internal import Dispatch
+internal import Glibc
+internal import SettingsAPI
+internal import Synchronization
+
+/// A bounded queue of lines for a file descriptor. A thread of its own writes the lines, so that no caller waits for the reader of
+/// the descriptor. The queue drops and counts lines that find it full.
+///
+/// Thread-safe.
+package final class LineWriter: Sendable {
+    /// The lines of the log.
+    package static let standardError = LineWriter(to: STDERR_FILENO, capacity: 1 << 20) { count in
+        Log.line(.now(), .warning, "the log has dropped \(count) lines because nothing read standard error")
+    }
+
+    /// The time that ``flush()`` waits for a reader that has stalled.
+    private static let flushSeconds = 5
+    /// The memory that the queue takes for an element beside its bytes.
+    private static let overhead = 256
+
+    private let descriptor: Int32
+    private let capacity: Int
+    private let notice: @Sendable (Int) -> String?
+    private let queue = DispatchQueue(label: "settingsd.lines", qos: .utility)
+    private let queuedBytes = Atomic(0)
+    private let dropped = Atomic(0)
+    private let reported = Atomic(0)
+
+    /// - Parameter notice: Returns the line that reports a number of dropped lines; nil if it has reported them elsewhere. Runs
+    ///   on the writing thread when there is room again.
+    package init(to descriptor: Int32, capacity: Int, notice: @escaping @Sendable (Int) -> String?) {
+        self.descriptor = descriptor
+        self.capacity = capacity
+        self.notice = notice
+    }
+
+    /// The number of lines that were dropped because the queue was full or the descriptor failed.
+    package var droppedLines: Int { dropped.load(ordering: .relaxed) }
+
+    /// Queues whole lines.
+    package func append(_ lines: [UInt8]) {
+        let size = lines.count + Self.overhead
+        guard queuedBytes.add(size, ordering: .relaxed).newValue <= capacity else {
+            queuedBytes.subtract(size, ordering: .relaxed)
+            return drop(lines[...])
+        }
+        queue.async {
+            let isWritten = self.write(lines)
+            let queued = self.queuedBytes.subtract(size, ordering: .relaxed).newValue
+            if isWritten, queued <= self.capacity / 2 { self.reportDroppedLines() }
+        }
+    }
+
+    /// Waits until the queued lines are written, but not for long: a reader that has stalled must not hold up the exit.
+    package func flush() {
+        guard queuedBytes.load(ordering: .relaxed) > 0 else { return }
+        let isWritten = DispatchSemaphore(value: 0)
+        queue.async { isWritten.signal() }
+        _ = isWritten.wait(timeout: .now() + .seconds(Self.flushSeconds))
+    }
+
+    private func drop(_ lines: ArraySlice<UInt8>) {
+        dropped.add(max(1, lines.count { $0 == UInt8(ascii: "\n") }), ordering: .relaxed)
+    }
+
+    private func reportDroppedLines() {
+        let total = droppedLines
+        let count = total - reported.exchange(total, ordering: .relaxed)
+        if count > 0, let line = notice(count) { _ = write(Array((line + "\n").utf8)) }
+    }
+
+    /// Returns false if the descriptor failed. Runs on the writing thread.
+    private func write(_ lines: [UInt8]) -> Bool {
+        var rest = lines[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if count < 0, errno == EAGAIN {
+                var polled = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&polled, 1, -1)
+            } else if count == 0 || errno != EINTR {
+                drop(rest)
+                return false
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,86 @@
+import Glibc
+import SettingsServer
+import TestSupport
+import Testing
+
+@Suite(.ownThread)
+struct LineWriterTests {
+    private static let line = Array((String(repeating: "x", count: 99) + "\n").utf8)
+
+    /// A pipe that is full.
+    private final class FullPipe {
+        let output: Int32
+        let input: Int32
+        /// The number of lines in it.
+        private(set) var lineCount = 0
+
+        /// - Parameter flags: the flags of the end that is written to.
+        init(flags: Int32 = 0) throws {
+            var ends: [Int32] = [-1, -1]
+            try ChildProcess.whileNoneStarts {
+                try #require(pipe(&ends) == 0)
+                for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            }
+            (output, input) = (ends[0], ends[1])
+            for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+            while write(input, line, line.count) == line.count { lineCount += 1 }
+            // The room behind the last line.
+            while write(input, "\n", 1) == 1 {}
+            _ = fcntl(input, F_SETFL, flags)
+        }
+
+        deinit {
+            close(output)
+            close(input)
+        }
+    }
+
+    @Test(
+        "A stalled reader stops no caller, and each line is written or counted once it goes on",
+        arguments: [0, O_NONBLOCK])
+    func stalledReader(flags: Int32) throws {
+        let pipe = try FullPipe(flags: flags)
+        let writer = LineWriter(to: pipe.input, capacity: 16 << 10) { "dropped \($0)" }
+        let appended = 1000
+        for _ in 0..<appended { writer.append(Self.line) }
+        let dropped = writer.droppedLines
+        #expect(dropped > 0 && dropped < appended)
+        var received: [UInt8] = []
+        try eventually {
+            var chunk = [UInt8](repeating: 0, count: 65_536)
+            let count = read(pipe.output, &chunk, chunk.count)
+            if count > 0 { received += chunk[..<count] }
+            return String(decoding: received, as: UTF8.self).contains("dropped \(dropped)\n")
+        }
+        writer.flush()
+        let lines = received.split(separator: UInt8(ascii: "\n"))
+        #expect(lines.count { $0.count == 99 } == pipe.lineCount + appended - dropped)
+        #expect(writer.droppedLines == dropped)
+    }
+
+    @Test("A daemon whose standard error nobody reads starts, answers and stops")
+    func stalledStandardError() throws {
+        let directory = try TemporaryDirectory()
+        let pipe = try FullPipe()
+        let socket = directory.path + "/socket"
+        let options = ["--listen", "unix:\(socket)", "--data", directory.path + "/data", "--log", "debug"]
+        let daemon = try ChildProcess(
+            ["-c", "exec \"$0\" \"$@\" 2>&3", ChildProcess.program] + options, of: "/bin/sh", descriptors: [pipe.input])
+        try eventually { (try? RawClient(.unix(socket))) != nil }
+        let client = try RawClient(.unix(socket))
+        for line in ["POST /v1/reload", "GET /v1", "POST /v1/reload", "GET /v1"] {
+            try client.send("\(line) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
+            #expect(try client.readResponse().status == 200)
+        }
+        daemon.signal(SIGTERM)
+        #expect(try daemon.end().code == 0)
+    }
+
+    @Test("An error that ends the start does not wait for a reader of standard error")
+    func stalledStartError() throws {
+        let pipe = try FullPipe()
+        let program = try ChildProcess(
+            ["-c", "exec \"$0\" --nonsense 2>&3", ChildProcess.program], of: "/bin/sh", descriptors: [pipe.input])
+        #expect(try program.end().code == 64)
+    }
+}
