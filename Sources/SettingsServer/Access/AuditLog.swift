@@ -8,8 +8,8 @@ internal import Synchronization
 
 /// A log of commits for later questions: one line of JSON each, without the values of secrets.
 ///
-/// It is written after the answer, on a queue of its own, and never holds up a write or makes one fail. What could not be
-/// written is counted, and shown by `/readyz` and `/metrics`.
+/// It is written after the answer, on a queue of its own, and never holds up a write or makes one fail. Lost lines are counted,
+/// logged, and shown by `/readyz` and `/metrics`.
 final class AuditLog: Sendable {
     /// The request that a commit came of.
     struct Request: Sendable {
@@ -28,20 +28,54 @@ final class AuditLog: Sendable {
     private let file = Mutex<OpenFile?>(nil)
     private let waiting = Atomic(0)
     private let lost = Atomic(0)
+    private let reported = Atomic(0)
     private let fails = Atomic(false)
+    private let place: AuditPlace?
 
-    /// Opens the file, and adds the lines of kept commits that are missing at its end, which an earlier daemon made and did
-    /// not come to write: it ended first, or did not know if they were stored.
-    init(_ path: String, on state: State, _ log: Log) {
+    /// The time that ``finish()`` waits for a disk that has stalled.
+    private static let finishSeconds = 5
+    /// The distance that a line may have from its place in the order of commits: event loops add lines when outcomes arrive.
+    private static let disorder = AuditPlace.capacity
+
+    /// Opens the file, and adds the lines of kept commits that are missing: an earlier daemon ended before it wrote them, or did
+    /// not know whether the commits were stored. Without lines and without a place, the file begins with the next commit.
+    init(_ path: String, in directory: DataDirectory, on state: State, _ log: Log) {
         self.path = path
         self.log = log
+        do throws(FileError) {
+            place = try AuditPlace(in: directory)
+        } catch {
+            log.error(
+                "cannot open the place of the audit file: \(error); after a crash, a new audit file may lack lines")
+            place = nil
+        }
         queue.async {
-            self.write { file throws(FileError) in
-                guard let last = try file.lastCommits() else { return }
-                for kept in state.history.commits(after: last.after) where !last.present.contains(kept.revision) {
-                    try self.append(AuditLine(kept.commit, from: nil, on: state), to: file)
-                }
-            }
+            self.write { file throws(FileError) in try self.addMissingLines(to: file, on: state) }
+            if self.place?.revisions.isEmpty == true { self.place?.add(state.revision) }
+        }
+    }
+
+    private func addMissingLines(to file: OpenFile, on state: State) throws(FileError) {
+        let lines = try file.lastRevisions()
+        let first = lines.min()
+        // The lines of a file that was rotated are not read.
+        let rotated = (place?.revisions ?? []).filter { revision in first.map { revision < $0 } ?? true }
+        let known = rotated + lines
+        guard let after = known.dropLast(Self.disorder).max() ?? known.min() else { return }
+        let present = Set(known)
+        let missing = state.history.commits(after: after).filter { !present.contains($0.revision) }
+        for kept in missing {
+            try append(AuditLine(kept.commit, from: nil, on: state), of: kept.revision, to: file)
+        }
+        let floor = state.history.floor
+        let found = missing.count { $0.revision <= floor } + present.count { $0 > after && $0 <= floor }
+        let gone = Int(floor.number - after.number) - found
+        if gone > 0 {
+            lost.add(gone, ordering: .relaxed)
+            reported.add(gone, ordering: .relaxed)
+            log.error(
+                "the audit file lacks the lines of up to \(gone) commits after revision \(after): the history does not have them "
+                    + "any more")
         }
     }
 
@@ -70,24 +104,42 @@ final class AuditLog: Sendable {
         }
         queue.async {
             let line = AuditLine(kept.commit, from: request, on: state())
-            let isWritten = self.write { file throws(FileError) in try self.append(line, to: file) }
+            let isWritten = self.write { file throws(FileError) in
+                try self.append(line, of: kept.revision, to: file)
+            }
             if !isWritten { self.lost.add(1, ordering: .relaxed) }
-            self.waiting.subtract(size, ordering: .relaxed)
+            let left = self.waiting.subtract(size, ordering: .relaxed).newValue
+            if isWritten, left <= Self.mostWaiting / 2 { self.reportLostLines() }
         }
     }
 
-    /// Closes the file, so that the next line goes to the one that stands at the path then.
+    /// Closes the file, so that the next line goes to the file that is at the path then.
     func reopen() {
-        queue.async { _ = self.file.withLock { $0.take() } }
+        queue.async {
+            // The place must not be on disk before the lines of a file that the next start does not read.
+            try? self.file.withLock { $0.take() }?.sync()
+        }
     }
 
-    /// Waits until all that was added is written.
-    func finish() { queue.sync {} }
+    /// Waits until all added lines are written, but not for long. The next start adds lines that a stalled disk holds up.
+    func finish() {
+        let isWritten = DispatchSemaphore(value: 0)
+        queue.async { isWritten.signal() }
+        _ = isWritten.wait(timeout: .now() + .seconds(Self.finishSeconds))
+    }
 
-    private func append(_ line: AuditLine?, to file: OpenFile) throws(FileError) {
-        guard let line else { return }
-        let bytes = line.jsonBytes() + [UInt8(ascii: "\n")]
-        try file.write(bytes.span, at: 0)
+    private func reportLostLines() {
+        let total = lostLines
+        let count = total - reported.exchange(total, ordering: .relaxed)
+        if count > 0 { log.error("the audit file lacks the lines of \(count) commits; the next start adds them") }
+    }
+
+    private func append(_ line: AuditLine?, of revision: Revision, to file: OpenFile) throws(FileError) {
+        if let line {
+            let bytes = line.jsonBytes() + [UInt8(ascii: "\n")]
+            try file.write(bytes.span, at: 0)
+        }
+        place?.add(revision)
     }
 
     /// Uses the file, which is opened if it is not. After an error it is closed. Returns false then. Runs on the queue.
@@ -121,16 +173,13 @@ extension OpenFile {
         if size > 0, try read(at: size - 1, into: &last) == 1, last != end { try write(end.span, at: 0) }
     }
 
-    /// How far lines may stand from the order of their commits: loops add them as their outcomes come.
-    private static let disorder = 1024
-    /// How much of the end of a file is looked at.
-    private static let most = 16 << 20
+    /// The bytes of the end of a file that are read at most.
+    private static let longestEnd = 16 << 20
 
-    /// Returns the commits whose lines are near the end of the file, and the one behind which all that are missing there are
-    /// missing in the file; nil if it has none.
-    fileprivate func lastCommits() throws(FileError) -> (after: Revision, present: Set<Revision>)? {
+    /// Returns the revisions of the last lines, in the order of the lines: all, or more than the disorder of lines reaches.
+    fileprivate func lastRevisions() throws(FileError) -> [Revision] {
         let size = try status().size
-        var (window, revisions) = (1 << 16, [Revision]())
+        var window = 1 << 16
         while true {
             let start = max(0, size - window)
             var bytes = [UInt8](repeating: 0, count: size - start)
@@ -138,14 +187,12 @@ extension OpenFile {
             var lines = bytes[..<count].split(separator: UInt8(ascii: "\n"))
             // The first may be the end of a line.
             if start > 0, !lines.isEmpty { lines.removeFirst() }
-            revisions = lines.compactMap { line in
+            let revisions = lines.compactMap { line in
                 (try? JSONValue(parsing: Array(line)))?["revision"]?.integer.flatMap { Revision($0) }
             }
-            if start == 0 || revisions.count > 2 * Self.disorder || window >= Self.most { break }
+            if start == 0 || revisions.count > 2 * AuditPlace.capacity || window >= Self.longestEnd { return revisions }
             window *= 8
         }
-        let settled = revisions.dropLast(Self.disorder).max() ?? revisions.min()
-        return settled.map { ($0, Set(revisions)) }
     }
 }
 

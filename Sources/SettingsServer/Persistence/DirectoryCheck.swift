@@ -141,7 +141,9 @@ package struct DirectoryCheck: Sendable {
     private mutating func add(othersIn listing: DataDirectory.Listing) throws(RecoveryError) {
         let known = Set((listing.snapshots + listing.journals).map(\.name) + listing.past.map(\.name))
         let unfinished = Set(listing.temporaries)
-        let own = [DataDirectory.lockName, DataDirectory.newestName, TokenUsage.fileName]
+        let own = [
+            DataDirectory.lockName, DataDirectory.newestName, DataDirectory.auditName, TokenUsage.fileName,
+        ]
         for name in listing.names where !known.contains(name) && !own.contains(where: { name.hasSameBytes(as: $0) }) {
             let what =
                 if unfinished.contains(name) {

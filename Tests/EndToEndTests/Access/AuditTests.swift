@@ -1,4 +1,5 @@
 import Foundation
+import SettingsEngine
 import SettingsModel
 import SettingsServer
 import TestSupport
@@ -101,6 +102,80 @@ struct AuditTests {
         try kept.write(toFile: path, atomically: false, encoding: .utf8)
         try TestDaemon(in: directory, data: data) { $0.auditFile = path }.stop()
         #expect(try Self.lines(path).map { $0["revision"] } == [1, 3, 2, 5, 4, 6])
+    }
+
+    private static func revisions(_ path: String) throws -> [Int64] {
+        try lines(path).compactMap { $0["revision"]?.integer }
+    }
+
+    @Test("After a crash, a file that is new or was just rotated gets the missing lines, and no line twice")
+    func missingLinesOfNewFile() throws {
+        let directory = try TemporaryDirectory()
+        let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")
+        /// Makes commits. Without the audit file they get no lines, as if the daemon were killed before it wrote them.
+        func commit(_ values: ClosedRange<Int>, isAudited: Bool) throws {
+            let daemon = try TestDaemon(in: directory, data: data) { if isAudited { $0.auditFile = path } }
+            for value in values { try daemon.done(Request("PUT app/keys/a \(value)")) }
+            daemon.stop()
+        }
+        func start() throws { try TestDaemon(in: directory, data: data) { $0.auditFile = path }.stop() }
+        try commit(1...3, isAudited: false)
+        try start()
+        #expect(try Self.revisions(path) == [], "the first file begins with the next commit")
+        try commit(4...6, isAudited: false)
+        try start()
+        #expect(try Self.revisions(path) == [4, 5, 6])
+        try commit(7...8, isAudited: true)
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
+        try commit(9...11, isAudited: false)
+        try start()
+        #expect(try Self.revisions(path) == [9, 10, 11])
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".2")
+        for _ in 0..<2 { try start() }
+        #expect(try Self.revisions(path) == [])
+    }
+
+    @Test("Lines of commits that the history does not have any more are counted, and readiness says so")
+    func missingCommits() throws {
+        let directory = try TemporaryDirectory()
+        let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")
+        func start(isAudited: Bool) throws -> TestDaemon {
+            try TestDaemon(in: directory, data: data) {
+                $0.history.commits = 8
+                if isAudited { $0.auditFile = path }
+            }
+        }
+        try start(isAudited: true).stop()
+        let unaudited = try start(isAudited: false)
+        for value in 1...40 { try unaudited.done(Request("PUT app/keys/a \(value)")) }
+        unaudited.stop()
+        let daemon = try start(isAudited: true)
+        try eventually { try daemon.send("GET /readyz").json?["conditions"]?["audit"] == "incomplete" }
+        let lost = try daemon.send("GET /metrics").text.firstMatch(of: /settingsd_audit_lost_lines_total ([0-9]+)/)
+        daemon.stop()
+        let revisions = try Self.revisions(path)
+        #expect(revisions.last == 40)
+        #expect(try Int(#require(lost).output.1) == 40 - revisions.count)
+    }
+
+    @Test("A daemon that is killed after a rotation has lost no line once it has started again")
+    func killedAfterRotation() throws {
+        let directory = try TemporaryDirectory()
+        let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")
+        let options = ["--config", try directory.file("c", #"{"auditFile":"\#(path)"}"#)]
+        let daemon = try TestDaemon(ofItsOwnIn: directory, data: data, options: options)
+        let client = try daemon.connect()
+        func commit(_ values: ClosedRange<Int>) throws {
+            for value in values { #expect(try client.ask(Request("PUT app/keys/a \(value)")).status < 300) }
+        }
+        try commit(1...40)
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
+        try commit(41...60)
+        #expect(try client.ask("POST /v1/reload").status == 200)
+        try commit(61...80)
+        try daemon.kill()
+        try TestDaemon(ofItsOwnIn: directory, data: data, options: options).stop()
+        #expect(try Set(Self.revisions(path + ".1") + Self.revisions(path)) == Set(1...80))
     }
 
     @Test("Writes go on while the file cannot be written; readiness and a metric say so")

@@ -96,6 +96,7 @@ struct ManualTests {
         let keeping = try TestDaemon(in: directory, data: data) { configuration in
             (configuration.history.commits, configuration.history.suiteCommits) = (2, 0)
             configuration.history.age = 86_400_000
+            configuration.auditFile = directory.path + "/audit.jsonl"
         }
         for number in 1...10 { try keeping.done(Request("PUT app/keys/a \(number)")) }
         try eventually {

@@ -73,6 +73,8 @@ package struct DataDirectory: Sendable {
     /// It is written once the journal stands, and before the journal takes its first commit. After a crash between the
     /// two the newest journal may be a later one than it names. An earlier one means that a file was removed.
     static let newestName = "NEWEST"
+    /// The file that names the commits whose lines the audit file got last.
+    static let auditName = "AUDIT"
     /// The beginning of the names of files that no start reads.
     static let asidePrefix = "set-aside-"
     private static let temporarySuffix = ".tmp"
