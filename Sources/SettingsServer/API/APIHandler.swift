@@ -355,7 +355,7 @@ final class APIHandler: RequestHandler {
     }
 
     func drained(_ ticket: Ticket) {
-        if backups[ticket] != nil { sendBackup(ticket) } else { watchers.proceed(ticket) }
+        if let backup = backups[ticket] { backup.proceed() } else { watchers.proceed(ticket) }
     }
 
     func stopping() {

@@ -1,21 +1,14 @@
 internal import Dispatch
 internal import HTTPWire
-package import Platform
 internal import SettingsAPI
-package import SettingsEngine
+internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// A maker of backups for all loops: one at a time, as each takes a file as large as all that is stored.
-package final class BackupMaker: Sendable {
-    /// Writes a state into a file that has no name any more. Throws if there is no room for it, say.
-    private let write: @Sendable (State) throws(FileError) -> OpenFile
+/// A maker of backups for all loops, one at a time: each keeps the state that it copies in memory until it is sent.
+final class BackupMaker: Sendable {
     private let queue = DispatchQueue(label: "settingsd.backup", qos: .utility)
     private let isBusy = Atomic(false)
-
-    package init(_ write: @escaping @Sendable (State) throws(FileError) -> OpenFile) {
-        self.write = write
-    }
 
     /// Begins a backup. Returns false while another one is made or sent.
     func begin() -> Bool {
@@ -26,42 +19,54 @@ package final class BackupMaker: Sendable {
         isBusy.store(false, ordering: .relaxed)
     }
 
-    /// Writes the file, on a queue of its own.
-    func make(of state: State, _ completion: @escaping @Sendable (Result<OpenFile, FileError>) -> Void) {
-        queue.async { [write] in
-            do throws(FileError) {
-                completion(.success(try write(state)))
-            } catch {
-                completion(.failure(error))
-            }
-        }
-    }
-
-    /// Reads the piece at an offset, on a queue of its own: the disk may have to be waited for.
-    func read(_ file: OpenFile, at offset: Int, _ completion: @escaping @Sendable (Result<[UInt8], FileError>) -> Void)
-    {
+    /// Renders the pieces of a backup, each after the kernel has taken the piece before. Calls `completion` with false if the
+    /// caller is gone or does not read. Runs on a queue of its own.
+    func render(
+        _ state: State, for backup: SentBackup, _ push: @escaping @Sendable ([UInt8]) -> Void,
+        _ completion: @escaping @Sendable (_ isComplete: Bool) -> Void
+    ) {
         queue.async {
-            var piece = [UInt8](repeating: 0, count: 256 << 10)
-            do throws(FileError) {
-                let count = try file.read(at: offset, into: &piece)
-                piece.removeSubrange(count...)
-                completion(.success(piece))
-            } catch {
-                completion(.failure(error))
-            }
+            completion(
+                SnapshotWriter.send(state, isAbandoned: { backup.isAbandoned }) { bytes in
+                    // A value may be much longer than a piece.
+                    for piece in bytes.chunks(of: SentBackup.pieceBytes) where !backup.isAbandoned {
+                        push(Array(piece))
+                        backup.waitUntilDrained()
+                    }
+                })
         }
     }
 }
 
 /// A backup on its way to a caller.
-struct SentBackup {
-    let file: OpenFile
-    var offset = 0
+final class SentBackup: Sendable {
+    static let pieceBytes = 256 << 10
+    /// The time in which a caller must take a piece.
+    private static let pieceSeconds = 60
+
+    private let isDrained = DispatchSemaphore(value: 0)
+    private let hasEnded = Atomic(false)
+
+    var isAbandoned: Bool { hasEnded.load(ordering: .relaxed) }
+
+    /// Takes note that the kernel has taken the last piece. Runs on the event loop.
+    func proceed() { isDrained.signal() }
+
+    /// Takes note that nobody wants the rest. Runs on the event loop.
+    func abandon() {
+        hasEnded.store(true, ordering: .relaxed)
+        isDrained.signal()
+    }
+
+    fileprivate func waitUntilDrained() {
+        let end = DispatchTime.now() + .seconds(Self.pieceSeconds)
+        if isDrained.wait(timeout: end) == .timedOut { hasEnded.store(true, ordering: .relaxed) }
+    }
 }
 
 extension APIHandler {
-    /// Answers with a consistent copy of all that is stored, in the format of a snapshot. It is written to a file first, so
-    /// that a slow caller keeps nothing in memory.
+    /// Answers with a consistent copy of all that is stored, in the format of a snapshot. It comes from memory, so that it needs
+    /// no disk, which may be full or failing.
     func backUp(_ method: Method, _ exchange: Exchange, on state: State) throws(Problem) -> Handling {
         var head = Response(status: 200, contentType: .json, fields: FieldBlock(cursor: state.cursor, tag: nil))
         head.fields.append(
@@ -71,49 +76,35 @@ extension APIHandler {
             throw Problem(
                 .overloaded, retryAfterMs: 5000, "another backup is being taken; try again when that is done")
         }
-        let (ticket, mailbox, cursor) = (exchange.ticket, mailbox, state.cursor)
-        service.backups.make(of: state) { [head] result in
-            mailbox.run { handler in
-                switch result {
-                case .success(let file):
-                    guard handler.begin(ticket, head) else { return handler.service.backups.end() }
-                    handler.backups[ticket] = SentBackup(file: file)
-                    handler.sendBackup(ticket)
-                case .failure(let error):
-                    handler.service.backups.end()
-                    let code: ErrorCode = error.isFull ? .insufficientStorage : .storageFailed
-                    let problem = Problem(code, "cannot write the backup before it is sent: \(error.reason)")
-                    handler.answer(ticket, Response(problem, cursor: cursor))
+        let ticket = exchange.ticket
+        mailbox.run { [head, mailbox] handler in
+            let maker = handler.service.backups
+            guard handler.begin(ticket, head) else { return maker.end() }
+            let backup = SentBackup()
+            handler.backups[ticket] = backup
+            maker.render(state, for: backup) { piece in
+                mailbox.run { handler in
+                    handler.loop.push(ticket, piece, isLast: false)
+                    handler.loop.whenDrained(ticket)
+                }
+            } _: { isComplete in
+                mailbox.run { handler in
+                    guard handler.endBackup(ticket) else { return }
+                    // Without its end, no client accepts the body as complete.
+                    if isComplete { handler.loop.push(ticket, [], isLast: true) } else { handler.loop.abort(ticket) }
                 }
             }
         }
         return .laterAlone
     }
 
-    /// Sends the next piece of a backup, once the kernel has taken the one before.
-    func sendBackup(_ ticket: Ticket) {
-        guard let backup = backups[ticket] else { return }
-        let mailbox = mailbox
-        service.backups.read(backup.file, at: backup.offset) { result in
-            mailbox.run { handler in
-                guard handler.backups[ticket] != nil else { return }
-                switch result {
-                case .success(let piece):
-                    handler.backups[ticket]?.offset += piece.count
-                    handler.loop.push(ticket, piece, isLast: piece.isEmpty)
-                    if piece.isEmpty { handler.endBackup(ticket) } else { handler.loop.whenDrained(ticket) }
-                case .failure:
-                    // Without its end, no client takes the body for whole.
-                    handler.endBackup(ticket)
-                    handler.loop.abort(ticket)
-                }
-            }
-        }
-    }
-
-    /// Forgets a backup that was sent, or whose caller is gone.
-    func endBackup(_ ticket: Ticket) {
-        if backups.removeValue(forKey: ticket) != nil { service.backups.end() }
+    /// Forgets a backup that was sent, or whose caller is gone. Returns false if there is none.
+    @discardableResult
+    func endBackup(_ ticket: Ticket) -> Bool {
+        guard let backup = backups.removeValue(forKey: ticket) else { return false }
+        backup.abandon()
+        service.backups.end()
+        return true
     }
 
     /// Breaks off the backups that are being sent, as the daemon stops.

@@ -26,7 +26,7 @@ package struct Service: Sendable {
     let watchers: WatcherCount
     let meter = RequestMeter()
     let audit: AuditLog?
-    let backups: BackupMaker
+    let backups = BackupMaker()
     /// Nil for a daemon that is alone.
     let peers: Peers?
     /// Reads the configuration again, all or nothing, on a queue of its own.
@@ -73,7 +73,6 @@ package struct Service: Sendable {
         self.storage = storage
         self.audit = audit
         self.past = past
-        self.backups = backups
         self.peers = peers
         self.reload = reload
         self.debug = debug

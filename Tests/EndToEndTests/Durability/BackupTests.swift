@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Platform
 import SettingsAPI
 import SettingsEngine
@@ -74,6 +75,45 @@ struct BackupTests {
             try #require(try isRefused(bytes), "changed at \(place)")
         }
         #expect(try !isRefused(backup))
+    }
+
+    @Test("A backup needs no file in the data directory")
+    func withoutFile() throws {
+        let daemon = try TestDaemon()
+        for request in Self.story { try daemon.done(request) }
+        let revision = try #require(try daemon.done("GET /v1").revision)
+        // No file can be written under the name of a directory.
+        for name in ["backup-\(revision)", "backup-\(revision).tmp"] {
+            try FileManager.default.createDirectory(
+                atPath: "\(daemon.directory.path)/\(name)", withIntermediateDirectories: false)
+        }
+        let backup = try daemon.done("GET /v1/backup")
+        #expect(try JSONValue(parsing: backup.body)["revision"]?.integer == revision.number)
+    }
+
+    @Test(
+        "A caller that reads late gets what was stored when it asked; the next backup can begin once a caller is gone")
+    func late() throws {
+        let daemon = try TestDaemon()
+        let large = String(repeating: "x", count: 1 << 20)
+        let keys = (0..<16).map { "k\($0)" }
+        for key in keys { try daemon.done(Request("PUT app/keys/\(key) \"\(large)\"")) }
+        func begin() throws -> RawClient {
+            let client = try RawClient(port: daemon.port, receiveBuffer: 64 << 10)
+            try client.send(Request("GET /v1/backup").bytes)
+            try #require(client.hasNews(within: Deadline.patience * 1000))
+            return client
+        }
+        let late = try begin()
+        for key in keys { try daemon.done(Request("PUT app/keys/\(key) 0")) }
+        #expect(try daemon.send("GET /v1/backup").status == 503)
+        let directory = try TemporaryDirectory()
+        _ = try restore(late.readResponse(), in: directory)
+        let second = try TestDaemon(in: directory, data: directory.path + "/data")
+        for key in keys { #expect(try second.done(Request("GET app/keys/\(key)")).json?["value"] == .string(large)) }
+        for key in keys { try daemon.done(Request("PUT app/keys/\(key) \"\(large)\"")) }
+        try begin().reset()
+        try eventually { try daemon.send("GET /v1/backup").status == 200 }
     }
 
     @Test("A backup under load is of one moment, that of its cursor")

@@ -39,8 +39,7 @@ final class APIServer {
         let budget = MemoryBudget(limit: 256 << 20)
         let service = Service(
             store: store, policies: policies,
-            budget: budget, backups: BackupMaker { _ throws(FileError) in throw FileError(.write, "backup", code: 28) },
-            peers: peers, warn: warn, clock: { Timestamp(milliseconds: 1) }, obstacle: { nil })
+            budget: budget, peers: peers, warn: warn, clock: { Timestamp(milliseconds: 1) }, obstacle: { nil })
         parser = service.parser
         watchers = service.watchers
         renderer = service.renderer

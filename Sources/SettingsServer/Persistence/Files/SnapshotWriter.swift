@@ -10,7 +10,13 @@ struct SnapshotWriter {
     /// The bytes that may wait in the page cache: more would make the journal's next sync wait.
     private static let unsynced = 1 << 20
 
-    private let file: OpenFile
+    private enum Output {
+        case file(OpenFile)
+        /// A closure that gets pieces in order.
+        case pieces(([UInt8]) -> Void)
+    }
+
+    private let output: Output
     private let isAbandoned: () -> Bool
     private var buffer: [UInt8] = []
     private var json = JSONWriter()
@@ -49,16 +55,33 @@ struct SnapshotWriter {
         return writer.offset
     }
 
+    /// Renders a snapshot and calls `send` with its pieces, most of them of 256 KiB. Returns false if `isAbandoned` returned true
+    /// before the end.
+    static func send(
+        _ state: State, isAbandoned: @escaping () -> Bool, _ send: @escaping ([UInt8]) -> Void
+    ) -> Bool {
+        var writer = SnapshotWriter(.pieces(send), isAbandoned)
+        do throws(FileError) {
+            try writer.add(state, journal: state.revision)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     init(_ file: OpenFile, _ isAbandoned: @escaping () -> Bool = { false }) {
-        self.file = file
+        self.init(.file(file), isAbandoned)
+    }
+
+    private init(_ output: Output, _ isAbandoned: @escaping () -> Bool) {
+        self.output = output
         self.isAbandoned = isAbandoned
         buffer.reserveCapacity(Self.slice + 4096)
     }
 
     /// Adds a line of another format behind the documents. Returns its offset.
     mutating func add(line: [UInt8]) throws(FileError) -> Int {
-        try file.write(line.span, at: offset)
-        offset += line.count
+        try write(line)
         return offset - line.count
     }
 
@@ -166,21 +189,30 @@ struct SnapshotWriter {
     }
 
     private mutating func flush() {
-        if failure == nil && isAbandoned() { failure = FileError(.write, file.path, code: ECANCELED) }
+        if failure == nil && isAbandoned() { failure = FileError(.write, "snapshot", code: ECANCELED) }
         defer { buffer.removeAll(keepingCapacity: true) }
         guard failure == nil else { return }
         do throws(FileError) {
             var check = check
             check.update(buffer.span)
             self.check = check
-            try file.write(buffer.span, at: offset)
-            offset += buffer.count
-            if offset - startedTo >= Self.unsynced {
-                try file.startWriting(from: startedTo, count: offset - startedTo)
-                startedTo = offset
-            }
+            try write(buffer)
         } catch {
             failure = error
+        }
+    }
+
+    private mutating func write(_ bytes: [UInt8]) throws(FileError) {
+        switch output {
+        case .pieces(let send):
+            send(bytes)
+            offset += bytes.count
+        case .file(let file):
+            try file.write(bytes.span, at: offset)
+            offset += bytes.count
+            guard offset - startedTo >= Self.unsynced else { return }
+            try file.startWriting(from: startedTo, count: offset - startedTo)
+            startedTo = offset
         }
     }
 }
