@@ -57,6 +57,7 @@ extension WriteDraft {
     /// Removes what is stored under keys that begin so.
     mutating func reset(_ name: SuiteName, prefix: String) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
+        if prefix.isEmpty, let part = firstPart(of: suite) { return try remove(part, from: suite) }
         var meant: [KeyName] = []
         suite.records.forEach(prefix: prefix) { record in
             if record.stored != nil { meant.append(record.key) }
@@ -72,8 +73,9 @@ extension WriteDraft {
     /// Removes the suite with its schema.
     mutating func drop(_ name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
+        if let part = firstPart(of: suite) { return try remove(part, from: suite) }
         try checkLocks(in: suite) { _ in true }
-        try checkCount(suite.records.count)
+        if request.isDryRun { try checkCount(suite.records.count) }
         try checkGuards(of: name)
         let changes = suite.records.elements.compactMap { record -> Change? in
             guard record.standing != .unset else { return nil }
@@ -82,6 +84,41 @@ extension WriteDraft {
         var dropped = SuiteChange(name, .dropped, endingSchemaOf: suite)
         dropped.forgotten = suite.forgottenKeys
         return try finish(.suite(name), suites: [dropped], changes)
+    }
+
+    /// Returns the first keys with stored values, as many as a commit may change; nil if a commit may change all of them, or if
+    /// nothing is to be changed.
+    private func firstPart(of suite: Suite) -> [KeyName]? {
+        guard suite.records.count > commitKeys, !request.isDryRun else { return nil }
+        var keys: [KeyName] = []
+        var hasMore = false
+        suite.records.forEach { record in
+            guard record.stored != nil else { return true }
+            hasMore = keys.count == commitKeys
+            if !hasMore { keys.append(record.key) }
+            return !hasMore
+        }
+        return hasMore ? keys : nil
+    }
+
+    /// Removes a part of a suite that is emptied or dropped. One commit with all keys would hold up other writes for too long.
+    /// Rules about the whole suite apply to the last part only.
+    private mutating func remove(_ part: [KeyName], from suite: Suite) throws(Problem) -> WriteDecision {
+        try checkLocks(in: suite) { _ in true }
+        try checkGuards(of: suite.id)
+        for key in part {
+            let key = try touch(suite, suite.id, key, named: .path, isRemoval: true)
+            remove(key)
+            key.isDifferent = true
+        }
+        var decision = try finish(.suite(suite.id), suites: [], changes())
+        // The guards hold for the suite as it was before the first part. The last commit stands for the request.
+        decision.commit?.requestKey = nil
+        decision.commit?.requestDigest = nil
+        var rest = request
+        (rest.guards, rest.prepared) = ([], nil)
+        decision.answer.rest = WriteAnswer.Rest(rest)
+        return decision
     }
 
     /// The names of the keys of a map, in its order. Locks are looked at before anything else is decided.

@@ -159,6 +159,17 @@ package struct WriteAnswer: Sendable {
     package var tag: Revision?
     /// The commit that the answer is about; nil if there is none.
     package var commit: Revision?
+    /// The part of the request that further commits have to do; nil if it is complete.
+    package var rest: Rest?
+
+    /// An object, because hardly any answer has one.
+    package final class Rest: Sendable {
+        package let request: WriteRequest
+
+        init(_ request: WriteRequest) {
+            self.request = request
+        }
+    }
 
     package init(
         _ body: Body, created: Bool = false, cursor: Cursor, tag: Revision? = nil, commit: Revision? = nil

@@ -23,6 +23,8 @@ final class OwedWrite: Sendable {
     let plainRequest: RequestLookedAt?
     /// The texts of a plain write.
     let plain: PlainWrite?
+    /// True if a part of the write is done already.
+    let isContinued: Bool
 
     init(_ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, isAudited: Bool) {
         ticket = exchange.ticket
@@ -36,20 +38,21 @@ final class OwedWrite: Sendable {
         isMinimal = request.prefersMinimal(in: bytes)
         caller = request.caller
         client = ClientKey(of: request.caller, exchange)
-        (charge, plainRequest, plain) = (nil, nil, nil)
+        (charge, plainRequest, plain, isContinued) = (nil, nil, nil, false)
     }
 
     init(_ plain: PlainWrite, _ request: RequestLookedAt, _ ticket: Ticket) {
         (self.ticket, plainRequest, self.plain) = (ticket, request, plain)
-        (createdStatus, isMinimal, caller, client, audited, charge) = (201, false, nil, nil, nil, nil)
+        (createdStatus, isMinimal, caller, client) = (201, false, nil, nil)
+        (audited, charge, isContinued) = (nil, nil, false)
     }
 
     /// The same write with the charge for its memory.
-    init(_ write: OwedWrite, charge: MemoryBudget.Charge) {
+    init(_ write: OwedWrite, charge: MemoryBudget.Charge?, isContinued: Bool) {
         (ticket, createdStatus, isMinimal) = (write.ticket, write.createdStatus, write.isMinimal)
         (caller, client, audited) = (write.caller, write.client, write.audited)
         (plainRequest, plain) = (write.plainRequest, write.plain)
-        self.charge = charge
+        (self.charge, self.isContinued) = (charge, isContinued)
     }
 
     /// The texts of a plain write for the logs.
@@ -180,7 +183,7 @@ extension APIHandler {
             }
         }
         var job = BackgroundQueue.Job(caller: owed.client, bytes: bytes, held: held) { charge in
-            let owed = OwedWrite(owed, charge: charge)
+            let owed = OwedWrite(owed, charge: charge, isContinued: owed.isContinued)
             do throws(Problem) {
                 var write = try read()
                 write.becomeLong()
@@ -195,7 +198,7 @@ extension APIHandler {
                 give { [owed] in $0.answer(owed, WriteOutcome(id: 0, result: .failure(error), cursor: cursor)) }
             }
         }
-        job.isWanted = { isWanted.isSet }
+        job.isWanted = { isWanted.isSet || owed.isContinued }
         job.refuse = { problem in
             var problem = problem ?? .tooManyWrites
             problem.outcome = .notDone
@@ -257,6 +260,13 @@ extension APIHandler {
         if let commit = outcome.commit, let request = write.audited {
             service.audit?.add(commit, from: request) { [store = service.store] in store.state }
         }
+        if let rest = outcome.rest {
+            let (state, write) = (service.store.state, OwedWrite(write, charge: nil, isContinued: true))
+            return decideBeside(write, at: state.cursor, bytes: { 16 * state.cost(of: rest, upTo: .max / 32).effort }) {
+                () throws(Problem) in rest
+            }
+        }
+        let outcome = write.isContinued ? outcome.ofContinued : outcome
         if let times = outcome.times { underWay[write.ticket]?.text?.times = times }
         guard outcome.isLong else {
             return answer(write.ticket, outcome.response(to: write, on: service.store.state))
@@ -327,6 +337,20 @@ extension WriteOutcome {
         case .success(let answer): answer.weight(upTo: limit)
         case .failure(let problem): problem.weight(upTo: limit)
         }
+    }
+
+    /// The part of the write that further commits have to do.
+    fileprivate var rest: WriteRequest? {
+        if case .success(let answer) = result { answer.rest?.request } else { nil }
+    }
+
+    /// The outcome for a caller some of whose request was done by earlier commits: a failure does not say that nothing was done.
+    fileprivate var ofContinued: WriteOutcome {
+        guard case .failure(var problem) = result, problem.outcome == .notDone else { return self }
+        var outcome = self
+        problem.outcome = .unknown
+        outcome.result = .failure(problem)
+        return outcome
     }
 
     /// True if the answer is not rendered on the loop.

@@ -45,7 +45,12 @@ struct WriteBoundTests {
             adapt: few),
         Row("A prefix of more keys", given: full, "DELETE app?prefix=k", 413, .tooLarge, limit, adapt: few),
         Row("A prefix of fewer", given: full, "DELETE app?prefix=k1", 200, adapt: few),
-        Row("A drop of more keys", given: full, "DELETE app?drop", 413, .tooLarge, limit, adapt: few),
+        Row(
+            "A dry run of a drop of more keys", given: full, "DELETE app?drop&dryRun", 413, .tooLarge, limit, adapt: few
+        ),
+        Row(
+            "A drop of more keys, seen at another revision", given: full, Request("DELETE app?drop", "If-Match: \"1\""),
+            412, .preconditionFailed, adapt: few),
         Row(
             "A schema on more keys", given: full, Request("PUT app/schema \(schema)"), 413, .tooLarge, limit, adapt: few
         ),
@@ -65,6 +70,25 @@ struct WriteBoundTests {
     @Test("A write of more keys than one may change is refused with the limit", arguments: rows)
     func keys(row: Row) throws {
         try row.check()
+    }
+
+    @Test(
+        "A suite of more keys is emptied and dropped in several commits, on the condition of its revision",
+        arguments: [("", 200), ("?drop", 404)])
+    func deleted(query: String, status: Int) throws {
+        let daemon = try TestDaemon(Self.few)
+        for start in [0, 100, 200] { try daemon.done(Request("PATCH app \(Self.map(start..<start + 100))")) }
+        try daemon.done("PUT app/keys/last 1")
+        let tag = try #require(try daemon.done("GET app").field("ETag"))
+        let delete = Request("DELETE app\(query)", "If-Match: \(tag)", "Idempotency-Key: once")
+        let answer = try daemon.done(delete)
+        #expect(answer.json?["changed"] == true)
+        #expect(try daemon.send("GET app?raw&view=stored").status == status)
+        if status == 200 { #expect(try daemon.done("GET app?raw&view=stored").text == "{}") }
+        let history = try daemon.done("GET app/history").json?["commits"]?.array ?? []
+        #expect(history.prefix(4).map { $0["changes"]?.array?.count } == [1, 100, 100, 100])
+        let repeated = try daemon.done(delete)
+        #expect(repeated.json?["revision"] == answer.json?["revision"] && repeated.json?["replayed"] == true)
     }
 
     @Test("A rule that looks at all keys of a suite is for suites of a bounded size")
