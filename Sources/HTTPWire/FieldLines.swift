@@ -34,6 +34,17 @@ extension MessageHead {
         }
         return values
     }
+
+    /// The value of the first line of a field that is not in ``FieldName``; nil if there is none. Looks at all lines.
+    package func value(ofFieldNamed name: StaticString, in bytes: Span<UInt8>) -> Range<Int>? {
+        var start = 0
+        while start < length, bytes[start] != .lineFeed { start += 1 }
+        var lines = FieldLines(min(start + 1, length)..<length)
+        while let line = lines.next(in: bytes) {
+            if line.name.count == name.utf8CodeUnitCount, FieldName.isSame(bytes, line.name, name) { return line.value }
+        }
+        return nil
+    }
 }
 
 /// The elements of a value that is a list with commas, such as that of `Connection` or `If-None-Match`.

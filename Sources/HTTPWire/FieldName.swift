@@ -98,7 +98,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
     /// True if a token is this name. Of the bytes that tokens consist of, only the two cases of a letter become the
     /// same when bit 5 is set and are letters or hyphens then.
     @inline(__always)
-    private static func isSame(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: StaticString) -> Bool {
+    static func isSame(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: StaticString) -> Bool {
         name.withUTF8Buffer { wanted in
             var index = 0
             while index < wanted.count {

@@ -126,7 +126,8 @@ final class APIHandler: RequestHandler {
     }
 
     private func text(of head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange) -> LoggedRequest {
-        LoggedRequest(head, bytes, from: exchange.peer, by: caller, number: nextNumber())
+        LoggedRequest(
+            head, bytes, from: exchange.peer, by: caller, number: nextNumber(), for: policies.logging.access)
     }
 
     /// Returns a number that no other request has.
@@ -292,7 +293,11 @@ final class APIHandler: RequestHandler {
         let response =
             head.map { Response(problem, to: $0, bytes, cursor: cursor) } ?? Response(problem, cursor: cursor)
         note(response, RequestLookedAt(since: loop.now)) {
-            head.map { LoggedRequest($0, bytes, from: peer, by: caller, number: (loop: loop.index, count: 0)) }
+            head.map {
+                LoggedRequest(
+                    $0, bytes, from: peer, by: caller, number: (loop: loop.index, count: 0),
+                    for: policies.logging.access)
+            }
         }
         return response
     }

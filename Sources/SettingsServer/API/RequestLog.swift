@@ -39,7 +39,12 @@ extension APIHandler {
 
     private func addLine(_ text: LoggedRequest, status: Int, _ bytes: Int, _ nanoseconds: UInt64) {
         let line = AccessLine(time: service.clock(), text: text, status: status, bytes: bytes, nanoseconds: nanoseconds)
-        lines += policies.logging.access == .json ? line.jsonBytes() : Array(line.common.utf8)
+        switch policies.logging.access {
+        case .off: return
+        case .common: lines += Array(line.common.utf8)
+        case .combined: lines += Array(line.combined.utf8)
+        case .json: lines += line.jsonBytes()
+        }
         lines.append(UInt8(ascii: "\n"))
     }
 

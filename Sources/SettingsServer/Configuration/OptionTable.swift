@@ -278,7 +278,7 @@ extension Option {
             .onCommandLine(Log.Level.allCases.map(\.rawValue).joined(separator: "|")).reloaded(),
         .word(
             "accessLog", \.logging.access,
-            "a line on standard output for each request: none, in the common log format, or in JSON"
+            "a line on standard output for each request: none, in the common or combined log format, or in JSON"
         ).reloaded(),
         .integer(
             "slowRequestMs", 0...3_600_000, \.logging.slowMilliseconds,

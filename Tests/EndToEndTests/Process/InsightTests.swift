@@ -202,14 +202,29 @@ struct InsightTests {
         #expect(line["status"] == 499 && line["bytes"] == 0)
     }
 
-    @Test("The access log in the common form has a line for each request, also for one that names itself too long")
-    func commonLog() throws {
-        let (daemon, _) = try process(#"{"accessLog":"common"}"#)
-        try daemon.done(Request("PUT app/keys/a 1", "X-Request-Id: \(String(repeating: "x", count: 200))"))
-        let line = try output(daemon)
-        #expect(line.hasPrefix("127.0.0.1 - - ["))
-        #expect(line.contains("\"PUT /v1/suites/app/keys/a HTTP/1.1\" 201 "))
-        #expect(!line.contains("xxx"))
+    @Test(
+        "The access log has exactly the common and the combined format of Apache httpd",
+        arguments: [
+            ("common", "", ""), ("combined", #" "http://a/\"b\\" "c\t\xc3\xa9""#, #" "-" "-""#),
+        ])
+    func apacheFormats(format: String, named: String, unnamed: String) throws {
+        let (daemon, _) = try process(#"{"accessLog":"\#(format)"}"#)
+        let put = try daemon.done(
+            Request("PUT app/keys/a 1", "X-Request-Id: r", #"Referer: http://a/"b\"#, "User-Agent: c\té"))
+        #expect(try daemon.send(Request("GET app/keys/a", "If-None-Match: *")).status == 304)
+        let said = try output(daemon)
+        let time = try #require(said.firstMatch(of: /\[(\d\d\/[A-Z][a-z]{2}\/\d{4}(:\d\d){3} \+0000)\]/))
+        let reader = DateFormatter()
+        (reader.locale, reader.dateFormat) = (Locale(identifier: "en_US_POSIX"), "dd/MMM/yyyy:HH:mm:ss Z")
+        let age = try -(#require(reader.date(from: String(time.output.1)))).timeIntervalSinceNow
+        #expect(age > -2 && age < Double(2 * Deadline.patience))
+        let lines = said.replacing(/\[[^\]]*\]/, with: "[T]").split(separator: "\n")
+        #expect(
+            lines
+                == [
+                    #"127.0.0.1 - - [T] "PUT /v1/suites/app/keys/a HTTP/1.1" 201 \#(put.body.count)\#(named)"#,
+                    #"127.0.0.1 - - [T] "GET /v1/suites/app/keys/a HTTP/1.1" 304 -\#(unnamed)"#,
+                ].map { Substring($0) })
     }
 
     @Test("A slow request is named in the log, with where its time went")

@@ -9,12 +9,48 @@ struct AccessLine: JSONWritable {
     let bytes: Int
     let nanoseconds: UInt64
 
-    /// The common log format, with the request's id, its trace and its microseconds behind.
+    /// The line in the common log format of Apache httpd: `%h %l %u %t "%r" %>s %b`.
     var common: String {
-        let version = text.isHTTP11 ? "HTTP/1.1" : "HTTP/1.0"
-        return
-            "\(text.peer) - \(text.by ?? "-") [\(time)] \"\(text.method) \(text.target) \(version)\" \(status) \(bytes) "
-            + "\(text.id) \(text.traceParent ?? "-") \(nanoseconds / 1000)"
+        let request = "\(text.method) \(text.target) \(text.isHTTP11 ? "HTTP/1.1" : "HTTP/1.0")"
+        return "\(text.peer) - \(Self.escape(text.by)) \(bracketedTime) \"\(Self.escape(request))\" \(status) "
+            + (bytes > 0 ? "\(bytes)" : "-")
+    }
+
+    /// The line in the combined log format: the common format, then `"%{Referer}i" "%{User-agent}i"`.
+    var combined: String { "\(common) \"\(Self.escape(text.referer))\" \"\(Self.escape(text.userAgent))\"" }
+
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    /// The time in the form `[10/Oct/2000:13:55:36 +0000]`.
+    private var bracketedTime: String {
+        // The form of `text` is `2000-10-10T13:55:36.000Z`.
+        let text = time.description
+        let date = text.prefix(10).split(separator: "-")
+        let month = Int(date[1]).map { Self.months[$0 - 1] } ?? "-"
+        return "[\(date[2])/\(month)/\(date[0]):\(text.dropFirst(11).prefix(8)) +0000]"
+    }
+
+    /// Escapes a value the way Apache httpd does: `\"`, `\\`, letters for the usual control characters, and `\xhh` for any other
+    /// byte that is not printable ASCII. A missing or empty value is `-`.
+    private static func escape(_ text: String?) -> String {
+        guard let text, !text.isEmpty else { return "-" }
+        var escaped = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): escaped += "\\\""
+            case UInt8(ascii: "\\"): escaped += "\\\\"
+            case 0x08: escaped += "\\b"
+            case 0x09: escaped += "\\t"
+            case 0x0A: escaped += "\\n"
+            case 0x0B: escaped += "\\v"
+            case 0x0D: escaped += "\\r"
+            case 0x20..<0x7F: escaped.unicodeScalars.append(Unicode.Scalar(byte))
+            default: escaped += "\\x" + (byte < 0x10 ? "0" : "") + String(byte, radix: 16)
+            }
+        }
+        return escaped
     }
 
     func write(to writer: inout JSONWriter) {

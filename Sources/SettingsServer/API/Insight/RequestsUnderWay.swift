@@ -5,7 +5,7 @@ internal import SettingsModel
 /// The options about what is logged of requests.
 package struct RequestLogging: Sendable {
     package enum Access: String, CaseIterable, Sendable {
-        case off, common, json
+        case off, common, combined, json
     }
 
     package var access = Access.off
@@ -56,6 +56,9 @@ final class LoggedRequest {
     let isHTTP11: Bool
     let by: String?
     let traceParent: String?
+    /// Nil unless the format of the access log has them.
+    let referer: String?
+    let userAgent: String?
     private let address: SocketAddress
     /// The name that its sender gave it.
     private let givenID: String?
@@ -68,8 +71,13 @@ final class LoggedRequest {
     /// - Parameter number: makes the name of the request if its sender gave none: its loop, and its number there.
     init(
         _ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, by: String?,
-        number: (loop: Int, count: Int)
+        number: (loop: Int, count: Int), for format: RequestLogging.Access
     ) {
+        func text(_ name: StaticString) -> String? {
+            guard format == .combined else { return nil }
+            return head.value(ofFieldNamed: name, in: bytes).map { bytes.text(in: $0) }
+        }
+        (referer, userAgent) = (text("Referer"), text("User-Agent"))
         method = bytes.text(in: head.methodName)
         target = bytes.text(in: head.target)
         isHTTP11 = head.isHTTP11
@@ -84,7 +92,7 @@ final class LoggedRequest {
         method = "PUT"
         target = "/v1/suites/\(plain.suite)/keys/\(plain.key)"
         isHTTP11 = true
-        (by, traceParent, givenID) = (nil, nil, nil)
+        (by, traceParent, referer, userAgent, givenID) = (nil, nil, nil, nil, nil)
         address = plain.peer
         self.number = number
     }
