@@ -32,24 +32,29 @@ struct StoredGrowth: Sendable {
 
 extension State {
     /// Throws if a commit would exceed the quota of all suites by adding to it.
-    func check(_ growth: StoredGrowth, within quotas: Quotas) throws(Problem) {
+    ///
+    /// - Parameter reader: the grants of a caller that may not see everything. The error then has no count and no size, because
+    ///   these include hidden suites and keys.
+    func check(_ growth: StoredGrowth, within quotas: Quotas, for reader: Grants?) throws(Problem) {
         let count = suites.count + growth.suites
         if count > max(quotas.suites, suites.count) {
             throw Problem(
-                "there would be \(count) suites", "quotas.suites", quotas.suites, remedy: "drop some with ?drop=true")
+                reader == nil ? "there would be \(count) suites" : nil, "quotas.suites", quotas.suites,
+                remedy: "drop some with ?drop=true")
         }
         let total = size + growth.bytes
         if total > max(quotas.totalBytes, size) {
             throw Problem(
-                "all suites would take about \(total) bytes of memory", "quotas.totalBytes", quotas.totalBytes,
-                remedy: "remove some settings or suites")
+                reader == nil ? "all suites would take about \(total) bytes of memory" : nil, "quotas.totalBytes",
+                quotas.totalBytes, remedy: "remove some settings or suites")
         }
     }
 
     /// Throws if the changes of a commit would exceed a quota by adding to it. Returns by how much they add to what all
     /// suites hold, or nothing if they do not add to it.
     func checkedGrowth(
-        _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, within quotas: Quotas
+        _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, within quotas: Quotas,
+        for reader: Grants?
     ) throws(Problem) -> StoredGrowth {
         if suiteChanges.isEmpty, changes.addNothing(by: origin) { return StoredGrowth() }
         let growths = changes.map { growth(of: $0, by: origin) }
@@ -70,20 +75,20 @@ extension State {
         for (name, extent) in extents.sorted(by: { $0.key < $1.key }) {
             if extent.keys > max(quotas.keysPerSuite, extent.before.keys) {
                 throw Problem(
-                    "suite \(name) would have \(extent.keys) keys", "quotas.keysPerSuite", quotas.keysPerSuite,
-                    remedy: "remove some")
+                    reader == nil ? "suite \(name) would have \(extent.keys) keys" : nil, "quotas.keysPerSuite",
+                    quotas.keysPerSuite, remedy: "remove some")
             }
             if extent.size > max(quotas.suiteBytes, extent.before.size) {
                 throw Problem(
-                    "suite \(name) would take about \(extent.size) bytes of memory", "quotas.suiteBytes",
-                    quotas.suiteBytes, remedy: "remove some of it")
+                    reader == nil ? "suite \(name) would take about \(extent.size) bytes of memory" : nil,
+                    "quotas.suiteBytes", quotas.suiteBytes, remedy: "remove some of it")
             }
         }
         let total = extents.values.reduce(into: StoredGrowth()) { total, extent in
             total.suites += extent.growthOfSuites
             total.bytes += extent.size - extent.before.size
         }
-        try check(total, within: quotas)
+        try check(total, within: quotas, for: reader)
         return total
     }
 }
@@ -182,8 +187,11 @@ extension State {
 
 extension Problem {
     /// The refusal of a write that would exceed a quota.
-    fileprivate init(_ excess: String, _ quota: String, _ limit: Int, remedy: String) {
-        self.init(.insufficientStorage, "\(excess), and \(quota) allows \(limit); \(remedy), or raise it")
+    ///
+    /// - Parameter excess: the amount after the write; nil for a caller that may not learn the amount.
+    fileprivate init(_ excess: String?, _ quota: String, _ limit: Int, remedy: String) {
+        let cause = excess.map { "\($0), and" } ?? "the write would exceed a quota:"
+        self.init(.insufficientStorage, "\(cause) \(quota) allows \(limit); \(remedy), or raise it")
         self.outcome = .notDone
         self.limit = Int64(limit)
     }

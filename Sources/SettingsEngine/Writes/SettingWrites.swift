@@ -31,7 +31,8 @@ extension WriteDraft {
         let changes = [key.change(revision: revision, time: time, by: request.origin)]
         let isFirst = key.isInNewSuite && key.stored != nil
         let suites = isFirst ? [SuiteChange(suite: operation.suite, kind: .created)] : []
-        let growth = try state.checkedGrowth(suites, changes, by: request.origin, within: quotas)
+        let growth = try state.checkedGrowth(
+            suites, changes, by: request.origin, within: quotas, for: request.reader)
         guard !request.isDryRun else { return unchanged(.setting(untouchedSetting(key)), created: created) }
         var decision = commit(.change(changes), created: created, suites: suites, changes)
         decision.growth = growth

@@ -133,7 +133,7 @@ package struct StagedState: Sendable {
     ) throws(Problem) -> WriteDecision {
         if let decision = request.prepared?.decision(on: state, revision: revision, time: time) {
             // Other suites may have grown meanwhile.
-            try state.check(decision.growth, within: quotas)
+            try state.check(decision.growth, within: quotas, for: request.reader)
             return decision
         }
         return try state.decide(

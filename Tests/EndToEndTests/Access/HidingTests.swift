@@ -1,4 +1,6 @@
+import SettingsEngine
 import SettingsModel
+import SettingsServer
 import TestSupport
 import Testing
 
@@ -239,5 +241,27 @@ struct HidingTests {
         #expect(answer.status == 422)
         #expect(!answer.text.contains("certificate"), "\(answer.text)")
         #expect(try guarded.send("PUT app/keys/on true", as: "all").text.contains("certificate"))
+    }
+
+    @Test("A caller that may not see everything gets no count and no size from a quota", arguments: [false, true])
+    func quotas(isDryRun: Bool) throws {
+        let guarded = try GuardedDaemon(
+            ["some": ["app/a*:write"], "reads": ["app:write"], "full": ["*:write,secrets"], "two": ["new:write"]],
+            given: ["PUT app/keys/a 1", "PUT app/keys/b 1", "PUT app/keys/c 1", "PUT other/keys/a 1"]
+        ) {
+            $0.writes.quotas.keysPerSuite = 3; $0.writes.quotas.suites = 2
+        }
+        let flag = isDryRun ? "?dryRun" : ""
+        func detail(_ target: String, _ name: String) throws -> String {
+            let answer = try guarded.send(Request("PUT \(target)\(flag) 1"), as: name)
+            #expect(answer.status == 507 && answer.json?["limit"] != nil, "\(answer.text)")
+            return answer.json?["detail"]?.string ?? ""
+        }
+        let told = "the write would exceed a quota: quotas.keysPerSuite allows 3; remove some, or raise it"
+        for name in ["some", "reads"] { #expect(try detail("app/keys/a2", name) == told) }
+        #expect(try detail("app/keys/a2", "full").contains("suite app would have 4 keys"))
+        let suites = "the write would exceed a quota: quotas.suites allows 2; drop some with ?drop=true, or raise it"
+        #expect(try detail("new/keys/a", "two") == suites)
+        #expect(try detail("new/keys/a", "full").contains("there would be 3 suites"))
     }
 }
