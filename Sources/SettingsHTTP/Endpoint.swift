@@ -61,6 +61,28 @@ public struct Endpoint<Output: Sendable>: Sendable {
 }
 
 extension Endpoint {
+    /// The answer to a GET once it is at another revision than one; nil if it still is after the wait.
+    ///
+    /// If the daemon hides something from the caller, its tag has more than the revision. The daemon does not take the bare
+    /// revision for that tag, and answers at once. The request is then sent again with the tag of the answer.
+    static func unlessAt<Body>(
+        _ revision: Revision, tag: EntityTag? = nil, _ request: Request, wait: Duration?,
+        _ body: @escaping @Sendable (Reply) throws(SettingsError) -> Body
+    ) -> Endpoint where Output == Body? {
+        var conditional = request
+        conditional.fields.append("If-None-Match", text: (tag ?? EntityTag(revision)).description)
+        var endpoint = Endpoint(steps: conditional) { reply throws(SettingsError) in
+            if reply.status == 304 { return .answer(nil) }
+            if tag == nil, let tag = reply.entityTag, tag.revision == revision, tag != EntityTag(revision) {
+                return .next(.unlessAt(revision, tag: tag, request, wait: wait, body))
+            }
+            return .answer(try body(reply))
+        }
+        endpoint.wait = wait ?? .zero
+        endpoint.allowsNotModified = true
+        return endpoint
+    }
+
     /// All entries of a listing, page by page.
     ///
     /// - Parameters:
@@ -143,9 +165,9 @@ package struct Reply: Equatable, Sendable {
     }
 
     /// The revision that the answer is tagged with.
-    var tag: Revision? {
-        response.fields.value(of: "etag").flatMap { EntityTag(weakOrStrong: $0)?.revision }
-    }
+    var tag: Revision? { entityTag?.revision }
+
+    var entityTag: EntityTag? { response.fields.value(of: "etag").flatMap { EntityTag(weakOrStrong: $0) } }
 
     func malformed(_ reason: String) -> SettingsError {
         .malformedAnswer(reason, outcome: isWrite ? .unknown : .notDone)

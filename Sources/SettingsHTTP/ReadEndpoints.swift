@@ -69,9 +69,8 @@ extension Endpoint where Output == SuiteState {
 extension Endpoint where Output == SuiteState? {
     /// The suite once it is at another revision than this one; nil if it still is after the wait.
     public static func suite(_ suite: SuiteName, changedFrom revision: Revision, wait: Duration? = nil) -> Endpoint {
-        let request = Request(.get, .suite(suite).waiting(wait)).unless(revision)
-        return Endpoint(request, wait: wait ?? .zero, allowsNotModified: true) { reply throws(SettingsError) in
-            reply.status == 304 ? nil : try reply.body()
+        .unlessAt(revision, Request(.get, .suite(suite).waiting(wait)), wait: wait) { reply throws(SettingsError) in
+            try reply.body()
         }
     }
 }
@@ -111,10 +110,8 @@ extension Endpoint where Output == Answer<SettingState>? {
     public static func setting(
         _ key: KeyName, in suite: SuiteName, changedFrom revision: Revision, wait: Duration? = nil
     ) -> Endpoint {
-        let request = Request(.get, .key(key, suite).waiting(wait)).unless(revision)
-        return Endpoint(request, wait: wait ?? .zero, allowsNotModified: true) { reply throws(SettingsError) in
-            reply.status == 304 ? nil : try reply.answer()
-        }
+        let request = Request(.get, .key(key, suite).waiting(wait))
+        return .unlessAt(revision, request, wait: wait) { reply throws(SettingsError) in try reply.answer() }
     }
 }
 
@@ -230,15 +227,6 @@ extension RequestTarget {
 
     fileprivate func waiting(_ wait: Duration?) -> RequestTarget {
         with("wait", wait.map { String($0.wholeSeconds) })
-    }
-}
-
-extension Request {
-    /// The request for a client that knows a revision.
-    fileprivate func unless(_ revision: Revision) -> Request {
-        var request = self
-        request.fields.append("If-None-Match", text: EntityTag(revision).description)
-        return request
     }
 }
 

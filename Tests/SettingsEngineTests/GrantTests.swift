@@ -53,4 +53,13 @@ struct GrantTests {
     func matches(grants: [String], right: Rights, suite: String, scope: Grants.Scope, isAllowed: Bool) throws {
         #expect(Grants(try grants.map { try Grant($0) }).allow(right, on: suite, scope) == isAllowed)
     }
+
+    @Test("The digest of grants is the same for every process and in every order")
+    func digest() throws {
+        let (read, write) = (try Grant("app:read"), try Grant("app.*/player.*:write"))
+        #expect(Grants([read]).digest == "ij8rxqi")
+        #expect(Grants([read, write]).digest == "53i4i3j")
+        #expect(Grants([write, read]).digest == "53i4i3j")
+        #expect(Grants([]).digest.utf8.count == Epoch.digestLength)
+    }
 }

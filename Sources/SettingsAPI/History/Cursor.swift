@@ -28,6 +28,24 @@ public struct Epoch: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The number of letters in a digest of grants.
+    package static let digestLength = 7
+
+    /// The epoch with a digest of grants at its end: the epoch in the cursors of a caller with these grants.
+    package func appending(digest: String) -> Epoch {
+        Epoch(unchecked: text + digest)
+    }
+
+    /// True if another epoch is this epoch, or this epoch with a digest of grants.
+    package func isBase(of other: Epoch) -> Bool {
+        let more = other.text.utf8.count - text.utf8.count
+        return (more == 0 || more == Self.digestLength) && other.text.utf8.starts(with: text.utf8)
+    }
+
+    private init(unchecked text: String) {
+        self.text = text
+    }
+
     /// The name itself.
     public var description: String {
         text

@@ -108,23 +108,36 @@ extension JSONWriter {
 }
 
 /// A revision in the form that HTTP compares: the number in quotation marks, as `"17"`.
+///
+/// If an answer depends on the grants of the caller, the tag ends in a digest of the grants, as `"17-0k3f9a2"`. So a cache
+/// cannot use the answer for a caller with other grants.
 public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     /// The revision that the tag names.
     public let revision: Revision
+    /// The digest of the caller's grants; nil if the answer does not depend on them.
+    package let digest: String?
 
     /// Makes the tag of a revision.
     public init(_ revision: Revision) {
+        self.init(revision, digest: nil)
+    }
+
+    package init(_ revision: Revision, digest: String?) {
         self.revision = revision
+        self.digest = digest
     }
 
     /// Reads a strong tag; nil for any other text.
     package init?(_ text: some StringProtocol) {
         let quote = UInt8(ascii: "\"")
         let bytes = Substring(text).utf8
-        guard bytes.count > 2, bytes.first == quote, bytes.last == quote,
-            let revision = Revision(Substring(bytes.dropFirst().dropLast()))
-        else { return nil }
-        self.revision = revision
+        guard bytes.count > 2, bytes.first == quote, bytes.last == quote else { return nil }
+        let parts = Substring(bytes.dropFirst().dropLast())
+            .split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let revision = Revision(parts[0]) else { return nil }
+        let digest = parts.count > 1 ? String(parts[1]) : nil
+        if let digest, digest.utf8.count != Epoch.digestLength || Epoch(digest) == nil { return nil }
+        self.init(revision, digest: digest)
     }
 
     /// Reads a strong or a weak tag (`W/"17"`), as in `If-None-Match`: proxies that compress weaken tags.
@@ -135,7 +148,7 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 
     /// The tag with its quotation marks.
     public var description: String {
-        "\"\(revision)\""
+        "\"\(revision)\(digest.map { "-\($0)" } ?? "")\""
     }
 }
 

@@ -29,6 +29,14 @@ extension State {
         return commits.isEmpty ? .nothing : .commits(commits)
     }
 
+    /// True if a reader's watcher has the cursor of a caller that sees everything, and nothing happened after that place.
+    package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, effort: Int) -> Bool {
+        guard subject.reader != nil, case .cursor(let cursor) = since, cursor.epoch == baseCursor.epoch,
+            reaches(subject, after: cursor.revision)
+        else { return false }
+        return commits(for: subject, after: cursor.revision, effort: effort)?.isEmpty ?? false
+    }
+
     private func reaches(_ subject: WatchSubject, _ since: ResumePoint) -> Bool {
         if case .cursor(let cursor) = since, cursor.epoch != epoch { return false }
         return reaches(subject, after: since.revision)

@@ -95,6 +95,8 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
     let suites: NamePattern
     let keys: NamePattern
     let rights: Rights
+    /// A hash of the text, the same on every daemon.
+    let fingerprint: UInt64
 
     /// Reads a grant. Throws what is wrong with it.
     package init(_ text: String) throws(BodyError) {
@@ -121,6 +123,7 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
         guard !rights.contains(.schema) || keys.isAny else {
             throw BodyError("schema is a right on whole suites; leave out the keys (/\(keys.text)), or schema")
         }
+        fingerprint = Self.fingerprint(of: Self.text(suites, keys, rights))
     }
 
     private static func rights(_ list: Substring, in text: String) throws(BodyError) -> Rights {
@@ -139,12 +142,20 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
 
     private init(_ rights: Rights) {
         (suites, keys, self.rights) = (NamePattern("*"), NamePattern("*"), rights)
+        fingerprint = Self.fingerprint(of: Self.text(suites, keys, rights))
+    }
+
+    /// FNV-1a with 64 bits.
+    private static func fingerprint(of text: String) -> UInt64 {
+        text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     }
 
     /// All rights on everything; `admin` includes the other rights on the service.
     package static let everything = Grant([.read, .write, .schema, .secrets, .override, .admin])
 
-    package var description: String {
+    package var description: String { Self.text(suites, keys, rights) }
+
+    private static func text(_ suites: NamePattern, _ keys: NamePattern, _ rights: Rights) -> String {
         "\(suites.text)\(keys.isAny ? "" : "/\(keys.text)"):\(rights.text)"
     }
 }

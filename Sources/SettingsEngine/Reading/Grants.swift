@@ -8,9 +8,16 @@ package struct Grants: Hashable, Sendable {
     package let list: [Grant]
     /// True if the holder may see everything, secrets included.
     private let showsEverything: Bool
+    /// A digest of the grants in ``Epoch/digestLength`` letters. It does not depend on their order, and is the same on every
+    /// daemon, so that tags and cursors stay valid after a restart.
+    package let digest: String
 
     package init(_ list: [Grant]) {
         self.list = list
+        let sum = list.reduce(UInt64(0)) { $0 &+ $1.fingerprint }
+        // 36 to the power of 7.
+        let digits = String(sum % 78_364_164_096, radix: 36)
+        digest = String(repeating: "0", count: Epoch.digestLength - digits.utf8.count) + digits
         let all = list.filter { $0.suites.isAny && $0.keys.isAny }.reduce(into: Rights()) { $0.formUnion($1.rights) }
         showsEverything = all.complete.isSuperset(of: [.read, .secrets])
     }
@@ -65,6 +72,8 @@ package struct Grants: Hashable, Sendable {
     }
 
     package func show(_ suite: SuiteName) -> Bool { allow(.read, on: suite.text, .some) }
+    /// True if the holder may read some secret, in a backup or otherwise.
+    package var mayReadSecrets: Bool { list.contains { !$0.rights.isDisjoint(with: [.secrets, .admin]) } }
     package func showAll(of suite: SuiteName) -> Bool { allow(.read, on: suite.text, .all) }
     package func show(_ suite: SuiteName, _ key: KeyName) -> Bool { allow(.read, on: suite.text, .key(key.text)) }
 
@@ -80,11 +89,37 @@ package struct Grants: Hashable, Sendable {
 }
 
 /// What a reader is shown.
+extension State {
+    /// The state with the cursors of a reader, whose epoch ends in the digest of the reader's grants. A cursor that a reader
+    /// got with other grants is one of another epoch, so that the reader starts anew. Not for the writer, nor for files.
+    package func shown(to reader: Grants?) -> State {
+        guard let reader else { return self }
+        return with(digest: reader.digest)
+    }
+}
+
+extension Cursor {
+    /// The cursor of a reader.
+    package func shown(to reader: Grants?) -> Cursor {
+        guard let reader else { return self }
+        return Cursor(epoch: epoch.appending(digest: reader.digest), revision: revision)
+    }
+}
+
 extension SettingState {
     /// The setting for a reader: a secret without its value, unless the reader has the right.
     package func shown(to reader: Grants?) -> SettingState {
-        guard isSecret, let reader, !reader.showSecret(suite, key) else { return self }
-        return concealed()
+        isHidden(from: reader) ? concealed() : self
+    }
+
+    /// The tag of the setting as a reader sees it.
+    package func tag(for reader: Grants?) -> EntityTag {
+        EntityTag(revision, digest: isHidden(from: reader) ? reader?.digest : nil)
+    }
+
+    private func isHidden(from reader: Grants?) -> Bool {
+        guard isSecret, let reader else { return false }
+        return !reader.showSecret(suite, key)
     }
 }
 
@@ -132,6 +167,16 @@ extension Suite {
         shown.invalid = contents.invalid.filter { $0.key.map(isShown) ?? seesAll }
         shown.violations = contents.violations.filter { $0.isShown(to: reader, of: id) }
         return shown
+    }
+
+    /// The tag of the suite as a reader sees it.
+    package func tag(for reader: Grants?) -> EntityTag {
+        EntityTag(revision, digest: reader?.digest)
+    }
+
+    /// The tag of a setting as a reader sees it. It depends on the grants only if they hide the value.
+    package func tag(of record: KeyRecord, for reader: Grants?) -> EntityTag {
+        EntityTag(record.revision, digest: isHidden(record, from: reader) ? reader?.digest : nil)
     }
 
     /// The number of keys that a reader may see.

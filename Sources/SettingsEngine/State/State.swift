@@ -8,6 +8,8 @@ package struct State: Sendable {
 
     fileprivate struct Contents {
         var epoch: Epoch
+        /// The digest of a reader's grants, which cursors end their epoch with.
+        var digest: String?
         var revision: Revision
         var time: Timestamp
         var suites = OrderedTree<Suite>()
@@ -44,7 +46,10 @@ package struct State: Sendable {
     }
 
     /// The name of this history.
-    package var epoch: Epoch { contents.span[0].epoch }
+    package var epoch: Epoch {
+        let epoch = contents.span[0].epoch
+        return contents.span[0].digest.map(epoch.appending) ?? epoch
+    }
     /// The last commit.
     package var revision: Revision { contents.span[0].revision }
     /// When the last commit was made, by the clock of then. An earlier commit may have a later time.
@@ -58,6 +63,21 @@ package struct State: Sendable {
     package var limits: History.Limits { contents.span[0].limits }
     /// The place in history.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
+
+    /// The place in history without a digest.
+    package var baseCursor: Cursor { Cursor(epoch: contents.span[0].epoch, revision: revision) }
+
+    /// The state with cursors whose epoch ends in the digest of a reader's grants.
+    func with(digest: String) -> State {
+        var state = self
+        state.contents[0].digest = digest
+        return state
+    }
+
+    /// True if the state has a place in history, whichever reader got the cursor.
+    package func hasReached(_ place: Cursor) -> Bool {
+        contents.span[0].epoch.isBase(of: place.epoch) && revision >= place.revision
+    }
 
     /// True if there is a suite of this name.
     package func hasSuite(_ name: SuiteName) -> Bool { contents.span[0].hasSuite(name) }

@@ -28,8 +28,10 @@ final class APIHandler: RequestHandler {
     var figures = LoopFigures()
     /// The request that is looked at, or was last.
     var current = RequestLookedAt(since: 0)
-    /// The name of its caller; nil if it is not known.
-    private var caller: String?
+    /// Its caller; nil if the caller is not known.
+    private var caller: Caller?
+    /// Requests that are answered later to callers that may read secrets.
+    private var confidential: Set<Ticket> = []
     /// Requests that are answered later, except those that wait for a change and are not logged.
     var underWay: [Ticket: RequestUnderWay] = [:]
     /// The ticket of the request that is looked at; nil once it is answered.
@@ -87,10 +89,18 @@ final class APIHandler: RequestHandler {
     }
 
     var moreFields: [FieldBlock] {
-        guard let staleness else { return origins.fields }
+        var common = FieldBlock()
+        if policies.access == nil {
+            common.append("Cache-Control", "no-cache")
+        } else {
+            common.append("Cache-Control", "private, no-cache")
+            common.append("Vary", "Authorization, X-API-Key")
+        }
+        common.append("X-Content-Type-Options", "nosniff")
+        if let staleness { common.append(staleness) }
         return origins.fields.map { fields in
             var fields = fields
-            fields.append(staleness)
+            fields.append(common)
             return fields
         }
     }
@@ -107,8 +117,13 @@ final class APIHandler: RequestHandler {
         (caller, isPlainWrite) = (nil, false)
         defer { lookedAt = nil }
         let handling = decide(head, bytes, body, exchange)
+        let isConfidential = caller?.grants.mayReadSecrets ?? false
         switch handling {
-        case .answer(let response): note(response, current) { text(of: head, bytes, exchange) }
+        case .answer(var response):
+            note(response, current) { text(of: head, bytes, exchange) }
+            guard isConfidential else { break }
+            response.forbidStorage()
+            return .answer(response)
         case .later, .laterAlone:
             if let begun {
                 self.begun = nil
@@ -116,6 +131,7 @@ final class APIHandler: RequestHandler {
                 break
             }
             if isPlainWrite { break }
+            if isConfidential { confidential.insert(exchange.ticket) }
             let logged = policies.logging.mayLog(current) ? text(of: head, bytes, exchange) : nil
             // Where thousands wait, an entry would be a tenth of what each takes.
             guard logged != nil || !current.isWaiting else { break }
@@ -125,9 +141,14 @@ final class APIHandler: RequestHandler {
         return handling
     }
 
+    /// True if the caller of a request that is answered now may read secrets.
+    func endsConfidential(_ ticket: Ticket) -> Bool {
+        lookedAt == ticket ? caller?.grants.mayReadSecrets ?? false : confidential.remove(ticket) != nil
+    }
+
     private func text(of head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange) -> LoggedRequest {
         LoggedRequest(
-            head, bytes, from: exchange.peer, by: caller, number: nextNumber(), for: policies.logging.access)
+            head, bytes, from: exchange.peer, by: caller?.name, number: nextNumber(), for: policies.logging.access)
     }
 
     /// Returns a number that no other request has.
@@ -145,9 +166,9 @@ final class APIHandler: RequestHandler {
         do throws(Problem) {
             try hosts.check(head, bytes, from: exchange.peer)
         } catch {
-            return refuse(error, head, bytes, exchange, at: service.store.state.cursor)
+            return refuse(error, head, bytes, exchange, at: cursor(for: nil))
         }
-        if let preflight = origins.preflight(head, bytes, at: service.store.state.cursor) {
+        if let preflight = origins.preflight(head, bytes, at: cursor(for: nil)) {
             return .answer(preflight)
         }
         guard policies.proxies.trusts(exchange.peer) else { return admit(head, bytes, body, exchange) }
@@ -161,31 +182,36 @@ final class APIHandler: RequestHandler {
     private func admit(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
-        if policies.servesPage, let page = Page.answer(head, bytes, at: service.store.state.cursor) {
+        if policies.servesPage, let page = Page.answer(head, bytes, at: cursor(for: nil)) {
             let refusal = rate(for: nil, exchange).flatMap {
                 overrun(of: $0, head, bytes, ClientKey(of: nil, exchange))
             }
-            return .answer(refusal.map { Response($0, cursor: service.store.state.cursor) } ?? page)
+            return .answer(refusal.map { Response($0, cursor: cursor(for: nil)) } ?? page)
         }
         let caller: Caller?
         do throws(Problem) {
-            caller = try policies.access?.admit(head, bytes, user: exchange.user, named: &self.caller)
+            caller = try policies.access?.admit(head, bytes, user: exchange.user, found: &self.caller)
         } catch {
-            if !exchange.isBehind { noteRefusedCredential(error, head, from: exchange.peer, named: self.caller) }
+            if !exchange.isBehind { noteRefusedCredential(error, head, from: exchange.peer, named: self.caller?.name) }
             // A guess at a token counts, too.
             let rate = exchange.isBehind ? nil : rate(for: nil, exchange)
             let refusal = rate.flatMap { overrun(of: $0, head, bytes, ClientKey(of: nil, exchange)) }
-            return refuse(refusal ?? error, head, bytes, exchange, at: service.store.state.cursor)
+            return refuse(refusal ?? error, head, bytes, exchange, at: cursor(for: self.caller))
         }
         guard let rate = rate(for: caller, exchange) else { return serve(head, bytes, body, exchange, from: caller) }
         let key = ClientKey(of: caller, exchange)
         if let refusal = overrun(of: rate, head, bytes, key) {
-            return refuse(refusal, head, bytes, exchange, at: service.store.state.cursor)
+            return refuse(refusal, head, bytes, exchange, at: cursor(for: caller))
         }
         let handling = serve(head, bytes, body, exchange, from: caller)
         // It is offered again, and counts then.
         if case .notYet = handling { service.meter.giveBack(key, rate) }
         return handling
+    }
+
+    /// The place in history as a caller is told it.
+    func cursor(for caller: Caller?) -> Cursor? {
+        service.store.state.cursor.shown(to: caller?.reader)
     }
 
     /// The rate that a caller is held to; nil if it is free, as peers on this machine that need no credential are: they are
@@ -221,7 +247,7 @@ final class APIHandler: RequestHandler {
             return .answer(flag)
         }
         // A refusal has the cursor of the state that it was decided on.
-        let state = service.store.state
+        let state = service.store.state.shown(to: caller?.reader)
         do throws(Problem) {
             return try serve(head, bytes, body, exchange, from: caller, isHeld: isHeld, on: state)
         } catch {
@@ -249,7 +275,7 @@ final class APIHandler: RequestHandler {
         if !isHeld, request.namesPlace, let held = try hold(request, bytes, body, exchange, on: state) { return held }
         guard head.method.isSafe else {
             if route.resource.isRead(by: head.method) { return try evaluate(request, bytes, body, exchange, on: state) }
-            if route.resource == .reload { return try reload(body, exchange) }
+            if route.resource == .reload { return try reload(body, exchange, for: caller) }
             let target = try WriteTarget(request, bytes, on: state)
             // A request with a key may repeat one from before the lock, which only the writer knows.
             if !head.has(.idempotencyKey) { try request.checkLock(target, on: state) }
@@ -262,7 +288,7 @@ final class APIHandler: RequestHandler {
     }
 
     private func refuse(
-        _ problem: Problem, _ head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange, at cursor: Cursor
+        _ problem: Problem, _ head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange, at cursor: Cursor?
     ) -> Handling {
         // An earlier write of the connection may lift a lock, or move the cursor.
         exchange.isBehind ? .notYet : .answer(Response(problem, to: head, bytes, cursor: cursor))
@@ -289,13 +315,13 @@ final class APIHandler: RequestHandler {
     private func refused(
         _ problem: Problem, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
     ) -> Response {
-        let cursor = service.store.state.cursor
+        let cursor = cursor(for: caller)
         let response =
             head.map { Response(problem, to: $0, bytes, cursor: cursor) } ?? Response(problem, cursor: cursor)
         note(response, RequestLookedAt(since: loop.now)) {
             head.map {
                 LoggedRequest(
-                    $0, bytes, from: peer, by: caller, number: (loop: loop.index, count: 0),
+                    $0, bytes, from: peer, by: caller?.name, number: (loop: loop.index, count: 0),
                     for: policies.logging.access)
             }
         }
@@ -310,7 +336,7 @@ final class APIHandler: RequestHandler {
         do throws(Problem) {
             try hosts.check(head, bytes, from: peer)
             let user = policies.proxies.trusts(peer) ? nil : user
-            let caller = try policies.access?.admit(head, bytes, user: user, named: &self.caller)
+            let caller = try policies.access?.admit(head, bytes, user: user, found: &self.caller)
             let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
             try request.checkGrants(in: bytes)
             let state = service.store.state
@@ -320,7 +346,7 @@ final class APIHandler: RequestHandler {
             return nil
         } catch {
             let client = policies.proxies.client(of: head, bytes, from: peer)
-            noteRefusedCredential(error, head, from: client, named: self.caller)
+            noteRefusedCredential(error, head, from: client, named: self.caller?.name)
             return error
         }
     }
@@ -344,6 +370,7 @@ final class APIHandler: RequestHandler {
 
     func closed(_ ticket: Ticket) {
         noteClosed(ticket)
+        confidential.remove(ticket)
         // A write that was handed over is done all the same.
         watchers.remove(ticket)
         forgetHeld(ticket)
@@ -372,7 +399,9 @@ final class APIHandler: RequestHandler {
 
 extension APIHandler {
     /// Answers once the daemon has read its configuration again.
-    private func reload(_ body: Span<UInt8>, _ exchange: Exchange) throws(Problem) -> Handling {
+    private func reload(
+        _ body: Span<UInt8>, _ exchange: Exchange, for caller: Caller?
+    ) throws(Problem) -> Handling {
         guard !exchange.isBehind else { return .notYet }
         guard body.isEmpty, exchange.longBody == nil else {
             throw Problem(.badRequest, "a reload has no body: it reads the configuration of the daemon again")
@@ -380,7 +409,7 @@ extension APIHandler {
         let (mailbox, ticket) = (mailbox, exchange.ticket)
         service.reload { result in
             mailbox.run { handler in
-                let cursor = handler.service.store.state.cursor
+                let cursor = handler.cursor(for: caller)
                 let response =
                     switch result {
                     case .success(let report): Response(json: report.jsonBytes(), cursor: cursor)

@@ -7,6 +7,8 @@ internal import SettingsEngine
 extension APIHandler {
     /// Gives the answer to a request that was to be answered later.
     func answer(_ ticket: Ticket, _ response: Response) {
+        var response = response
+        if endsConfidential(ticket) { response.forbidStorage() }
         finish(ticket, response)
         loop.respond(ticket, response)
     }
@@ -14,6 +16,8 @@ extension APIHandler {
     /// Begins a stream, or the answer to HEAD for one. Returns false if there is nothing to push.
     @discardableResult
     func begin(_ ticket: Ticket, _ response: Response) -> Bool {
+        var response = response
+        if endsConfidential(ticket) { response.forbidStorage() }
         noteWaiting(ticket)
         finish(ticket, response)
         return loop.begin(ticket, response)
@@ -57,7 +61,7 @@ extension APIHandler {
         guard rendering.isLong else { return .answer(rendering.make()) }
         if let key, let shared = share(key, with: ticket) { return shared }
         guard isOwed || goesFirst || !(queue ?? service.renderer).isFull() else {
-            return .answer(Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor))
+            return .answer(Response(Problem.tooManyLongAnswers, cursor: cursor(for: nil)))
         }
         make(
             rendering, key ?? .caller(ticket), for: ticket, isOwed: isOwed, held: held, on: queue, goesFirst: goesFirst)
@@ -129,7 +133,7 @@ extension APIHandler {
     }
 
     private func refuse(_ key: LongAnswers.Key, because problem: Problem) {
-        let response = Response(problem, cursor: service.store.state.cursor)
+        let response = Response(problem, cursor: cursor(for: nil))
         for ticket in longAnswers.finish(key) { answer(ticket, response) }
     }
 }

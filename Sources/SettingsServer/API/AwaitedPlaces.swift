@@ -16,7 +16,7 @@ extension APIHandler {
     ) throws(Problem) -> Handling? {
         let place = try request.leastPlace(in: bytes)
         let peers = try request.isFresh(in: bytes) ? service.peers : nil
-        guard peers != nil || place.map({ !state.cursor.hasReached($0) }) ?? false else { return nil }
+        guard peers != nil || place.map({ !state.hasReached($0) }) ?? false else { return nil }
         guard !exchange.isBehind else { return .notYet }
         let seconds = request.query.count(.wait) ?? Self.usualHold
         guard seconds > 0 else { throw Problem(behindAt: state.cursor) }
@@ -89,7 +89,8 @@ extension APIHandler {
         guard let request = held.remove(ticket) else { return false }
         service.watchers.remove(request.client)
         let isAdmitted = watchers.isAdmitted(request.caller)
-        refuse(request, isAdmitted ? Problem(behindAt: service.store.state.cursor) : .credentialEnded)
+        let cursor = service.store.state.cursor.shown(to: request.caller?.reader)
+        refuse(request, isAdmitted ? Problem(behindAt: cursor) : .credentialEnded)
         return true
     }
 
@@ -106,7 +107,7 @@ extension APIHandler {
     }
 
     private func refuse(_ request: HeldRequest, _ problem: Problem) {
-        let cursor = service.store.state.cursor
+        let cursor = cursor(for: request.caller)
         answer(request.exchange.ticket, Response(problem, to: request.head, request.bytes.span, cursor: cursor))
     }
 }

@@ -67,11 +67,13 @@ final class SentBackup: Sendable {
 extension APIHandler {
     /// Answers with a consistent copy of all that is stored, in the format of a snapshot. It comes from memory, so that it needs
     /// no disk, which may be full or failing.
-    func backUp(_ method: Method, _ exchange: Exchange, on state: State) throws(Problem) -> Handling {
-        var head = Response(status: 200, contentType: .json, fields: FieldBlock(cursor: state.cursor, tag: nil))
+    func backUp(_ request: APIRequest, _ exchange: Exchange) throws(Problem) -> Handling {
+        let state = service.store.state
+        let cursor = state.cursor.shown(to: request.caller?.reader)
+        var head = Response(status: 200, contentType: .json, fields: FieldBlock(cursor: cursor, tag: nil))
         head.fields.append(
             "Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")
-        guard method != .head else { return .answer(head) }
+        guard request.method != .head else { return .answer(head) }
         guard service.backups.begin() else {
             throw Problem(
                 .overloaded, retryAfterMs: 5000, "another backup is being taken; try again when that is done")

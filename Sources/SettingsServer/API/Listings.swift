@@ -33,7 +33,7 @@ extension State {
             request, bytes, source, weight: { $0.listingWeight(prefix: prefix, after: after, limit: looked, upTo: $1) }
         ) { suite, state in
             let listing = suite.listing(prefix: prefix, after: after, limit: limit, for: caller)
-            return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.revision)
+            return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.listingTag(for: caller))
         }
     }
 
@@ -47,7 +47,7 @@ extension State {
         }
         guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.reader) }
         let result = Self.schema(of: suite, at: cursor)
-        guard let tag = result.tag, !result.isRefusal else { return result.rendering }
+        guard let tag = result.tag?.revision, !result.isRefusal else { return result.rendering }
         try request.ifMatch(in: bytes)?.check(
             "the schema of suite \(name)", at: tag, current: .suite(SuiteRevision(suite: name, revision: tag)))
         return result.answer(to: try request.knownTags(in: bytes), cursor)
@@ -56,16 +56,17 @@ extension State {
     private static func schema(of suite: Suite, at cursor: Cursor) -> ReadResult {
         guard let schema = suite.schema else {
             let problem = Problem(.noSchema, "suite \(suite.id) has no schema: it holds any key with any value")
-            let refusal = Response(problem, cursor: cursor, tag: suite.schemaRevision)
-            return ReadResult(refusal: Rendering(refusal), tag: suite.schemaRevision)
+            let tag = EntityTag(suite.schemaRevision)
+            return ReadResult(refusal: Rendering(Response(problem, cursor: cursor, tag: tag)), tag: tag)
         }
-        return ReadResult(tag: schema.revision, weighing: { schema.schema.document.weight(upTo: $0) }) {
+        let tag = EntityTag(schema.revision)
+        return ReadResult(tag: tag, weighing: { schema.schema.document.weight(upTo: $0) }) {
             let body = schema.schema.text.map { Array($0.utf8) } ?? schema.schema.document.bytes()
-            return Response(json: body, cursor: cursor, tag: schema.revision)
+            return Response(json: body, cursor: cursor, tag: tag)
         }
     }
 
-    /// Shows the suite in the path, as it is or with `at` as it was; 304 if the caller knows it.
+    /// Shows the keys of the suite in the path, as it is or with `at` as it was; 304 if the caller knows them.
     private func show(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?,
         weight: @escaping @Sendable (Suite, Int) -> Int,
@@ -74,12 +75,13 @@ extension State {
         let name = try request.suite(in: bytes)
         if let moment = request.query.moment(.at) {
             return try past(at: moment, request, bytes, source) { suite, state, _ in
-                ReadResult(tag: suite.revision, weighing: { _ in 0 }) { response(suite, state) }
+                ReadResult(tag: suite.listingTag(for: request.caller), weighing: { _ in 0 }) { response(suite, state) }
             }
         }
         guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.reader) }
         try request.ifMatch(in: bytes)?.check(suite: name, at: suite.revision)
-        let result = ReadResult(tag: suite.revision, weighing: { weight(suite, $0) }) { response(suite, self) }
+        let tag = suite.listingTag(for: request.caller)
+        let result = ReadResult(tag: tag, weighing: { weight(suite, $0) }) { response(suite, self) }
         return result.answer(to: try request.knownTags(in: bytes), cursor)
     }
 
@@ -106,6 +108,13 @@ extension State {
 }
 
 extension Suite {
+    /// The tag of a page of keys. It depends on the right `write`, too, as the page says which keys are writable.
+    fileprivate func listingTag(for caller: Caller?) -> EntityTag {
+        guard let grants = caller?.grants else { return EntityTag(revision) }
+        let isWhole = grants.reader == nil && grants.allow(.write, on: name, .all)
+        return EntityTag(revision, digest: isWhole ? nil : grants.digest)
+    }
+
     /// The weight of a page of keys: that of the records and of the listed keys, all of which are looked at for each page, and
     /// of the rest of the schema, which may be repeated for each key.
     fileprivate func listingWeight(prefix: String, after: String?, limit: Int, upTo most: Int) -> Int {

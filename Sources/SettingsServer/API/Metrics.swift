@@ -8,7 +8,7 @@ extension Service {
     private static let nanoseconds = 1e9
 
     /// Answers `/metrics`, with the figures of all loops.
-    func metricsText(_ loops: LoopFigures) -> Response {
+    func metricsText(_ loops: LoopFigures, at cursor: Cursor?) -> Response {
         let state = store.state
         var text = MetricsText()
         addRequests(loops, to: &text)
@@ -18,7 +18,7 @@ extension Service {
         addState(state, to: &text)
         addProcess(to: &text)
         return Response(
-            status: 200, contentType: .prometheus, fields: FieldBlock(cursor: state.cursor, tag: nil),
+            status: 200, contentType: .prometheus, fields: FieldBlock(cursor: cursor, tag: nil),
             body: Array(text.text.utf8))
     }
 
@@ -171,7 +171,7 @@ extension Service {
 
 extension APIHandler {
     /// Asks all loops for their figures, and answers with the metrics once it has them.
-    func gatherFigures(for ticket: Ticket) {
+    func gatherFigures(for ticket: Ticket, _ caller: Caller?) {
         let loops = service.policies.loops
         let sum = FigureSum(of: loops.count)
         let mailbox = mailbox
@@ -182,8 +182,9 @@ extension APIHandler {
                 mailbox.run { handler in
                     // Beside the loop: it counts the keys of all suites, and the files that are open. First, since it is
                     // wanted most when very many others wait.
-                    handler.search(for: ticket, goesFirst: true) { [service = handler.service] in
-                        let response = service.metricsText(figures)
+                    handler.search(for: ticket, goesFirst: true) {
+                        [service = handler.service, cursor = handler.cursor(for: caller)] in
+                        let response = service.metricsText(figures, at: cursor)
                         return { $0.answer(ticket, response) }
                     }
                 }

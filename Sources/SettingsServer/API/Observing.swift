@@ -6,14 +6,15 @@ internal import SettingsEngine
 extension Watchers {
     /// Answers a request to observe, or subscribes it.
     func observe(_ request: ObserveRequest, _ exchange: Exchange) -> Handling {
-        let state = watchedState()
+        let reader = request.subject.reader
+        let state = watchedState().shown(to: reader)
         do throws(Problem) {
             switch state.find(request.subject, since: request.since, effort: Self.effortOnLoop) {
             case .undecided where !request.isStream:
                 guard !service.renderer.isFull() else { throw Problem.tooManyLongAnswers }
                 handler.search(for: exchange.ticket) { [service] in
                     // Not of when the request came: until it has its turn, that would keep all that was replaced since.
-                    let state = service.store.state
+                    let state = service.store.state.shown(to: reader)
                     let finding = state.find(request.subject, since: request.since)
                     return { handler in handler.watchers.searched(request, finding, on: state, exchange) }
                 }
@@ -48,9 +49,16 @@ extension Watchers {
         switch finding {
         case .state(let isReset):
             let question = Question(subject, .state(isReset: isReset))
-            return answer(question, on: state, to: exchange.ticket, goesFirst: wasSearched) {
-                state.rendering(of: subject, isReset: isReset)
+            let waits =
+                seconds > 0 && !isStopping
+                && state.isUpToDate(subject, since: request.since, effort: Self.effortOnLoop)
+            guard waits else {
+                return answer(question, on: state, to: exchange.ticket, goesFirst: wasSearched) {
+                    state.rendering(of: subject, isReset: isReset)
+                }
             }
+            // The watcher's next cursor is one of another epoch, so the answer is the state even after the wait.
+            try subscribe(exchange, question, of: request.caller, after: state.revision, on: state)
         case .commits(let commits):
             return answer(changes, after: place, on: state, to: exchange.ticket, goesFirst: wasSearched) {
                 wasSearched
@@ -86,7 +94,7 @@ extension Watchers {
         guard rendering.isLong else { return rendering }
         let (epoch, store) = (state.epoch, service.store)
         return Rendering(weight: commits.weight) {
-            let state = store.state
+            let state = store.state.shown(to: subject.reader)
             let since = ResumePoint.cursor(Cursor(epoch: epoch, revision: place))
             switch state.find(subject, since: since) {
             case .commits(let commits):
@@ -109,7 +117,7 @@ extension Watchers {
         var (finding, state) = (finding, state)
         if case .nothing = finding {
             let place = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
-            state = watchedState()
+            state = watchedState().shown(to: request.subject.reader)
             finding = state.find(request.subject, since: .cursor(place))
         }
         do throws(Problem) {
@@ -159,7 +167,7 @@ extension [KeptCommit] {
 
 extension Response {
     /// An error for an observer.
-    init(toObserver problem: Problem, of resource: Resource = .observation, cursor: Cursor) {
+    init(toObserver problem: Problem, of resource: Resource = .observation, cursor: Cursor?) {
         if resource.isOpenFeature {
             self.init(toFlagObserver: problem, cursor: cursor)
         } else {

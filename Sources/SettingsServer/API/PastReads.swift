@@ -41,7 +41,7 @@ extension State {
                     throw self.unknownSuite(name, for: reader, at: place)
                 }
                 let result = try read(suite, self, place)
-                if let wanted, let tag = result.tag, !result.isRefusal {
+                if let wanted, let tag = result.tag?.revision, !result.isRefusal {
                     try wanted.check(
                         "what was asked for, as of revision \(place),", at: tag,
                         current: .suite(SuiteRevision(suite: name, revision: suite.revision)))

@@ -16,14 +16,14 @@ struct Peers: Sendable {
 
 extension APIHandler {
     /// Answers `/v1/cluster`.
-    func describePeers(_ ticket: Ticket) -> Handling {
+    func describePeers(_ ticket: Ticket, for caller: Caller?) -> Handling {
         guard let peers = service.peers else {
-            return .answer(Response(json: JSONValue.object(["daemons": 1]).bytes(), cursor: service.store.state.cursor))
+            return .answer(Response(json: JSONValue.object(["daemons": 1]).bytes(), cursor: cursor(for: caller)))
         }
         let mailbox = mailbox
         peers.describe { result in
             mailbox.run { handler in
-                let cursor = handler.service.store.state.cursor
+                let cursor = handler.cursor(for: caller)
                 switch result {
                 case .success(let members):
                     handler.answer(ticket, Response(json: JSONValue.object(members).bytes(), cursor: cursor))

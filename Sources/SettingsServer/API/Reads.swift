@@ -35,16 +35,16 @@ extension APIHandler {
                 }
             return give(
                 rendering, to: ticket, as: request.answerKey(in: bytes, on: state), on: queue(for: request))
-        case .backup: return try backUp(request.method, exchange, on: state)
-        case .caller: return .answer(service.caller(request.caller))
-        case .cluster: return describePeers(ticket)
-        case .service: return .answer(service.description())
-        case .health: return .answer(service.health())
-        case .ready: return .answer(service.readiness())
+        case .backup: return try backUp(request, exchange)
+        case .caller: return .answer(service.caller(request.caller, at: state.cursor))
+        case .cluster: return describePeers(ticket, for: request.caller)
+        case .service: return .answer(service.description(at: state.cursor))
+        case .health: return .answer(service.health(at: cursor(for: request.caller)))
+        case .ready: return .answer(service.readiness(at: cursor(for: request.caller)))
         case .metrics:
-            gatherFigures(for: ticket)
+            gatherFigures(for: ticket, request.caller)
             return .later
-        case .description: return .answer(service.document())
+        case .description: return .answer(service.document(at: state.cursor))
         case .undo, .restore, .undoOfSeveral, .transaction, .reload, .evaluation, .evaluationOfAll:
             throw Problem(.methodNotAllowed, "this is sent with POST")
         }
@@ -64,7 +64,7 @@ extension APIHandler {
         let wanted = try request.ifMatch(in: bytes)
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !watchers.isStopping
-        let state = mayWait ? watchers.watchedState() : state
+        let state = mayWait ? watchers.watchedState().shown(to: request.caller?.reader) : state
         let result: ReadResult
         do throws(Problem) {
             result = try reading.result(on: state)
@@ -121,13 +121,14 @@ extension APIHandler {
             modified: record.modified)
         setting.origin = record.origin
         setting.isSecret = found.isSecret
+        let tag = setting.tag(for: reader)
         if reader != nil { setting = setting.shown(to: reader) }
         var writer = JSONWriter(reservingCapacity: 192)
         // Not with `write(to:)`, which is not specialised here, for what is read most.
         writer.beginObject()
         setting.writeMembers(to: &writer)
         writer.endObject()
-        var fields = cache.fields(at: found.cursor, tag: record.revision)
+        var fields = cache.fields(at: found.cursor.shown(to: reader), tag: tag)
         fields.append("Settings-Source", "stored")
         return Response(status: 200, contentType: .json, fields: fields, body: writer.bytes)
     }
@@ -163,7 +164,7 @@ extension APIHandler {
             kept.map { head + $0.response.body[$0.headLength...] }
             ?? SuiteState(contents: suite.shown(suite.contents(), to: reader), revision: revision, cursor: cursor)
             .jsonBytes()
-        let response = Response(json: body, cursor: cursor, tag: revision)
+        let response = Response(json: body, cursor: cursor, tag: suite.tag(for: reader))
         cache.keep(
             ResponseCache.Entry(revision: revision, cursor: cursor, response: response, headLength: head.count),
             for: question)

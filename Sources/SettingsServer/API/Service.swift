@@ -96,8 +96,7 @@ package struct Service: Sendable {
 /// The resources that tell of the service itself.
 extension Service {
     /// Answers `/v1`: name, version, place in history and links.
-    func description() -> Response {
-        let cursor = store.state.cursor
+    func description(at cursor: Cursor) -> Response {
         let links: [(name: String, target: String)] = [
             ("suites", Resource.suites.rawValue), ("suite", Resource.suite.rawValue), ("keys", Resource.keys.rawValue),
             ("setting", Resource.setting.rawValue), ("schema", Resource.schema.rawValue),
@@ -115,19 +114,19 @@ extension Service {
     }
 
     /// Answers `/v1/caller`. Without access control every caller may do everything.
-    func caller(_ caller: Caller?) -> Response {
+    func caller(_ caller: Caller?, at cursor: Cursor) -> Response {
         let state = caller?.state ?? CallerState(name: "anonymous", grants: [Grant.everything.description])
-        return Response(json: state.jsonBytes(), cursor: store.state.cursor)
+        return Response(json: state.jsonBytes(), cursor: cursor)
     }
 
     /// Answers `/healthz`.
-    func health() -> Response {
-        status("ok")
+    func health(at cursor: Cursor?) -> Response {
+        status("ok", at: cursor)
     }
 
     /// Answers `/readyz`: 200 if writes are taken, else why not, with each condition. Only `running` and `storage` keep writes
     /// back.
-    func readiness() -> Response {
+    func readiness(at cursor: Cursor?) -> Response {
         let obstacle = obstacle()
         let conditions: JSONObject = [
             "running": .string(obstacle?.code == .shuttingDown ? "stopping" : "ok"),
@@ -137,8 +136,8 @@ extension Service {
             "schemas": .string(schemas()),
             "reload": .string(lastReloadFailed() ? "failed" : "ok"),
         ]
-        guard let obstacle else { return status("ready", conditions) }
-        var response = Response(obstacle, cursor: store.state.cursor)
+        guard let obstacle else { return status("ready", conditions, at: cursor) }
+        var response = Response(obstacle, cursor: cursor)
         // The problem is an object; its last byte closes it.
         response.body.removeLast()
         response.body += Array(",\"conditions\":".utf8) + JSONValue.object(conditions).bytes() + [UInt8(ascii: "}")]
@@ -146,13 +145,13 @@ extension Service {
     }
 
     /// Answers `/openapi.json`.
-    func document() -> Response {
-        Response(json: Self.openAPI, cursor: store.state.cursor)
+    func document(at cursor: Cursor) -> Response {
+        Response(json: Self.openAPI, cursor: cursor)
     }
 
-    private func status(_ word: String, _ conditions: JSONObject? = nil) -> Response {
+    private func status(_ word: String, _ conditions: JSONObject? = nil, at cursor: Cursor?) -> Response {
         var body: JSONObject = ["status": .string(word)]
         body["conditions"] = conditions.map { .object($0) }
-        return Response(json: JSONValue.object(body).bytes(), cursor: store.state.cursor)
+        return Response(json: JSONValue.object(body).bytes(), cursor: cursor)
     }
 }

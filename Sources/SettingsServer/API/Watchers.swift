@@ -232,6 +232,7 @@ extension Watchers {
     func look(at ticket: Ticket, on state: State) {
         guard let subscription = subscriptions[ticket] else { return }
         let (question, subject, place) = (subscription.question, subscription.topic.subject, subscription.place)
+        let state = state.shown(to: subject.reader)
         subscriptions.update(ticket) { $0.isDue = false }
         switch subscription.form {
         case .changes(let limit, let keepsLatest):
@@ -314,13 +315,14 @@ extension Watchers {
     /// Answers a subscription with what there is, which most often is nothing new.
     func end(_ ticket: Ticket) {
         // One state for both looks: nothing may be published between them.
-        let state = service.store.state
+        var state = service.store.state
         subscriptions.update(ticket) { $0.advance(to: matched) }
         look(at: ticket, on: state)
         guard let subscription = subscriptions[ticket] else { return }
         let (subject, place) = (subscription.topic.subject, subscription.place)
+        state = state.shown(to: subject.reader)
         if case .stream = subscription.sink {
-            guard subscription.isBehind, !isStopping else { return endStream(subscription, at: state.epoch) }
+            guard subscription.isBehind, !isStopping else { return endStream(subscription, on: state) }
             return subscriptions.update(ticket) { $0.isEnding = true }
         }
         switch subscription.form {

@@ -114,7 +114,7 @@ extension APIHandler {
             guard !exchange.isBehind else { return .notYet }
             let long = write
             decideBeside(
-                owed, at: state.cursor,
+                owed, at: state.baseCursor,
                 bytes: { Service.memory(ofPast: past) + 16 * state.cost(of: long, upTo: .max / 32).effort },
                 on: service.historian
             ) {
@@ -137,7 +137,7 @@ extension APIHandler {
         }
         guard !exchange.isBehind else { return .notYet }
         let long = write
-        decideBeside(owed, at: state.cursor, bytes: { 16 * state.cost(of: long, upTo: .max / 32).effort }) {
+        decideBeside(owed, at: state.baseCursor, bytes: { 16 * state.cost(of: long, upTo: .max / 32).effort }) {
             () throws(Problem) in long
         }
         return .laterAlone
@@ -159,7 +159,7 @@ extension APIHandler {
         let owed = OwedWrite(request, bytes, exchange, isAudited: service.audit != nil)
         guard !service.parser.isFull(for: owed.client) else { throw Problem.tooManyWrites }
         let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
-        decideBeside(owed, at: state.cursor, bytes: { body.memoryOfWrite }, held: body.charge) {
+        decideBeside(owed, at: state.baseCursor, bytes: { body.memoryOfWrite }, held: body.charge) {
             [past = service.past] () throws(Problem) in
             let write = try request.write(target, head.span, body: body.bytes.span.extracting(body.range), on: state)
             guard let past, state.lacksPast(for: write.command) else { return write }
@@ -303,22 +303,30 @@ extension Response {
             let bytes = Change.settingBytes(afterFirstOf: changes)
             let changes = changes.span
             self.init(
-                json: bytes, status: write.status(of: answer), cursor: answer.cursor, tag: changes[0].revision)
+                json: bytes, status: write.status(of: answer), cursor: answer.cursor,
+                tag: EntityTag(changes[0].revision))
             fields.append(source: changes[0].source)
         case .change(let changes): self.init(changes[0].settingAfter, in: answer, to: write)
         case .summary(var summary):
-            if let reader = write.caller?.reader { summary.changes = state().shown(summary.changes, to: reader) }
+            let reader = write.caller?.reader
+            let isOfValues = summary.schemaRevision == nil && answer.tag != .zero
+            if let reader { summary.changes = state().shown(summary.changes, to: reader) }
             let body = write.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
-            self.init(json: body, status: write.status(of: answer), cursor: answer.cursor, tag: answer.tag)
+            self.init(
+                json: body, status: write.status(of: answer), cursor: answer.cursor.shown(to: reader),
+                tag: answer.tag.map { EntityTag($0, digest: isOfValues ? reader?.digest : nil) })
         }
         if write.isMinimal { fields.append("Preference-Applied", "return=minimal") }
     }
 
     private init(_ setting: consuming SettingState, in answer: WriteAnswer, to write: OwedWrite) {
-        if let reader = write.caller?.reader { setting = setting.shown(to: reader) }
+        let reader = write.caller?.reader
+        let tag = setting.tag(for: reader)
+        if reader != nil { setting = setting.shown(to: reader) }
         if write.isMinimal { setting = setting.withoutValues() }
         self.init(
-            json: setting.jsonBytes(), status: write.status(of: answer), cursor: answer.cursor, tag: setting.revision)
+            json: setting.jsonBytes(), status: write.status(of: answer), cursor: answer.cursor.shown(to: reader),
+            tag: tag)
         fields.append(source: setting.source)
     }
 }
@@ -360,7 +368,8 @@ extension WriteOutcome {
         switch result {
         case .success(let answer):
             Response(answer, to: write, on: state())
-        case .failure(let problem): Response(write.caller?.told(of: problem) ?? problem, cursor: cursor)
+        case .failure(let problem):
+            Response(write.caller?.told(of: problem) ?? problem, cursor: cursor.shown(to: write.caller?.reader))
         }
     }
 }

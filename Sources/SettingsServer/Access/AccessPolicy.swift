@@ -130,13 +130,13 @@ final class AccessPolicy: Sendable {
     /// - Parameters:
     ///   - field: the range of the field `Authorization` in the bytes; nil if it was not sent.
     ///   - key: the range of the field `X-API-Key`, which counts where there is no `Authorization`.
-    ///   - name: set to the name of the caller, also if its token has expired.
+    ///   - found: set to the caller, also if its token has expired.
     func caller(
         authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?,
-        named name: inout String?
+        found: inout Caller?
     ) throws(Problem) -> Caller {
         let caller = try findCaller(authorization: field, key: key, in: bytes, from: peer)
-        name = caller.name
+        found = caller
         if let expires = caller.expires, caller.hasExpired(at: clock()) {
             throw .unauthorized("the token expired at \(expires); make another with settingsd token create")
         }

@@ -146,7 +146,7 @@ struct TrafficLimitTests {
         let guarded = try GuardedDaemon(["one": ["*:read"], "other": ["*:read"]], given: ["PUT app/keys/a 1"]) {
             $0.watchers.perCaller = 1
         }
-        let request = Request("GET app/observe?wait=300&since=\(try guarded.daemon.cursor())")
+        let request = Request("GET app/observe?wait=300&since=\(try guarded.send("GET /v1", as: "all").cursorText)")
         let first = try WaitingPeer(guarded, guarded.signed(request, as: "one"))
         let answer = try guarded.send(request, as: "one")
         #expect(answer.status == 429)

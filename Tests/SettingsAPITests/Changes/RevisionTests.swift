@@ -72,9 +72,21 @@ struct RevisionTests {
         #expect(EntityTag(weakOrStrong: "\"17\"") == EntityTag("\"17\""))
     }
 
+    @Test("A tag may end in a digest of grants")
+    func digest() {
+        let tag = EntityTag("\"17-0k3f9a2\"")
+        #expect(tag?.revision.number == 17)
+        #expect(tag?.description == "\"17-0k3f9a2\"")
+        #expect(tag != EntityTag("\"17\""))
+        #expect(EntityTag(weakOrStrong: "W/\"17-0k3f9a2\"") == tag)
+    }
+
     @Test(
         "Any other tag is none of this daemon's",
-        arguments: ["17", "\"\"", "\"", "\"17", "17\"", "W/\"17\"", "\"abc\"", "\"17\"\u{301}", "\"\u{301}17\""])
+        arguments: [
+            "17", "\"\"", "\"", "\"17", "17\"", "W/\"17\"", "\"abc\"", "\"17\"\u{301}", "\"\u{301}17\"", "\"17-\"",
+            "\"17-0k3f9a\"", "\"17-0k3f9a22\"", "\"17-0K3F9A2\"", "\"-0k3f9a2\"", "\"17-gzip\"",
+        ])
     func foreignTag(text: String) {
         #expect(EntityTag(text) == nil)
     }

@@ -19,7 +19,7 @@ struct AccessTokenTests {
         let directory = try TemporaryDirectory()
         let file = directory.path + "/tokens.json"
         tokens = try ["one", "two"].map { name in
-            let grants = [try Grant("*:read,write,admin")]
+            let grants = [try Grant("*:read,write,schema,admin")]
             return try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
                 try tokens.create(name, grants, expires: nil, now: Timestamp.now())
             }
@@ -36,7 +36,7 @@ struct AccessTokenTests {
         let client = SettingsClient(address, token: AccessToken("  \(tokens[0])\n"))
         let caller = try client.blocking.send(.caller)
         #expect(caller.name == "token:one")
-        #expect(caller.grants == ["*:read,write,admin"])
+        #expect(caller.grants == ["*:read,write,schema,admin"])
         #expect(try client.blocking.send(.reload).needsRestart == [])
         #expect(try client.withTimeout(.seconds(5)).blocking.send(.caller).name == "token:one")
         #expect { try SettingsClient(address).blocking.send(.caller) } throws: {
@@ -58,6 +58,20 @@ struct AccessTokenTests {
         #expect(throws: SettingsError.self) { try late.blocking.send(.caller) }
         _ = try directory.file("token", tokens[1])
         #expect(try late.blocking.send(.caller).name == "token:two")
+    }
+
+    @Test("A client that may not read secrets hears of the next revision alone, whatever its tag is")
+    func revisions() throws {
+        let client = SettingsClient(try daemon.address(), token: AccessToken(tokens[0])).blocking
+        let (app, key) = (try SuiteName("app"), try KeyName("a"))
+        let schema: JSONValue = ["additionalProperties": [:], "properties": ["a": ["writeOnly": true]]]
+        _ = try client.send(.setSchema(schema, of: app))
+        let first = try client.send(.set(key, to: 1, in: app)).revision
+        #expect(try client.send(.suite(app, changedFrom: first)) == nil)
+        #expect(try client.send(.setting(key, in: app, changedFrom: first, wait: .seconds(1))) == nil)
+        let second = try client.send(.set(key, to: 2, in: app, .init(ifMatch: .tag(EntityTag(first))))).revision
+        #expect(try client.send(.suite(app, changedFrom: first))?.revision == second)
+        #expect(try client.send(.setting(key, in: app, changedFrom: first))?.revision == second)
     }
 
     @Test("A token that no field can hold is not sent", arguments: ["", "a b", "a\r\nX: y", "ä"])

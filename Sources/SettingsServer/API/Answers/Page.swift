@@ -107,7 +107,7 @@ enum Page {
 
     /// Answers a request for the page; nil for one that is for something else.
     static func answer(
-        _ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor
+        _ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor?
     ) -> Response? {
         guard head.path.count == 1 || mayBeFile(head.path, bytes) else { return nil }
         let path = bytes.text(in: head.path)
@@ -150,7 +150,7 @@ enum Page {
     }
 
     /// A relative address, so that the page also works behind a proxy that puts a folder before it.
-    private static func redirect(to address: StaticString, at cursor: Cursor) -> Response {
+    private static func redirect(to address: StaticString, at cursor: Cursor?) -> Response {
         var fields = FieldBlock(cursor: cursor, tag: nil)
         fields.append("Location", address)
         fields.append("Vary", "Accept")
@@ -159,7 +159,7 @@ enum Page {
 
     /// Answers with the form that the client takes, or with 304 if it has one, whichever that is.
     private static func response(
-        _ file: File, to head: RequestHead, _ bytes: Span<UInt8>, at cursor: Cursor
+        _ file: File, to head: RequestHead, _ bytes: Span<UInt8>, at cursor: Cursor?
     ) -> Response {
         let known = head.values(of: .ifNoneMatch, in: bytes).map { bytes.text(in: $0) }
         let wanted = takesGzip(head, bytes) ? file.compressed ?? file.plain : file.plain

@@ -57,9 +57,9 @@ enum Reading: Hashable, Sendable {
         switch self {
         case .setting(_, let key, let isRaw, let reader):
             return try Self.setting(key, isRaw: isRaw, of: suite, for: reader, at: now)
-        case .suite:
+        case .suite(_, _, _, _, let reader):
             let reading = self
-            return ReadResult(tag: suite.revision, weighing: { suite.weight(upTo: $0) }) {
+            return ReadResult(tag: suite.tag(for: reader), weighing: { suite.weight(upTo: $0) }) {
                 reading.response(suite, at: place, now: now)
             }
         }
@@ -70,8 +70,8 @@ enum Reading: Hashable, Sendable {
         guard let tag = result.tag, !result.isRefusal else { return }
         switch self {
         case .setting(let suite, let key, _, _):
-            try guarding.check("\(key) of suite \(suite)", at: tag, current: state.current(suite, key))
-        case .suite(let suite, _, _, _, _): try guarding.check(suite: suite, at: tag)
+            try guarding.check("\(key) of suite \(suite)", at: tag.revision, current: state.current(suite, key))
+        case .suite(let suite, _, _, _, _): try guarding.check(suite: suite, at: tag.revision)
         }
     }
 
@@ -84,26 +84,27 @@ enum Reading: Hashable, Sendable {
             throw Problem(secret: key, of: suite.id, to: "read the bare value of")
         }
         let source = record.standing.source
+        let tag = suite.tag(of: record, for: reader)
         switch record.standing {
         case .stored, .default:
             let value = suite.effectiveValue(of: record) ?? .null
-            return ReadResult(tag: record.revision, source: source, weighing: { value.weight(upTo: $0) }) {
+            return ReadResult(tag: tag, source: source, weighing: { value.weight(upTo: $0) }) {
                 let setting = suite.setting(record).shown(to: reader)
                 var response =
                     isRaw
-                    ? Response(raw: setting.value ?? .null, cursor: cursor, tag: record.revision)
-                    : Response(json: setting.jsonBytes(), cursor: cursor, tag: record.revision)
+                    ? Response(raw: setting.value ?? .null, cursor: cursor, tag: tag)
+                    : Response(json: setting.jsonBytes(), cursor: cursor, tag: tag)
                 response.fields.append(source: source)
                 return response
             }
         case .unset, .invalid:
             let refusal = Rendering(weighing: { suite.weight(of: record, upTo: $0) }) {
                 let problem = record.standing == .unset ? suite.notSet(key) : suite.invalidStored(record)
-                var refusal = Response(problem, cursor: cursor, tag: record.revision)
+                var refusal = Response(problem, cursor: cursor, tag: tag)
                 refusal.fields.append(source: source)
                 return refusal
             }
-            return ReadResult(refusal: refusal, tag: record.revision)
+            return ReadResult(refusal: refusal, tag: tag)
         }
     }
 
@@ -114,21 +115,21 @@ enum Reading: Hashable, Sendable {
             isRaw
             ? contents.values.jsonBytes()
             : SuiteState(contents: contents, revision: suite.revision, cursor: place).jsonBytes()
-        return Response(json: body, cursor: now, tag: suite.revision)
+        return Response(json: body, cursor: now, tag: suite.tag(for: reader))
     }
 }
 
 /// A result of a read at one state: a response still to be rendered, with the tag of what it shows.
 struct ReadResult: Sendable {
     /// Nil if the suite does not exist.
-    let tag: Revision?
+    let tag: EntityTag?
     private let source: Source?
     /// True if there is nothing to show, so that the response is an error.
     let isRefusal: Bool
     let rendering: Rendering
 
     init(
-        tag: Revision, source: Source? = nil, weighing: @escaping @Sendable (Int) -> Int,
+        tag: EntityTag, source: Source? = nil, weighing: @escaping @Sendable (Int) -> Int,
         _ make: @escaping @Sendable () -> Response
     ) {
         self.tag = tag
@@ -137,7 +138,7 @@ struct ReadResult: Sendable {
         rendering = Rendering(weighing: weighing, make: make)
     }
 
-    init(refusal: Rendering, tag: Revision?) {
+    init(refusal: Rendering, tag: EntityTag?) {
         self.tag = tag
         source = nil
         isRefusal = true

@@ -53,7 +53,7 @@ struct ResponseCache {
     }
 
     /// Returns the fields of an answer at a cursor, and of what it shows the tag, if that has one.
-    mutating func fields(at cursor: Cursor, tag: Revision? = nil) -> FieldBlock {
+    mutating func fields(at cursor: Cursor, tag: EntityTag? = nil) -> FieldBlock {
         if let common, common.cursor == cursor {
             var fields = common.fields
             if let tag { fields.append(tag: tag) }

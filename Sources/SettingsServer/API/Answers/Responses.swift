@@ -39,12 +39,12 @@ struct Rendering: Sendable {
 
 extension Response {
     /// A body of JSON.
-    init(json body: [UInt8], status: Int = 200, cursor: Cursor, tag: Revision? = nil) {
+    init(json body: [UInt8], status: Int = 200, cursor: Cursor?, tag: EntityTag? = nil) {
         self.init(status: status, contentType: .json, fields: FieldBlock(cursor: cursor, tag: tag), body: body)
     }
 
     /// A bare value: a string as text without quotation marks, anything else as JSON.
-    init(raw value: JSONValue, cursor: Cursor, tag: Revision) {
+    init(raw value: JSONValue, cursor: Cursor, tag: EntityTag) {
         if case .string(let text) = value {
             self.init(
                 status: 200, contentType: .text, fields: FieldBlock(cursor: cursor, tag: tag), body: Array(text.utf8))
@@ -54,7 +54,7 @@ extension Response {
     }
 
     /// An error.
-    init(_ problem: Problem, cursor: Cursor, tag: Revision? = nil) {
+    init(_ problem: Problem, cursor: Cursor?, tag: EntityTag? = nil) {
         var fields = FieldBlock(cursor: cursor, tag: tag)
         if !problem.allow.isEmpty { fields.append("Allow", text: problem.allow.joined(separator: ", ")) }
         if problem.status == 401 { fields.append("WWW-Authenticate", "Bearer") }
@@ -70,12 +70,17 @@ extension Response {
     }
 
     /// 304: the caller has the version with this tag.
-    init(notModified tag: Revision, cursor: Cursor) {
+    init(notModified tag: EntityTag, cursor: Cursor) {
         self.init(status: 304, contentType: .none, fields: FieldBlock(cursor: cursor, tag: tag), body: [])
     }
 
+    /// Has no cache keep the answer.
+    mutating func forbidStorage() {
+        fields.append("Cache-Control", "no-store")
+    }
+
     /// The answer to OPTIONS.
-    init(allowing methods: [String], _ cursor: Cursor) {
+    init(allowing methods: [String], _ cursor: Cursor?) {
         var fields = FieldBlock(cursor: cursor, tag: nil)
         fields.append("Allow", text: methods.joined(separator: ", "))
         self.init(status: 204, contentType: .none, fields: fields, body: [])
@@ -83,23 +88,16 @@ extension Response {
 }
 
 extension FieldBlock {
-    private static let ofEveryAnswer = {
-        var fields = FieldBlock()
-        fields.append("Cache-Control", "no-cache")
-        fields.append("X-Content-Type-Options", "nosniff")
-        return fields
-    }()
-
-    /// The fields that every answer has.
-    init(cursor: Cursor, tag: Revision?) {
+    /// The place in history, and the tag.
+    init(cursor: Cursor?, tag: EntityTag?) {
         self.init(reservingCapacity: 224)
-        append(Self.ofEveryAnswer)
-        append("Settings-Cursor", cursor.epoch.text, ".", integer: Int(cursor.revision.number))
+        if let cursor { append("Settings-Cursor", cursor.epoch.text, ".", integer: Int(cursor.revision.number)) }
         if let tag { append(tag: tag) }
     }
 
-    mutating func append(tag: Revision) {
-        append("ETag", "\"", integer: Int(tag.number), "\"")
+    mutating func append(tag: EntityTag) {
+        guard tag.digest == nil else { return append("ETag", text: tag.description) }
+        append("ETag", "\"", integer: Int(tag.revision.number), "\"")
     }
 
     mutating func append(source: Source) {

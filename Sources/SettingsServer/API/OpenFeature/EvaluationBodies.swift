@@ -60,7 +60,7 @@ extension Flag {
 
 extension Response {
     /// An error in the form that the path of the request asks for: OpenFeature's on the paths of its protocol.
-    init(_ problem: Problem, to head: RequestHead, _ bytes: Span<UInt8>, cursor: Cursor) {
+    init(_ problem: Problem, to head: RequestHead, _ bytes: Span<UInt8>, cursor: Cursor?) {
         self.init(problem, cursor: cursor)
         guard let route = Route(head.path, in: bytes), route.resource.isOpenFeature else { return }
         let key = route.key == nil ? nil : try? route.keyName(in: bytes)
@@ -68,7 +68,7 @@ extension Response {
     }
 
     /// An error in OpenFeature's form, of no flag.
-    init(toFlagObserver problem: Problem, cursor: Cursor) {
+    init(toFlagObserver problem: Problem, cursor: Cursor?) {
         self.init(problem, cursor: cursor)
         become(EvaluationFailure(problem, ofFlag: nil), of: problem)
     }

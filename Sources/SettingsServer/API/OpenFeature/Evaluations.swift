@@ -23,7 +23,8 @@ extension APIHandler {
         }
         let flag = Flag(found.suite, found.record, value: found.record.stored)
         return Response(
-            status: 200, contentType: .json, fields: cache.fields(at: found.cursor), body: flag.jsonBytes())
+            status: 200, contentType: .json, fields: cache.fields(at: found.cursor.shown(to: reader)),
+            body: flag.jsonBytes())
     }
 
     /// Evaluates a flag, or all flags of a suite.
@@ -55,13 +56,14 @@ extension APIHandler {
     private func evaluateAll(
         of suite: Suite, _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
-        let (cursor, tag, reader) = (state.cursor, suite.revision, request.caller?.reader)
-        try request.ifMatch(in: bytes)?.check(suite: suite.id, at: tag)
+        let (cursor, revision, reader) = (state.cursor, suite.revision, request.caller?.reader)
+        let tag = suite.tag(for: reader)
+        try request.ifMatch(in: bytes)?.check(suite: suite.id, at: revision)
         if try request.knownTags(in: bytes)?.matches(tag) ?? false {
             return .answer(Response(notModified: tag, cursor: cursor))
         }
         let question = Question(WatchSubject(suite.id, for: reader), .flags)
-        if let kept = cache.entry(for: question, at: tag) {
+        if let kept = cache.entry(for: question, at: revision) {
             return .answer(Response(json: kept.response.body, cursor: cursor, tag: tag))
         }
         let listed = 8 * (suite.schema?.schema.keys.count ?? 0)
@@ -73,7 +75,7 @@ extension APIHandler {
                 rendering, to: exchange.ticket, as: .question(question, place: .zero, revision: state.revision))
         }
         let response = rendering.make()
-        cache.keep(ResponseCache.Entry(revision: tag, cursor: cursor, response: response), for: question)
+        cache.keep(ResponseCache.Entry(revision: revision, cursor: cursor, response: response), for: question)
         return .answer(response)
     }
 }

@@ -36,7 +36,7 @@ struct CrossOrigin {
     /// Answers a preflight request; nil for any other request.
     ///
     /// It says what the path allows, and leaves refusals to the request that follows: only that answer can the page read.
-    func preflight(_ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor) -> Response? {
+    func preflight(_ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor?) -> Response? {
         guard head.method == .options, head.has(.accessControlRequestMethod), position(of: head, bytes) > 0 else {
             return nil
         }

@@ -41,16 +41,16 @@ extension AccessPolicy {
     /// Returns the caller of a request, once it has the rights that method and path need; nil where none is needed.
     /// Throws 401 or 403, whether there is such a path and such a method or not.
     ///
-    /// - Parameter name: set to the name of the caller once that is found, also if it is refused.
+    /// - Parameter found: set to the caller once it is found, also if it is refused.
     func admit(
-        _ head: RequestHead, _ bytes: Span<UInt8>, user: PeerUser?, named name: inout String?
+        _ head: RequestHead, _ bytes: Span<UInt8>, user: PeerUser?, found: inout Caller?
     ) throws(Problem) -> Caller? {
         let route = head.isServerWide ? nil : Route(head.path, in: bytes)
         let need = route?.resource.need(of: head.method) ?? .someGrant
         if case .nothing = need { return nil }
         if opensMetrics, route?.resource == .metrics { return nil }
         let caller = try caller(
-            authorization: head.field(.authorization), key: head.field(.apiKey), in: bytes, from: user, named: &name)
+            authorization: head.field(.authorization), key: head.field(.apiKey), in: bytes, from: user, found: &found)
         switch need {
         case .nothing: break
         case .someGrant: try caller.demandAny()

@@ -7,14 +7,14 @@ enum TagList: Hashable {
     /// `*`.
     case any
     /// These. Tags that this daemon did not make are left out, since they match nothing.
-    case tags([Revision])
+    case tags([EntityTag])
 
     /// Reads `*` or a list of quoted tags. Empty elements are passed over, but a list without any tag is refused.
     ///
     /// - Parameter comparesWeakly: true if a weak tag counts like a strong one, as in `If-None-Match`; else it matches nothing.
     init(_ text: String, in field: String, comparesWeakly: Bool) throws(Problem) {
         let bytes = Array(text.utf8)
-        var tags: [Revision] = []
+        var tags: [EntityTag] = []
         var position = 0
         func skipSpace() {
             while position < bytes.count, bytes[position] == 0x20 || bytes[position] == 0x09 { position += 1 }
@@ -47,7 +47,7 @@ enum TagList: Hashable {
             position += 1
             let tag = String(decoding: bytes[start..<position], as: UTF8.self)
             let read = comparesWeakly ? EntityTag(weakOrStrong: tag) : EntityTag(tag)
-            if let read { tags.append(read.revision) }
+            if let read { tags.append(read) }
             count += 1
             needsComma = true
         }
@@ -60,21 +60,22 @@ enum TagList: Hashable {
         return Problem(.badRequest, "\(field) must be * or a tag such as \"17\", but is \(text)\(hint)")
     }
 
-    /// True if a revision is in the list.
-    func matches(_ revision: Revision) -> Bool {
+    /// True if a tag is in the list.
+    func matches(_ tag: EntityTag) -> Bool {
         switch self {
         case .any: true
-        case .tags(let tags): tags.contains(revision)
+        case .tags(let tags): tags.contains(tag)
         }
     }
 }
 
+/// Guards compare revisions. So they also take tags that the caller got with other grants, or made of a revision.
 extension WriteRequest.Guard {
     /// The guard that `If-Match` sets.
     init(ifMatch tags: TagList) {
         switch tags {
         case .any: self = .exists
-        case .tags(let tags): self = .isAt(tags)
+        case .tags(let tags): self = .isAt(tags.map(\.revision))
         }
     }
 
@@ -82,7 +83,7 @@ extension WriteRequest.Guard {
     init(ifNoneMatch tags: TagList) {
         switch tags {
         case .any: self = .isAbsent
-        case .tags(let tags): self = .isNotAt(tags)
+        case .tags(let tags): self = .isNotAt(tags.map(\.revision))
         }
     }
 

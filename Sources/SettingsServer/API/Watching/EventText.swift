@@ -1,5 +1,6 @@
 internal import SettingsAPI
 internal import SettingsEngine
+internal import SettingsModel
 
 /// Server-sent events as text. JSON as it is written here has no line ends, so each event has one line of data.
 enum EventText {
@@ -23,18 +24,20 @@ enum EventText {
     }
 
     /// OpenFeature's event after a commit, whose revision is the tag of the suite since.
-    static func refetch(after commit: Commit, in epoch: Epoch) -> [UInt8] {
-        refetch(Cursor(epoch: epoch, revision: commit.revision), tag: commit.revision, commit.time)
+    static func refetch(_ subject: WatchSubject, after commit: Commit, in epoch: Epoch) -> [UInt8] {
+        let tag = EntityTag(commit.revision, digest: subject.reader?.digest)
+        return refetch(Cursor(epoch: epoch, revision: commit.revision), tag, commit.time)
     }
 
     /// OpenFeature's event to a client whose place is too old to tell what happened since.
     static func refetch(_ subject: WatchSubject, on state: State) -> [UInt8] {
-        refetch(state.cursor, tag: state.suite(subject.suites[0])?.revision ?? .zero, state.time)
+        refetch(state.cursor, state.suite(subject.suites[0])?.tag(for: subject.reader) ?? EntityTag(.zero), state.time)
     }
 
-    private static func refetch(_ cursor: Cursor, tag: Revision, _ time: Timestamp) -> [UInt8] {
+    private static func refetch(_ cursor: Cursor, _ tag: EntityTag, _ time: Timestamp) -> [UInt8] {
+        let etag = String(decoding: JSONValue.string(tag.description).bytes(), as: UTF8.self)
         let data =
-            "{\"type\":\"refetchEvaluation\",\"etag\":\"\\\"\(tag)\\\"\",\"lastModified\":\(time.milliseconds / 1000)}"
+            "{\"type\":\"refetchEvaluation\",\"etag\":\(etag),\"lastModified\":\(time.milliseconds / 1000)}"
         return Array("event: message\nid: \(cursor)\ndata: \(data)\n\n".utf8)
     }
 }

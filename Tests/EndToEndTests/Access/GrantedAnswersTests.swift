@@ -1,0 +1,270 @@
+import Foundation
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Tags, cursors and cache fields of answers that depend on the grants of the caller.
+@Suite(.ownThread)
+struct GrantedAnswersTests {
+    private static let world: [Request] = [
+        #"""
+        PUT app/schema {"additionalProperties":{},"properties":{"password":{"writeOnly":true,"type":"string"},"a":{}}}
+        """#,
+        "PUT app/keys/a 1", "PUT app/keys/b 2", #"PUT app/keys/password "hunter2""#,
+    ]
+
+    private static let grants = [
+        "reads": ["app:read"], "writes": ["app:write"], "some": ["app/a:write"], "sees": ["*:read,secrets"],
+    ]
+
+    private func guarded(_ grants: [String: [String]] = grants) throws -> GuardedDaemon {
+        try GuardedDaemon(grants, given: Self.world)
+    }
+
+    private func tag(_ answer: RawResponse) throws -> String { try #require(answer.field("ETag")) }
+
+    static let targets = ["app", "app?raw", "app?at=3", "app/keys", "app/keys/password"]
+
+    @Test("A caller's own tag gets 304, and the tag of a caller with other grants gets 200", arguments: targets)
+    func tags(target: String) throws {
+        let guarded = try guarded([
+            "reads": ["app:read"], "same": ["app:read"], "some": ["app/password:read", "app/a:read"],
+        ])
+        func ask(_ name: String, _ known: String) throws -> RawResponse {
+            try guarded.send(Request("GET \(target)", "If-None-Match: \(known)"), as: name)
+        }
+        let tags = try ["all", "reads", "some"].map { try tag(try guarded.send(Request("GET \(target)"), as: $0)) }
+        #expect(Set(tags).count == 3, "\(tags)")
+        #expect(EntityTag(tags[0]).map { $0.description == "\"\($0.revision)\"" } == true)
+        #expect(tags[1].hasPrefix(String(tags[0].dropLast()) + "-"))
+        for (name, own) in zip(["all", "reads", "some"], tags) {
+            for tag in tags {
+                let answer = try ask(name, tag)
+                #expect(answer.status == (tag == own ? 304 : 200), "\(name) \(tag)")
+                #expect(answer.field("ETag") == own)
+            }
+        }
+        #expect(try ask("same", tags[1]).status == 304)
+        #expect(try ask("reads", "W/\(tags[1])").status == 304)
+        #expect(try ask("reads", "\(tags[0]), \(tags[2])").status == 200)
+    }
+
+    @Test("A setting that the caller reads in full has the same tag for every caller")
+    func plain() throws {
+        let guarded = try guarded()
+        let tags = try ["all", "reads", "some", "sees"].map { try tag(try guarded.send("GET app/keys/a", as: $0)) }
+        #expect(Set(tags).count == 1)
+        let secret = try ["all", "sees"].map { try tag(try guarded.send("GET app/keys/password", as: $0)) }
+        #expect(Set(secret).count == 1)
+    }
+
+    @Test("The tag of a list of keys depends on the right to write")
+    func writable() throws {
+        let guarded = try guarded()
+        let tags = try ["all", "sees"].map { try tag(try guarded.send("GET app/keys", as: $0)) }
+        #expect(tags[0] != tags[1])
+    }
+
+    @Test("A guard of a write and of a read takes the caller's tag, another caller's tag, and a bare revision")
+    func guards() throws {
+        let guarded = try guarded()
+        for target in ["app", "app/keys/password"] {
+            for name in ["writes", "reads", "all"] {
+                let body = target == "app" ? "PATCH app {\"b\":2}" : "PUT app/keys/password \"x\""
+                let known = try tag(try guarded.send(Request("GET \(target)"), as: name))
+                let read = Request("GET \(target)", "If-Match: \(known)")
+                #expect(try guarded.send(read, as: "writes").status == 200)
+                let answer = try guarded.send(Request(body, "If-Match: \(known)"), as: "writes")
+                #expect(answer.status == 200, "\(answer.text)")
+                let refused = try guarded.send(Request("GET \(target)", "If-Match: \"1-0000000\""), as: "writes")
+                #expect(refused.status == 412)
+            }
+        }
+        let answer = try guarded.send(#"PATCH app {"b":3}"#, as: "writes")
+        #expect(answer.field("ETag") == (try guarded.send("GET app", as: "writes").field("ETag")))
+        let secret = try guarded.send(#"PUT app/keys/password "y""#, as: "writes")
+        #expect(secret.field("ETag") == (try guarded.send("GET app/keys/password", as: "writes").field("ETag")))
+        #expect(try guarded.send("DELETE app?drop", as: "all").field("ETag") == "\"0\"")
+    }
+
+    @Test("With access control answers are private and vary by the credential; without, they do not")
+    func caching() throws {
+        let guarded = try guarded()
+        for (request, name): (Request, String?) in [
+            ("GET app", "reads"), ("GET app/keys/a", "some"), ("GET /v1/suites", "reads"), ("GET app/keys/zz", "reads"),
+            ("PUT app/keys/a 5", "writes"), ("GET app/observe?wait=0&since=0", "reads"), ("GET app", nil),
+            ("GET app", "wrong"), ("GET /healthz", nil), ("GET /ui/", nil), ("GET nothing", "reads"),
+        ] {
+            let fields = try guarded.send(request, as: name).fields
+            func values(_ name: String) -> [String] { fields.filter { $0.name == name }.map(\.value) }
+            #expect(values("Cache-Control") == ["private, no-cache"], "\(request)")
+            #expect(values("Vary").contains("Authorization, X-API-Key"), "\(request)")
+        }
+        let open = try TestDaemon()
+        for request in Self.world { try open.done(request) }
+        for request: Request in ["GET app", "GET app/keys/password", "GET /v1/suites"] {
+            let answer = try open.send(request)
+            #expect(answer.fields.filter { $0.name == "Cache-Control" }.map(\.value) == ["no-cache"])
+            #expect(answer.field("Vary") == nil)
+        }
+    }
+
+    @Test("No cache may keep an answer to a caller that may read secrets")
+    func confidential() throws {
+        let guarded = try guarded()
+        let known = try guarded.send("GET app", as: "sees")
+        func isKept(_ answer: RawResponse) -> Bool {
+            !answer.fields.contains { $0.name == "Cache-Control" && $0.value == "no-store" }
+        }
+        for target in [
+            "app", "app/keys", "app/keys/password", "app?at=3", "app/history", "app/diff?from=0", "app/observe",
+            "app/observe?since=0",
+        ] {
+            let request = Request("GET \(target)")
+            #expect(!isKept(try guarded.send(request, as: "sees")), "\(target)")
+            #expect(isKept(try guarded.send(request, as: "reads")), "\(target)")
+        }
+        let poll = try WaitingPeer(
+            guarded, guarded.signed(Request("GET app/observe?since=\(known.cursorText)&wait=300"), as: "sees"))
+        let held = try WaitingPeer(
+            guarded, guarded.signed(Request("GET app?wait=300", "If-None-Match: \(try tag(known))"), as: "sees"))
+        #expect(try guarded.send("PUT app/keys/a 7", as: "all").status == 200)
+        for answer in [try poll.answer(), try held.answer()] { #expect(!isKept(answer) && answer.status == 200) }
+        #expect(!isKept(try guarded.daemon.stream(guarded.signed("GET app/observe", as: "sees")).head))
+        #expect(!isKept(try guarded.send("GET /v1/backup", as: "all")))
+    }
+
+    // MARK: Grants that change
+
+    private func grant(_ grants: [String], to name: String, of guarded: GuardedDaemon) throws {
+        let list = try grants.map { try Grant($0) }
+        try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in
+            file.tokens[file.tokens.firstIndex { $0.name == name } ?? 0].grants = list
+        }
+    }
+
+    static let changes: [(before: [String], after: [String])] = [
+        (["app/a:read"], ["app:read"]), (["app:read"], ["app:read,secrets"]), (["app:read"], ["*:read,secrets"]),
+    ]
+
+    @Test(
+        "A caller that was granted something else gets 200 for its old tag, and the state for its old cursor",
+        arguments: changes)
+    func changed(before: [String], after: [String]) throws {
+        let guarded = try guarded(["ci": before])
+        let known = try guarded.send("GET app", as: "ci")
+        let observed = try guarded.send("GET app/observe", as: "ci")
+        let cursors = [known.cursorText, try #require(observed.json?["cursor"]?.string)]
+        try grant(after, to: "ci", of: guarded)
+        let request = Request("GET app", "If-None-Match: \(try tag(known))")
+        #expect(try guarded.send(request, as: "ci").status == 200)
+        #expect(try guarded.send(Request("GET app?wait=0", request.fields[0]), as: "ci").status == 200)
+        for cursor in cursors {
+            let answer = try guarded.send(Request("GET app/observe?since=\(cursor)&wait=300"), as: "ci").json
+            #expect(answer?["reset"] == true)
+            let values = try guarded.send("GET app", as: "ci").json?["values"]
+            #expect(values != nil && answer?["values"] == values)
+            let stream = try guarded.daemon.stream(guarded.signed("GET app/observe", as: "ci"), since: cursor)
+            let event = try #require(try stream.event())
+            #expect(event.type == "reset")
+            #expect(event.lastEventID == answer?["cursor"]?.string)
+        }
+    }
+
+    @Test("The cursor and the tag of a caller stay valid when other grants change, and in another order")
+    func unchanged() throws {
+        let guarded = try guarded(["ci": ["app/a:read", "app/b:read"], "other": ["app:read"]])
+        let known = try guarded.send("GET app", as: "ci")
+        try grant(["app:read,write"], to: "other", of: guarded)
+        try grant(["app/b:read", "app/a:read"], to: "ci", of: guarded)
+        let request = Request("GET app", "If-None-Match: \(try tag(known))")
+        #expect(try guarded.send(request, as: "ci").status == 304)
+        let observe = Request("GET app/observe?since=\(known.cursorText)&wait=0")
+        #expect(try guarded.send(observe, as: "ci").json?["changes"] == [])
+    }
+
+    @Test("The cursor of a caller that sees everything is waited on, and is answered with the state")
+    func handedOver() throws {
+        let guarded = try guarded(["ci": ["app:read"]])
+        let cursor = try guarded.send("GET app", as: "all").cursorText
+        let request = guarded.signed(Request("GET app/observe?since=\(cursor)&wait=300"), as: "ci")
+        let peer = try WaitingPeer(guarded, request)
+        #expect(try guarded.send("PUT app/keys/a 7", as: "all").status == 200)
+        for answer in [try peer.answer(), try guarded.daemon.send(request)] {
+            #expect(answer.json?["reset"] == true)
+            #expect(answer.json?["values"]?["a"] == 7)
+        }
+    }
+
+    static let asked: [Request] = [
+        "GET app", "HEAD app", "GET app/keys/a", "GET app/keys/a?raw", "GET app/keys/zz", "GET app/keys",
+        "GET app/schema",
+        "GET app?at=3", "GET app/keys/a?at=3", "GET app/history", "GET app/diff?from=0", "GET app/observe",
+        "GET app/observe?since=0", "GET app/observe?since=$&wait=0", "GET /v1/observe?suitePrefix=", "GET none/observe",
+        "GET /v1", "GET /v1/suites", "GET /v1/caller", "GET /openapi.json", "OPTIONS app", "GET hidden", "POST app",
+        "PUT app/keys/a 9", #"PATCH app {"a":8}"#, "DELETE app/keys/a", "PUT app/keys/a", "PUT app/keys/a?dryRun 3",
+        #"PATCH app/keys/b {"op":"add","by":1}"#, #"POST app/undo {"revision":3}"#,
+        #"POST /v1/transaction {"if":[{"suite":"app","revision":1}],"do":[]}"#,
+        #"POST app/ofrep/v1/evaluate/flags/a {"context":{}}"#, #"POST app/ofrep/v1/evaluate/flags {"context":{}}"#,
+    ]
+
+    @Test("Every answer to a caller names cursors of one epoch", arguments: asked)
+    func epoch(request: Request) throws {
+        let guarded = try guarded(["ci": ["app:write"]])
+        let place = try guarded.send("GET /v1", as: "ci").cursorText
+        let epoch = try #require(Cursor(place)?.epoch)
+        let base = try #require(Cursor(try guarded.send("GET /v1", as: "all").cursorText)?.epoch)
+        #expect(epoch != base && base.isBase(of: epoch))
+        var request = request
+        request.target = request.target.replacing("$", with: place)
+        let client = try guarded.daemon.connect()
+        try client.send(guarded.signed(request, as: "ci").bytes)
+        let answer = try client.readResponse(toHead: request.method == "HEAD")
+        #expect(Cursor(answer.cursorText)?.epoch == epoch, "\(answer.fields) \(answer.text)")
+        if let cursor = answer.json?["cursor"]?.string { #expect(Cursor(cursor)?.epoch == epoch, "\(answer.text)") }
+    }
+
+    @Test("A stream sends cursors of the caller's epoch: with its events, and when the daemon stops")
+    func stream() throws {
+        let guarded = try guarded(["ci": ["app:read"]])
+        let place = try guarded.send("GET /v1", as: "ci").cursorText
+        let streams = try [nil, place].map { since in
+            try guarded.daemon.stream(guarded.signed("GET app/observe", as: "ci"), since: since)
+        }
+        _ = try streams[0].event()
+        #expect(try guarded.send("PUT app/keys/a 7", as: "all").status == 200)
+        for stream in streams {
+            #expect(stream.head.cursorText.hasPrefix(place.prefix { $0 != "." } + "."))
+            let event = try #require(try stream.event())
+            #expect(event.type == "commit")
+            #expect(Cursor(event.lastEventID)?.epoch == Cursor(place)?.epoch)
+        }
+        let flags = try guarded.daemon.stream(guarded.signed("GET app/ofrep/v1/events", as: "ci"), since: place)
+        let event = try #require(try flags.event())
+        #expect(Cursor(event.lastEventID)?.epoch == Cursor(place)?.epoch)
+        let etag = try JSONValue(parsing: event.data)["etag"]?.string
+        #expect(etag == (try guarded.send("GET app", as: "ci").field("ETag")))
+    }
+
+    @Test("Settings-At-Least takes the cursor of a caller with other grants")
+    func atLeast() throws {
+        let guarded = try guarded(["ci": ["app:read"], "other": ["app/a:read"]])
+        let names = ["ci", "other", "all"]
+        for (giver, taker) in names.flatMap({ giver in names.map { (giver, $0) } }) {
+            let cursor = try #require(Cursor(try guarded.send("GET app", as: giver).cursorText))
+            let now = Request("GET app", "Settings-At-Least: \(cursor)")
+            #expect(try guarded.send(now, as: taker).status == 200)
+            let next = try #require(cursor.revision.advanced(by: 1))
+            let later = Request("GET app", "Settings-At-Least: \(Cursor(epoch: cursor.epoch, revision: next))")
+            let peer = try WaitingPeer(guarded, guarded.signed(later, as: taker))
+            #expect(try guarded.send(Request("PUT app/keys/a \(next)"), as: "all").status == 200)
+            #expect(try peer.answer().status == 200)
+        }
+        let none = try guarded.send(Request("GET app?wait=0", "Settings-At-Least: zzzz.1"), as: "ci")
+        #expect(none.status == 503)
+        #expect(none.json?["cursor"]?.string == none.cursorText)
+    }
+}
