@@ -209,9 +209,15 @@ final class APIHandler: RequestHandler {
         return handling
     }
 
-    /// The place in history as a caller is told it.
+    /// The place in history as a caller is told it; nil for a stranger.
     func cursor(for caller: Caller?) -> Cursor? {
-        service.store.state.cursor.shown(to: caller?.reader)
+        isStranger(caller) ? nil : service.store.state.cursor.shown(to: caller?.reader)
+    }
+
+    /// True for a caller without any grant, and for a caller that was not asked for a credential. Such a caller is not told
+    /// the place in history, which shows how often something is written.
+    private func isStranger(_ caller: Caller?) -> Bool {
+        policies.access != nil && caller?.grants.list.isEmpty ?? true
     }
 
     /// The rate that a caller is held to; nil if it is free, as peers on this machine that need no credential are: they are
@@ -251,7 +257,7 @@ final class APIHandler: RequestHandler {
         do throws(Problem) {
             return try serve(head, bytes, body, exchange, from: caller, isHeld: isHeld, on: state)
         } catch {
-            return refuse(error, head, bytes, exchange, at: state.cursor)
+            return refuse(error, head, bytes, exchange, at: isStranger(caller) ? nil : state.cursor)
         }
     }
 
@@ -260,7 +266,7 @@ final class APIHandler: RequestHandler {
         isHeld: Bool, on state: State
     ) throws(Problem) -> Handling {
         if head.isServerWide {
-            return .answer(Response(allowing: Resource.allowedSomewhere, state.cursor))
+            return .answer(Response(allowing: Resource.allowedSomewhere, isStranger(caller) ? nil : state.cursor))
         }
         let route = try Route(head, in: bytes)
         current.route = RouteName(method: head.method, resource: route.resource)
@@ -269,7 +275,7 @@ final class APIHandler: RequestHandler {
         }
         let request = try APIRequest(head, route, in: bytes, from: caller, exchange.user)
         if head.method == .options {
-            return .answer(Response(allowing: route.resource.allowed, state.cursor))
+            return .answer(Response(allowing: route.resource.allowed, isStranger(caller) ? nil : state.cursor))
         }
         try request.checkGrants(in: bytes)
         if !isHeld, request.namesPlace, let held = try hold(request, bytes, body, exchange, on: state) { return held }

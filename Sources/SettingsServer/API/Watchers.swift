@@ -302,7 +302,7 @@ extension Watchers {
             _ = loop.push(ticket, [], isLast: true)
             return
         }
-        let response = Response(toObserver: .credentialEnded, cursor: service.store.state.cursor)
+        let response = Response(toObserver: .credentialEnded, cursor: nil)
         respond(to: ticket, .answer(response))
     }
 

@@ -267,4 +267,43 @@ struct GrantedAnswersTests {
         #expect(none.status == 503)
         #expect(none.json?["cursor"]?.string == none.cursorText)
     }
+
+    // MARK: Callers that are not admitted
+
+    static let strangers: [(request: Request, name: String?, status: Int)] = [
+        ("GET app", nil, 401), ("GET app", "wrong", 401), ("GET /v1", nil, 401), ("GET /nothing", nil, 401),
+        ("PUT app/keys/a 1", nil, 401), ("GET app/observe", "expired", 401), ("GET /metrics", "none", 403),
+        ("GET app", "none", 401), ("GET /healthz", nil, 200), ("GET /readyz", nil, 200), ("GET /ui/", nil, 200),
+        ("GET /ui/none", nil, 404), ("GET /ui", nil, 302), ("POST /ui/", nil, 405), ("OPTIONS /healthz", nil, 204),
+        ("POST /healthz", nil, 405), ("OPTIONS /ui/", nil, 204), (Request("GET app", "Host: evil.example"), nil, 421),
+        (Request("GET app", "Origin: https://evil.example"), "all", 403), ("GET app?a=%zz", nil, 401),
+        (Request("GET app", "Content-Length: x"), nil, 400), ("OPTIONS *", nil, 401),
+    ]
+
+    @Test("An answer to a caller that was not admitted has no place in history", arguments: strangers)
+    func stranger(request: Request, name: String?, status: Int) throws {
+        let guarded = try guarded(["expired": ["*:read"], "none": []])
+        let answer = try guarded.send(request, as: name)
+        #expect(answer.status == status, "\(answer.text)")
+        #expect(answer.field("Settings-Cursor") == nil)
+        #expect(answer.json?["cursor"] == nil)
+    }
+
+    @Test("A 401 for a caller without a credential has no place in history, also if other suites are open to it")
+    func anonymous() throws {
+        let open = try [Grant("open:read")]
+        let guarded = try GuardedDaemon([:], given: Self.world + ["PUT open/keys/a 1"]) { $0.access.anonymous = open }
+        #expect(try guarded.send("GET app", as: nil).field("Settings-Cursor") == nil)
+        #expect(try guarded.send("GET open", as: nil).field("Settings-Cursor") != nil)
+    }
+
+    @Test("A caller that was admitted gets the place in history with a refusal, too")
+    func refused() throws {
+        let guarded = try guarded()
+        for request: Request in ["GET /metrics", "PUT app/keys/a 1", "GET hidden", "GET /nothing", "PATCH app/observe"]
+        {
+            let answer = try guarded.send(request, as: "reads")
+            #expect(answer.status >= 400 && answer.field("Settings-Cursor") != nil, "\(request) \(answer.status)")
+        }
+    }
 }

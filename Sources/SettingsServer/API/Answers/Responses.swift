@@ -55,7 +55,8 @@ extension Response {
 
     /// An error.
     init(_ problem: Problem, cursor: Cursor?, tag: EntityTag? = nil) {
-        var fields = FieldBlock(cursor: cursor, tag: tag)
+        // The place in history would tell how often something is written.
+        var fields = FieldBlock(cursor: problem.status == 401 ? nil : cursor, tag: tag)
         if !problem.allow.isEmpty { fields.append("Allow", text: problem.allow.joined(separator: ", ")) }
         if problem.status == 401 { fields.append("WWW-Authenticate", "Bearer") }
         if let seconds = problem.retryAfterSeconds { fields.append("Retry-After", integer: Int(seconds)) }
@@ -88,7 +89,7 @@ extension Response {
 }
 
 extension FieldBlock {
-    /// The place in history, and the tag.
+    /// The place in history, which only admitted callers are told, and the tag.
     init(cursor: Cursor?, tag: EntityTag?) {
         self.init(reservingCapacity: 224)
         if let cursor { append("Settings-Cursor", cursor.epoch.text, ".", integer: Int(cursor.revision.number)) }
