@@ -179,6 +179,12 @@ extension Suite {
         EntityTag(record.revision, digest: isHidden(record, from: reader) ? reader?.digest : nil)
     }
 
+    /// True if the schema is shown to a reader without some values, as they may be of secrets.
+    package func hidesValuesInSchema(from reader: Grants?) -> Bool {
+        guard let reader, schema?.schema.hasSecrets ?? false else { return false }
+        return !reader.allow(.secrets, on: name, .all)
+    }
+
     /// The number of keys that a reader may see.
     package func keyCount(for reader: Grants?) -> Int {
         guard let reader, !reader.showAll(of: id) else { return keyCount }

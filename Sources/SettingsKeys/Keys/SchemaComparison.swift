@@ -61,6 +61,8 @@ extension Schema {
     private static func defaults(_ own: JSONValue?, _ key: KeySchema, isSecret: Bool) -> String? {
         switch (own.map(key.normalized), key.defaultValue) {
         case (nil, nil): return nil
+        // The daemon hides the default from a program that may not read the secret.
+        case (_, nil) where key.isSecret: return nil
         case (let own?, let theirs?) where own.isMathematicallyEqual(to: theirs): return nil
         case (let own, let theirs):
             if isSecret { return "the program has another default than the server" }

@@ -37,31 +37,41 @@ extension State {
         }
     }
 
-    /// Shows the schema of a suite as it was sent, now or in the past.
+    /// Shows the schema of a suite as it was sent, now or in the past. To a caller that may not see all secrets, without the
+    /// values that may be of secrets.
     func schema(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
-        let name = try request.suite(in: bytes)
+        let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
         if let moment = request.query.moment(.at) {
             return try past(at: moment, request, bytes, source) { suite, _, _ in
-                Self.schema(of: suite, at: self.cursor)
+                Self.schema(of: suite, for: reader, at: self.cursor)
             }
         }
-        guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.reader) }
-        let result = Self.schema(of: suite, at: cursor)
+        guard let suite = suite(name) else { throw unknownSuite(name, for: reader) }
+        let result = Self.schema(of: suite, for: reader, at: cursor)
         guard let tag = result.tag?.revision, !result.isRefusal else { return result.rendering }
         try request.ifMatch(in: bytes)?.check(
             "the schema of suite \(name)", at: tag, current: .suite(SuiteRevision(suite: name, revision: tag)))
         return result.answer(to: try request.knownTags(in: bytes), cursor)
     }
 
-    private static func schema(of suite: Suite, at cursor: Cursor) -> ReadResult {
+    private static func schema(of suite: Suite, for reader: Grants?, at cursor: Cursor) -> ReadResult {
         guard let schema = suite.schema else {
             let problem = Problem(.noSchema, "suite \(suite.id) has no schema: it holds any key with any value")
             let tag = EntityTag(suite.schemaRevision)
             return ReadResult(refusal: Rendering(Response(problem, cursor: cursor, tag: tag)), tag: tag)
         }
-        let tag = EntityTag(schema.revision)
+        let redacting = suite.hidesValuesInSchema(from: reader) ? reader : nil
+        let tag = EntityTag(schema.revision, digest: redacting?.digest)
         return ReadResult(tag: tag, weighing: { schema.schema.document.weight(upTo: $0) }) {
-            let body = schema.schema.text.map { Array($0.utf8) } ?? schema.schema.document.bytes()
+            let body: [UInt8]
+            if let redacting {
+                let shown = schema.schema.document(showing: { name in
+                    !schema.schema.isSecret(name) || redacting.allow(.secrets, on: suite.name, .key(name))
+                })
+                body = shown.bytes()
+            } else {
+                body = schema.schema.text.map { Array($0.utf8) } ?? schema.schema.document.bytes()
+            }
             return Response(json: body, cursor: cursor, tag: tag)
         }
     }
@@ -140,9 +150,14 @@ extension Suite {
         let page = keys(prefix: prefix, after: after, limit: limit) { seesAll || reader?.show(id, $0) ?? true }
         var allowance = 8 << 20
         var entries: [KeyListing.Entry] = []
+        let hidesValues = hidesValuesInSchema(from: reader)
         for record in page.records {
             let document = schema.flatMap { version in
-                version.schema.key(record.name).map { version.schema.standaloneDocument(of: $0) }
+                version.schema.key(record.name).map { key in
+                    hidesValues
+                        ? version.schema.standaloneDocument(of: key, showing: !isHidden(record, from: reader))
+                        : version.schema.standaloneDocument(of: key)
+                }
             }
             let entry = KeyListing.Entry(
                 setting: setting(record).shown(to: reader), schema: document,

@@ -264,4 +264,49 @@ struct HidingTests {
         #expect(try detail("new/keys/a", "two") == suites)
         #expect(try detail("new/keys/a", "full").contains("there would be 3 suites"))
     }
+
+    private static let document = #"""
+        {"$defs": {"token": {"default": "hunter3", "examples": ["hunter3"]}}, "additionalProperties": false,
+        "examples": [{"password": "hunter2", "token": "hunter3"}], "properties": {"password": {"writeOnly": true,
+        "type": "string", "default": "hunter2", "examples": ["hunter2"], "maxLength": 9}, "plain": {"default": "open",
+        "examples": ["shown"]}, "token": {"writeOnly": true, "$ref": "#/$defs/token"}}}
+        """#
+
+    @Test(
+        "A schema shows no default and no example of a secret to a caller without the right", arguments: ["", "?at=1"])
+    func schemas(query: String) throws {
+        let guarded = try GuardedDaemon(
+            [
+                "reads": ["vault:read"], "sees": ["vault:read,secrets"],
+                "one": ["vault:read", "vault/password:secrets"],
+            ],
+            given: [Request("PUT vault/schema \(Self.document)"), "PUT other/keys/a 1"])
+        func ask(_ path: String, _ name: String) throws -> RawResponse {
+            try guarded.send(Request("GET vault/\(path)\(query)"), as: name)
+        }
+        for path in ["schema", "keys", "keys/password", "keys/token"] {
+            #expect(!(try ask(path, "reads").text.contains("hunter")), "\(path)")
+            #expect(!(try ask(path, "one").text.contains("hunter3")), "\(path)")
+            #expect(try ask(path, "sees").text.contains("hunter"), "\(path)")
+        }
+        for path in ["schema", "keys"] {
+            let shown = try ask(path, "reads").text
+            for text in ["maxLength", "open", "shown", "writeOnly"] { #expect(shown.contains(text), "\(shown)") }
+            #expect(try ask(path, "one").text.contains("hunter2"))
+        }
+        #expect(try ask("schema", "sees").text == Self.document)
+        let tags = try ["reads", "one", "sees"].map { try #require(try ask("schema", $0).field("ETag")) }
+        #expect(Set(tags).count == 3 && tags[2] == "\"1\"")
+        let known = Request("GET vault/schema\(query)", "If-None-Match: \(tags[2]), \(tags[1])")
+        #expect(try guarded.send(known, as: "reads").status == 200)
+        #expect(try guarded.send(known, as: "one").status == 304)
+    }
+
+    @Test("A schema without secrets is the same document with the same tag for every reader")
+    func openSchema() throws {
+        let document = #"{"additionalProperties" : false, "properties": {"a": {"default": 1}}}"#
+        let guarded = try GuardedDaemon(["reads": ["app:read"]], given: [Request("PUT app/schema \(document)")])
+        let answer = try guarded.send("GET app/schema", as: "reads")
+        #expect(answer.text == document && answer.field("ETag") == "\"1\"")
+    }
 }

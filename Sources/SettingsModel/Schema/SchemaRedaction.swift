@@ -1,0 +1,46 @@
+/// Documents for callers that may not see secrets.
+///
+/// `default` and `examples` may hold the value of a secret. The rules stay, `enum` and `const` included: a caller that may
+/// write the key learns the rules from refusals.
+extension Schema {
+    /// The document without `default` and `examples`, except in the schemas of listed keys that are shown.
+    package func document(showing isShown: (String) -> Bool) -> JSONValue {
+        guard var object = document.withoutSampleValues.object, var keys = object["properties"]?.object else {
+            return document.withoutSampleValues
+        }
+        for member in document["properties"]?.object ?? [:] where isShown(member.name) {
+            keys[member.name] = member.value
+        }
+        object["properties"] = .object(keys)
+        return .object(object)
+    }
+
+    /// The standalone document of a key without the values of secrets.
+    ///
+    /// - Parameter isShown: false if the key is a secret that the caller may not see.
+    package func standaloneDocument(of key: KeySchema, showing isShown: Bool) -> JSONValue {
+        let document = standaloneDocument(of: key)
+        guard isShown else { return document.withoutSampleValues }
+        guard var object = document.object, let definitions = object["$defs"]?.object else { return document }
+        object["$defs"] = .object(definitions.mapValues(\.withoutSampleValues))
+        return .object(object)
+    }
+}
+
+extension JSONValue {
+    /// A schema without `default` and `examples`, in the schemas inside it neither.
+    fileprivate var withoutSampleValues: JSONValue {
+        guard case .object(var object) = self else { return self }
+        object.removeAll { [SchemaKeyword.default, .examples].contains(SchemaKeyword(rawValue: $0.name)) }
+        for member in object {
+            switch (SchemaKeyword(rawValue: member.name)?.operand, member.value) {
+            case (.schema, let inner): object[member.name] = inner.withoutSampleValues
+            case (.schemas, .array(let inner)): object[member.name] = .array(inner.map(\.withoutSampleValues))
+            case (.namedSchemas, .object(let inner)):
+                object[member.name] = .object(inner.mapValues(\.withoutSampleValues))
+            default: break
+            }
+        }
+        return .object(object)
+    }
+}
