@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// A follower of the log in etcd, on a queue of its own: it watches for batches, and asks for the end every 2 seconds.
 ///
-/// What the watch loses, delays or repeats is noticed with the next look at the end. Retains itself while running. Call
-/// `stop()` to end it.
+/// Each look at the end also reads the batches that the watch has not brought. If the watch still has not brought these batches
+/// at the next look, it is opened again. Retains itself while running. Call `stop()` to end it.
 final class LogFollower: Sendable {
     private typealias Instant = ContinuousClock.Instant
 
@@ -16,6 +16,8 @@ final class LogFollower: Sendable {
     private static let announcementInterval = Duration.seconds(5)
     /// How often the leader is looked for while it is not known, and otherwise, as it may have been left for another member.
     private static let (searchInterval, secondLookInterval) = (Duration.seconds(5), Duration.seconds(60))
+    /// The most bytes of commits, and the most batches, that are read at once.
+    private static let (largestRead, longestRead): (Int64, Int64) = (16 << 20, 4096)
     /// The longest pause after a failure.
     private static let longestPause = 1000
 
@@ -72,15 +74,18 @@ final class LogFollower: Sendable {
         var watch: EtcdWatch?
         var announced: Instant?
         var searched: Instant?
+        var limit = LogWriter.page
+        // The last batch that the watch brought, and the last batch that the look before found.
+        var (watched, looked): (Int64, Int64) = (0, 0)
         while !isStopping {
             let start = Instant.now
             do throws(EtcdError) {
-                let (etcd, foundNew) = try catchUp(&client)
-                // A watch that is alive would have brought them.
-                if foundNew, watch != nil {
+                let etcd = try catchUp(&client, reading: &limit)
+                if watch != nil, watched < looked {
                     watch = nil
                     figures.update { $0.watchRepairs += 1 }
                 }
+                looked = inbox.end.batch
                 let hadTrouble = inbox.trouble != nil
                 inbox.noteHeard(at: start)
                 if hadTrouble { log.info("etcd answers again") }
@@ -96,7 +101,8 @@ final class LogFollower: Sendable {
                     announce(&client, by: start + Self.callTime)
                     announced = start
                 }
-                try listen(&watch, &client, from: etcd.revision + 1, until: start + Self.interval)
+                if watch == nil { watched = looked }
+                try listen(&watch, &watched, &client, from: etcd.revision + 1, until: .now + Self.interval)
             } catch {
                 watch = nil
                 guard !isStopping else { return }
@@ -130,14 +136,14 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// Reads what is missing up to the end of the log. Returns the header of the answer that had the end, and whether there
-    /// was something new.
-    private func catchUp(_ client: inout EtcdClient) throws(EtcdError) -> (etcd: EtcdHeader, foundNew: Bool) {
-        var foundNew = false
+    /// Reads the missing batches up to the end of the log. Returns the header of the answer that had the end.
+    ///
+    /// - Parameter limit: the most batches that the next read gets.
+    private func catchUp(_ client: inout EtcdClient, reading limit: inout Int) throws(EtcdError) -> EtcdHeader {
         while true {
             if inbox.mustLoad { try load(&client) }
             let (base, end) = (inbox.base, inbox.end)
-            let found = try client.readLog(behind: end.batch, keys, by: .now + Self.callTime)
+            let found = try client.readLog(behind: end.batch, limit: limit, keys, by: .now + Self.callTime)
             if let before = inbox.noteCluster(found.header.cluster) {
                 let epoch = found.head.map { "its log is in epoch \($0.epoch)" } ?? "it has no log"
                 log.warning(
@@ -153,11 +159,18 @@ final class LogFollower: Sendable {
                 try leave(head, &client)
                 continue
             }
-            if head.batch <= end.batch { return (found.header, foundNew) }
+            // Where the way to etcd is slow, more than a page of batches may come during one read.
+            let isSmall = head.bytes - end.bytes <= Self.largestRead
+            limit =
+                isSmall
+                ? Int(min(max(2 * (head.batch - end.batch), Int64(LogWriter.page)), Self.longestRead)) : LogWriter.page
+            if head.batch <= end.batch { return found.header }
             let (isNew, isDiverged) = add(found.entries)
-            if isNew { foundNew = true }
             if isDiverged {
                 try leave(head, &client)
+            } else if !inbox.mustLoad, inbox.end.batch >= head.batch {
+                // The watch brings the batches behind this end.
+                return found.header
             } else if !isNew, !inbox.mustLoad {
                 if found.entries.first.map({ $0.head.batch > end.batch + 1 }) ?? true {
                     // Another daemon has deleted what a snapshot has.
@@ -168,7 +181,7 @@ final class LogFollower: Sendable {
                     pause(milliseconds: 20)
                 }
             }
-            if isStopping { return (found.header, foundNew) }
+            if isStopping { return found.header }
         }
     }
 
@@ -213,8 +226,11 @@ final class LogFollower: Sendable {
     }
 
     /// Takes what the watch brings until a moment, or until something is missing. Opens the watch if it is not.
+    ///
+    /// - Parameter watched: the last batch that the watch brought.
     private func listen(
-        _ watch: inout EtcdWatch?, _ client: inout EtcdClient, from revision: Int64, until end: Instant
+        _ watch: inout EtcdWatch?, _ watched: inout Int64, _ client: inout EtcdClient, from revision: Int64,
+        until end: Instant
     ) throws(EtcdError) {
         if watch == nil {
             watch = try client.watch(
@@ -231,7 +247,7 @@ final class LogFollower: Sendable {
                     watch = nil
                     pause(milliseconds: Self.longestPause / 4)
                 case .puts(let pairs):
-                    guard try take(pairs, &client) else { return }
+                    guard try take(pairs, &watched, &client) else { return }
                 }
             }
         }
@@ -242,13 +258,16 @@ final class LogFollower: Sendable {
     }
 
     /// Takes batches from the watch. Returns false if some are missing.
-    private func take(_ pairs: [EtcdPair], _ client: inout EtcdClient) throws(EtcdError) -> Bool {
+    private func take(
+        _ pairs: [EtcdPair], _ watched: inout Int64, _ client: inout EtcdClient
+    ) throws(EtcdError) -> Bool {
         var entries: [LogEntry] = []
         do {
             entries = try pairs.map { try LogEntry($0.value) }
         } catch {
             throw EtcdError(outcome: .refused, description: "cannot read the log \(keys.log): \(error)")
         }
+        watched = max(watched, entries.last?.head.batch ?? watched)
         var (isNew, isWhole) = (false, true)
         for entry in try client.complete(entries, keys, by: .now + Self.callTime) {
             switch inbox.add(entry) {

@@ -40,11 +40,11 @@ extension EtcdClient {
 
     /// Reads the end of the log and the next batches behind one.
     mutating func readLog(
-        behind batch: Int64, _ keys: LogKeys, by deadline: Instant
+        behind batch: Int64, limit: Int = LogWriter.page, _ keys: LogKeys, by deadline: Instant
     ) throws(EtcdError) -> LogReading {
         let reads: [EtcdTransaction.Operation] = [
             .range(EtcdRange(key: keys.head)),
-            .range(EtcdRange(key: keys.batch(batch + 1), end: keys.logEnd, limit: LogWriter.page)),
+            .range(EtcdRange(key: keys.batch(batch + 1), end: keys.logEnd, limit: limit)),
         ]
         let answer = try call(EtcdTransaction(success: reads), isRepeatable: true, by: deadline)
         guard let line = answer.ranges[0].first?.value else { return LogReading(header: answer.header) }
