@@ -205,7 +205,7 @@ package final class EtcdLog: StorageLog {
         guard !inbox.isDiverged || inbox.hasNews else {
             throw CommitLogError(.notDone, .failed, "the log in etcd is being read anew; try again")
         }
-        if awaitTurn() { throw Self.overtaken }
+        if writer.hasClaim ? inbox.hasNews : awaitTurn() { throw Self.overtaken }
         let start = ContinuousClock.now
         let outcome = writer.write(batch, behind: inbox.applied, by: deadline)
         let time = UInt64(clamping: Int64((ContinuousClock.now - start) / .nanoseconds(1)))

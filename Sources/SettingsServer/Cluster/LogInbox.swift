@@ -113,11 +113,16 @@ final class LogInbox: Sendable {
     }
 
     /// Waits until the writer has something to apply. Returns false if it has nothing by then.
-    func awaitNews(until moment: Instant) -> Bool {
-        while !hasNews, case let rest = moment - .now, rest > .zero {
+    func awaitNews(until moment: Instant) -> Bool { wait(until: moment) { hasNews } }
+
+    /// Waits until the daemon has a batch. Returns false if the batch has not come by then.
+    func awaitBatch(_ number: Int64, until moment: Instant) -> Bool { wait(until: moment) { end.batch >= number } }
+
+    private func wait(until moment: Instant, _ isThere: () -> Bool) -> Bool {
+        while !isThere(), case let rest = moment - .now, rest > .zero {
             _ = arrivals.wait(timeout: .now() + .nanoseconds(Int(rest / .nanoseconds(1))))
         }
-        return hasNews
+        return isThere()
     }
 
     /// What the writer is to apply, a state to go on from at first.

@@ -20,8 +20,8 @@ struct LogWriter: Sendable {
     private enum Look {
         case done
         case overtaken([LogEntry])
-        /// The end is the one that was named. This daemon may have claimed the next turn.
-        case unmoved(isClaimed: Bool)
+        /// The end is the one that was named. The daemon that has claimed the next turn, if any.
+        case unmoved(claim: [UInt8]?)
         /// The log does not go on from the end that was named.
         case diverged
     }
@@ -36,8 +36,11 @@ struct LogWriter: Sendable {
     static let page = 16
     /// After so many losses in a row a daemon claims the next turn.
     private static let mostLosses = 5
-    private static let shortestClaim = 2
-    private static let longestClaim = 8
+    /// The seconds after which etcd deletes a claim. etcd grants no shorter lease.
+    private static let claimSeconds = 2
+    /// How long other daemons wait for the batch of a claim. Then they delete the claim and write.
+    private static let claimTime = Duration.milliseconds(500)
+    private static let (shortestClaimPause, longestClaimPause) = (Duration.seconds(1), Duration.seconds(16))
 
     private var client: EtcdClient
     private let keys: LogKeys
@@ -46,9 +49,12 @@ struct LogWriter: Sendable {
     private let inbox: LogInbox
     private var unsettled: Unsettled?
     private var losses = 0
-    private var hasClaim = false
-    /// How long a claim holds: longer once one was over before its write, as the way to etcd may be slow.
-    private var claimSeconds = Self.shortestClaim
+    /// True if this daemon has claimed the next turn.
+    private(set) var hasClaim = false
+    /// When this daemon may claim again. The pause doubles with each claim until a claim leads to a batch, because a claim
+    /// without a batch holds up the other daemons for nothing.
+    private var nextClaim = Instant.now
+    private var claimPause = Self.shortestClaimPause
 
     init(_ client: EtcdClient, _ keys: LogKeys, daemon: String, _ inbox: LogInbox) {
         (self.client, self.keys, self.daemon, self.inbox) = (client, keys, daemon, inbox)
@@ -69,9 +75,11 @@ struct LogWriter: Sendable {
     mutating func write(_ entry: LogEntry, behind end: LogHead, by deadline: Instant) -> Outcome {
         // Any other member forwards a write to the leader.
         if let leader = inbox.leader { client.prefer(leader) }
-        // At first, as the claim lasts for some seconds only.
+        // Before the claim, because other daemons delete the claim after a short time.
         if let error = putParts(of: entry, by: deadline) { return .failed(error) }
-        if losses >= Self.mostLosses, !hasClaim { claim(by: deadline) }
+        // A batch in parts is sent all the same: the refusal drops its parts.
+        let isBehind = losses >= Self.mostLosses && !hasClaim && claim(behind: end, by: deadline)
+        if isBehind, entry.head.parts == 0 { return .overtaken([]) }
         return settle(entry, behind: end, isUncertain: false, by: deadline)
     }
 
@@ -84,7 +92,7 @@ struct LogWriter: Sendable {
 
     /// True if etcd takes what needs space. It refuses a lease where it has none, and one leaves nothing behind.
     mutating func hasSpace(by deadline: Instant) -> Bool {
-        (try? client.call(EtcdLeaseGrant(seconds: Self.shortestClaim), isRepeatable: true, by: deadline)) != nil
+        (try? client.call(EtcdLeaseGrant(seconds: Self.claimSeconds), isRepeatable: true, by: deadline)) != nil
     }
 
     /// Gives the claimed turn back, if there is one that no write has used.
@@ -123,20 +131,25 @@ struct LogWriter: Sendable {
         var isUncertain = isUncertain
         // The refusal for want of space after which only the end of the log is looked at.
         var refusal: EtcdError?
+        // The claim of another daemon that holds up the batch, and since when.
+        var obstacle: (owner: [UInt8], since: Instant)?
         while true {
             do throws(EtcdError) {
+                let overdue = obstacle.flatMap { .now >= $0.since + Self.claimTime ? $0.owner : nil }
                 let look =
                     refusal == nil
-                    ? try send(entry, behind: end, by: deadline) : try lookAtEnd(for: entry, behind: end, by: deadline)
+                    ? try send(entry, behind: end, revoking: overdue, by: deadline)
+                    : try lookAtEnd(for: entry, behind: end, by: deadline)
                 switch look {
                 case .done: return done(entry)
                 case .overtaken(let entries): return lost(to: try client.complete(entries, keys, by: deadline))
                 case .diverged: return .failed(Self.divergence(isUncertain))
-                case .unmoved(let isClaimed):
+                case .unmoved(let owner):
                     if let refusal, !isUncertain { return .failed(CommitLogError(.notDone, refusal)) }
                     refusal = nil
                     // Another daemon has claimed the turn, or the own claim is over, or its answer was lost.
-                    note(isClaimed: isClaimed)
+                    if let owner, !hasClaim, obstacle?.owner != owner { obstacle = (owner, .now) }
+                    if owner == nil { obstacle = nil }
                     Self.pause(milliseconds: 20, until: deadline)
                 }
                 if .now >= deadline, !isUncertain { return .failed(Self.contention) }
@@ -161,26 +174,18 @@ struct LogWriter: Sendable {
         }
     }
 
-    /// Sends the transaction. Looks at the end of the log if it is refused.
+    /// Sends the transaction. If etcd refuses it, the answer has the end of the log.
+    ///
+    /// - Parameter owner: the daemon whose claim the transaction deletes, because its batch is overdue.
     private mutating func send(
-        _ entry: LogEntry, behind end: LogHead, by deadline: Instant
+        _ entry: LogEntry, behind end: LogHead, revoking owner: [UInt8]?, by deadline: Instant
     ) throws(EtcdError) -> Look {
-        let answer = try client.call(transaction(entry, behind: end), by: deadline)
-        if answer.hasSucceeded { return .done }
-        note(isClaimed: answer.ranges[1].first?.value == Array(daemon.utf8))
-        // The claim of another daemon refuses it too.
-        if let look = Self.look(at: answer.ranges[0], for: entry, behind: end) { return look }
-        do throws(EtcdError) {
-            return try lookAtEnd(for: entry, behind: end, by: deadline)
-        } catch {
-            // Whatever becomes of the look, the batch was refused.
-            var error = error
-            error.outcome = .refused
-            throw error
-        }
+        let answer = try client.call(transaction(entry, behind: end, revoking: owner), by: deadline)
+        return answer.hasSucceeded ? .done : look(at: answer, for: entry, behind: end)
     }
 
     private mutating func done(_ entry: LogEntry) -> Outcome {
+        if hasClaim { (nextClaim, claimPause) = (.now, Self.shortestClaimPause) }
         (losses, hasClaim) = (0, false)
         return .done(entry.head)
     }
@@ -204,40 +209,48 @@ struct LogWriter: Sendable {
         }
     }
 
-    private func transaction(_ entry: LogEntry, behind end: LogHead) -> EtcdTransaction {
+    private func transaction(
+        _ entry: LogEntry, behind end: LogHead, revoking owner: [UInt8]?
+    ) -> EtcdTransaction {
+        let claim = hasClaim ? Array(daemon.utf8) : owner
         var transaction = EtcdTransaction()
         transaction.conditions = [
             EtcdTransaction.Condition(key: keys.head, value: end.line),
-            EtcdTransaction.Condition(key: keys.claim, value: hasClaim ? Array(daemon.utf8) : nil),
+            EtcdTransaction.Condition(key: keys.claim, value: claim),
         ]
         transaction.success = [.put(keys.batch(entry.head.batch), entry.value), .put(keys.head, entry.head.line)]
-        if hasClaim { transaction.success.append(.delete(keys.claim)) }
-        transaction.failure = [batches(behind: end), .range(EtcdRange(key: keys.claim))]
+        if claim != nil { transaction.success.append(.delete(keys.claim)) }
+        transaction.failure = reads(behind: end)
         return transaction
     }
 
-    private func batches(behind end: LogHead) -> EtcdTransaction.Operation {
-        .range(EtcdRange(key: keys.batch(end.batch + 1), end: keys.logEnd, limit: Self.page))
+    /// Reads the end of the log, the batches behind the one that was the last, and the claim.
+    private func reads(behind end: LogHead) -> [EtcdTransaction.Operation] {
+        [
+            .range(EtcdRange(key: keys.head)),
+            .range(EtcdRange(key: keys.batch(end.batch + 1), end: keys.logEnd, limit: Self.page)),
+            .range(EtcdRange(key: keys.claim)),
+        ]
     }
 
     /// Asks for the end of the log, for the batches behind the one that was the last, and for the claim.
     private mutating func lookAtEnd(
         for entry: LogEntry?, behind end: LogHead, by deadline: Instant
     ) throws(EtcdError) -> Look {
-        let reads: [EtcdTransaction.Operation] = [
-            .range(EtcdRange(key: keys.head)), batches(behind: end), .range(EtcdRange(key: keys.claim)),
-        ]
-        let answer = try client.call(EtcdTransaction(success: reads), isRepeatable: true, by: deadline)
-        guard let line = answer.ranges[0].first?.value else { return .diverged }
-        if line == end.line { return .unmoved(isClaimed: answer.ranges[2].first?.value == Array(daemon.utf8)) }
-        return Self.look(at: answer.ranges[1], for: entry, behind: end) ?? .diverged
+        let answer = try client.call(
+            EtcdTransaction(success: reads(behind: end)), isRepeatable: true, by: deadline)
+        return look(at: answer, for: entry, behind: end)
     }
 
-    /// Looks at the batches behind the one that was the last; nil if there are none.
-    private static func look(at pairs: [EtcdPair], for entry: LogEntry?, behind end: LogHead) -> Look? {
-        guard !pairs.isEmpty else { return nil }
+    /// Looks at what ``reads(behind:)`` found.
+    private mutating func look(
+        at answer: EtcdTransaction.Answer, for entry: LogEntry?, behind end: LogHead
+    ) -> Look {
+        let claim = answer.ranges[2].first?.value
+        hasClaim = claim == Array(daemon.utf8)
+        if answer.ranges[0].first?.value == end.line { return .unmoved(claim: claim) }
         var entries: [LogEntry] = []
-        for pair in pairs {
+        for pair in answer.ranges[1] {
             // What cannot be read is the follower's to complain of.
             guard let entry = try? LogEntry(pair.value) else { break }
             entries.append(entry)
@@ -260,19 +273,25 @@ struct LogWriter: Sendable {
         return nil
     }
 
-    /// Claims the next turn, for a daemon that others are always faster than. That it fails does no harm.
-    private mutating func claim(by deadline: Instant) {
-        guard let lease = try? client.call(EtcdLeaseGrant(seconds: claimSeconds), by: deadline) else { return }
+    /// Claims the next turn, for a daemon that others are always faster than. Returns true if the inbox has batches behind this
+    /// end, so that etcd would refuse a batch behind it. A claim that fails does no harm.
+    private mutating func claim(behind end: LogHead, by deadline: Instant) -> Bool {
+        let start = Instant.now
+        guard start >= nextClaim else { return false }
+        let lease = try? client.call(EtcdLeaseGrant(seconds: Self.claimSeconds), by: deadline)
         let transaction = EtcdTransaction(
             conditions: [EtcdTransaction.Condition(key: keys.claim)],
-            success: [.put(keys.claim, Array(daemon.utf8), lease: lease)])
-        hasClaim = (try? client.call(transaction, by: deadline).hasSucceeded) ?? false
-    }
-
-    /// Takes note of whether the claim in etcd is that of this daemon.
-    private mutating func note(isClaimed: Bool) {
-        if hasClaim, !isClaimed { claimSeconds = min(2 * claimSeconds, Self.longestClaim) }
-        hasClaim = isClaimed
+            success: [.put(keys.claim, Array(daemon.utf8), lease: lease ?? 0), .range(EtcdRange(key: keys.head))])
+        // The others would delete the claim before a batch that takes this long arrives.
+        let answer = lease == nil || .now >= start + Self.claimTime ? nil : try? client.call(transaction, by: deadline)
+        // Another daemon has claimed the turn.
+        if let answer, !answer.hasSucceeded { return false }
+        nextClaim = .now + claimPause
+        claimPause = min(claimPause * 2, Self.longestClaimPause)
+        hasClaim = answer != nil
+        guard let line = answer?.ranges[0].first?.value, let head = try? LogHead(line), head.batch > end.batch
+        else { return false }
+        return inbox.awaitBatch(head.batch, until: min(deadline, .now + Self.claimTime))
     }
 
     /// Waits for a random time up to this.

@@ -19,6 +19,8 @@ struct EtcdFaultTests {
 
         private let nodes: [ClusterNode]
         private let fates = Mutex<[String: Fate]>([:])
+        /// When each acknowledged write began and ended, with the number of its daemon.
+        private let times = Mutex<[(daemon: Int, start: ContinuousClock.Instant, end: ContinuousClock.Instant)]>([])
         private let isOver = Atomic(false)
         private let group = DispatchGroup()
 
@@ -35,7 +37,9 @@ struct EtcdFaultTests {
                 round += 1
                 let key = "\(number)-\(round)"
                 do {
+                    let start = ContinuousClock.now
                     let problem = try nodes[number].write(.set(.integer(Int64(round))), to: key).problem
+                    if problem == nil { times.withLock { $0.append((number, start, .now)) } }
                     let fate: Fate = problem == nil ? .acknowledged : problem?.outcome == .unknown ? .unknown : .refused
                     fates.withLock { $0[key] = fate }
                 } catch {
@@ -53,6 +57,19 @@ struct EtcdFaultTests {
         func progress() throws {
             let before = nodes.indices.map { acknowledged(by: $0) }
             for number in nodes.indices { try eventually { acknowledged(by: number) >= before[number] + 3 } }
+        }
+
+        /// The time that the slowest acknowledged write of a daemon took, among writes that ended after a moment.
+        func slowestWrite(of number: Int, after moment: ContinuousClock.Instant) -> Duration {
+            times.withLock {
+                $0.filter { $0.daemon == number && $0.end > moment }.map { $0.end - $0.start }.max() ?? .zero
+            }
+        }
+
+        /// The longest time after a moment in which all daemons but the first acknowledged nothing.
+        func longestGapOfOthers(after moment: ContinuousClock.Instant) -> Duration {
+            let ends = times.withLock { $0.filter { $0.daemon != 0 && $0.end > moment }.map(\.end) }.sorted()
+            return zip(ends, ends.dropFirst()).map { $1 - $0 }.max() ?? .zero
         }
 
         /// Waits until a daemon does not acknowledge a write.
@@ -151,6 +168,27 @@ struct EtcdFaultTests {
         try writers.progress()
         proxy.set(.passing)
         try writers.progress()
+        try writers.check()
+    }
+
+    @Test("A daemon with a slow way to etcd writes beside others, and holds them up for a part of one of its writes")
+    func slowBesideOthers() throws {
+        let etcd = try EtcdCluster()
+        let proxy = try TCPProxy(to: etcd.ports[0])
+        defer { proxy.stop() }
+        let behind = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory())
+        let (one, other) = (
+            try ClusterNode(etcd.endpoints, in: TemporaryDirectory()),
+            try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
+        )
+        let writers = Writers([behind, one, other, one, other])
+        try writers.progress()
+        let start = ContinuousClock.now
+        proxy.set(.delaying(milliseconds: 100))
+        try writers.progress()
+        let (gap, write) = (writers.longestGapOfOthers(after: start), writers.slowestWrite(of: 0, after: start))
+        #expect(gap * 2 < write, "nothing for \(gap), the slow write took \(write)")
+        proxy.set(.passing)
         try writers.check()
     }
 
