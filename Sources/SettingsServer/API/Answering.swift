@@ -83,8 +83,9 @@ extension APIHandler {
         held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil, goesFirst: Bool = false
     ) {
         guard let flag = longAnswers.add(ticket, to: key) else { return }
-        let mailbox = mailbox
-        var job = BackgroundQueue.Job(bytes: { rendering.bytes }, held: held) { charge in
+        let (mailbox, budget) = (mailbox, service.budget)
+        let bytes = { @Sendable in rendering.isOfHistory ? min(rendering.bytes, budget.room) : rendering.bytes }
+        var job = BackgroundQueue.Job(bytes: bytes, held: held) { charge in
             let made = LongAnswers.Made(rendering, charge)
             // Before the loop hears of the answer: to have both charged could cost the connection.
             held?.resize(to: 0)

@@ -177,7 +177,7 @@ extension Watchers {
         guard subscription.form.style == .changes else {
             return commits.flatMap { EventText.refetch(subject, after: $0.commit, in: state.epoch) }
         }
-        let rendering = Rendering(weight: commits.weight) {
+        let rendering = Rendering(weight: commits.weight, isOfHistory: true) {
             Response(status: 200, body: Self.events(subject, commits, on: state))
         }
         guard rendering.isLong else { return rendering.make().body }

@@ -93,7 +93,7 @@ extension Watchers {
             of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest)
         guard rendering.isLong else { return rendering }
         let (epoch, store) = (state.epoch, service.store)
-        return Rendering(weight: commits.weight) {
+        return Rendering(weight: commits.weight, isOfHistory: true) {
             let state = store.state.shown(to: subject.reader)
             let since = ResumePoint.cursor(Cursor(epoch: epoch, revision: place))
             switch state.find(subject, since: since) {
@@ -146,7 +146,7 @@ extension State {
     func rendering(
         of subject: WatchSubject, _ commits: [KeptCommit], after place: Revision, limit: Int?, keepsLatest: Bool
     ) -> Rendering {
-        Rendering(weight: commits.weight) {
+        Rendering(weight: commits.weight, isOfHistory: true) {
             let changes = self.observed(subject, commits, from: place, limit: limit, keepsLatest: keepsLatest)
             return Response(toObserver: changes.jsonBytes(), cursor: self.cursor)
         }

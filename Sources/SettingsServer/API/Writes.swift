@@ -109,13 +109,15 @@ extension APIHandler {
         // Requests of a connection are taken one at a time while the writer has much to do.
         if exchange.isBehind, service.store.isBusy { return .notYet }
         var write = try request.write(target, bytes, body: body, on: state)
+        // The effort counts what is searched, so the memory may be less than it says.
+        let room = service.budget.room
         let owed = OwedWrite(request, bytes, exchange, isAudited: service.audit != nil)
         if let past = service.past, state.lacksPast(for: write.command) {
             guard !exchange.isBehind else { return .notYet }
             let long = write
             decideBeside(
                 owed, at: state.baseCursor,
-                bytes: { Service.memory(ofPast: past) + 16 * state.cost(of: long, upTo: .max / 32).effort },
+                bytes: { min(room, Service.memory(ofPast: past) + 16 * state.cost(of: long, upTo: .max / 32).effort) },
                 on: service.historian
             ) {
                 () throws(Problem) in
@@ -137,7 +139,7 @@ extension APIHandler {
         }
         guard !exchange.isBehind else { return .notYet }
         let long = write
-        decideBeside(owed, at: state.baseCursor, bytes: { 16 * state.cost(of: long, upTo: .max / 32).effort }) {
+        decideBeside(owed, at: state.baseCursor, bytes: { min(room, 16 * state.cost(of: long, upTo: .max / 32).effort) }) {
             () throws(Problem) in long
         }
         return .laterAlone
@@ -261,10 +263,11 @@ extension APIHandler {
             service.audit?.add(commit, from: request) { [store = service.store] in store.state }
         }
         if let rest = outcome.rest {
-            let (state, write) = (service.store.state, OwedWrite(write, charge: nil, isContinued: true))
-            return decideBeside(write, at: state.cursor, bytes: { 16 * state.cost(of: rest, upTo: .max / 32).effort }) {
-                () throws(Problem) in rest
-            }
+            let (state, room) = (service.store.state, service.budget.room)
+            let write = OwedWrite(write, charge: nil, isContinued: true)
+            return decideBeside(
+                write, at: state.cursor, bytes: { min(room, 16 * state.cost(of: rest, upTo: .max / 32).effort) }
+            ) { () throws(Problem) in rest }
         }
         let outcome = write.isContinued ? outcome.ofContinued : outcome
         if let times = outcome.times { underWay[write.ticket]?.text?.times = times }

@@ -10,20 +10,23 @@ struct Rendering: Sendable {
 
     /// Weighs what is to be rendered: one for each value and for each eight bytes of text. Stops above a limit.
     let weight: @Sendable (_ limit: Int) -> Int
+    /// True if the weight counts what is searched in the history, so that making the response may take less memory.
+    let isOfHistory: Bool
     /// Renders the response; on any thread.
     let make: @Sendable () -> Response
 
     /// - Parameter isBeside: true if it is made beside the loop, however little it shows: much is looked at for it.
     init(
-        weighing: @escaping @Sendable (_ limit: Int) -> Int, isBeside: Bool = false,
+        weighing: @escaping @Sendable (_ limit: Int) -> Int, isBeside: Bool = false, isOfHistory: Bool = false,
         make: @escaping @Sendable () -> Response
     ) {
         weight = { limit in isBeside && limit <= Self.mostOnLoop ? limit + 1 : weighing(limit) }
+        self.isOfHistory = isOfHistory
         self.make = make
     }
 
-    init(weight: Int, make: @escaping @Sendable () -> Response) {
-        self.init(weighing: { _ in weight }, make: make)
+    init(weight: Int, isOfHistory: Bool = false, make: @escaping @Sendable () -> Response) {
+        self.init(weighing: { _ in weight }, isOfHistory: isOfHistory, make: make)
     }
 
     init(_ response: Response) {
