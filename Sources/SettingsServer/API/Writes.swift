@@ -139,7 +139,9 @@ extension APIHandler {
         }
         guard !exchange.isBehind else { return .notYet }
         let long = write
-        decideBeside(owed, at: state.baseCursor, bytes: { min(room, 16 * state.cost(of: long, upTo: .max / 32).effort) }) {
+        decideBeside(
+            owed, at: state.baseCursor, bytes: { min(room, 16 * state.cost(of: long, upTo: .max / 32).effort) }
+        ) {
             () throws(Problem) in long
         }
         return .laterAlone

@@ -125,7 +125,7 @@ struct UnixConnectionTests {
         for client in try (0..<20).map({ _ in try beginUpload() }) { client.close() }
         try eventually { server.server.connectionCount == 2 }
         server.settle()
-        // The listener and two connections. The kernel removes a socket from its table some time after the close.
+        // The listener and two connections. A loop closes descriptors at the end of its iteration.
         try eventually { try Self.socketCount(at: path) == 3 }
         withExtendedLifetime((reading, waiting)) {}
     }
