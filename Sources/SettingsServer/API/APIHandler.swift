@@ -216,7 +216,7 @@ final class APIHandler: RequestHandler {
 
     /// True for a caller without any grant, and for a caller that was not asked for a credential. Such a caller is not told
     /// the place in history, which shows how often something is written.
-    private func isStranger(_ caller: Caller?) -> Bool {
+    func isStranger(_ caller: Caller?) -> Bool {
         policies.access != nil && caller?.grants.list.isEmpty ?? true
     }
 

@@ -14,6 +14,8 @@ extension APIHandler {
     func hold(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling? {
+        // Neither the answer nor its delay may tell a stranger the place in history.
+        guard !isStranger(request.caller) else { return nil }
         let place = try request.leastPlace(in: bytes)
         let peers = try request.isFresh(in: bytes) ? service.peers : nil
         guard peers != nil || place.map({ !state.hasReached($0) }) ?? false else { return nil }
