@@ -8,7 +8,8 @@ package enum ProcessUser {
     ///
     /// Changes nothing if the process does not run as root, or if root owns the directory. All threads are affected.
     ///
-    /// - Parameter path: the directory. If it is missing, the nearest directory above it decides.
+    /// - Parameter path: the directory. If it is missing, the nearest directory above it decides. If the path is a symbolic link of
+    ///   another user than root, the owner of the link decides, because that user chose the target.
     package static func assumeOwner(of path: String) throws(FileError) {
         guard geteuid() == 0 else { return }
         var directory = path
@@ -18,8 +19,11 @@ package enum ProcessUser {
             guard errno == ENOENT, directory != "." else { return }
             directory = directory.parentDirectory ?? "."
         }
+        var link = stat()
+        if lstat(directory, &link) == 0, link.st_mode & S_IFMT == S_IFLNK, link.st_uid != 0 { status = link }
         guard status.st_uid != 0 else { return }
-        guard setgroups(0, nil) == 0, setegid(status.st_gid) == 0, seteuid(status.st_uid) == 0 else {
+        let groups = getpwuid(status.st_uid).map { initgroups($0.pointee.pw_name, status.st_gid) } ?? setgroups(0, nil)
+        guard groups == 0, setegid(status.st_gid) == 0, seteuid(status.st_uid) == 0 else {
             throw FileError(.setUser, directory, code: errno)
         }
     }
