@@ -81,7 +81,7 @@ final class Reloader: Sendable {
     private func post(_ policies: Policies) {
         let replaced = board.policies.access
         board.post(policies)
-        tokenUsage.collect(from: replaced)
+        tokenUsage.collect(from: replaced, keepingTokensOf: policies.access)
     }
 
     /// Reads the token file in force again. Returns false if there is none, or it cannot be read.

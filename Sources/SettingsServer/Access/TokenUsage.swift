@@ -37,13 +37,15 @@ final class TokenUsage: Sendable {
     }
 
     /// Collects the marks of a policy, and writes the file if a token was used. Waits for the disk.
-    func collect(from policy: AccessPolicy?) {
+    ///
+    /// - Parameter current: the policy in force, whose tokens the file keeps; nil if it is `policy`.
+    func collect(from policy: AccessPolicy?, keepingTokensOf current: AccessPolicy? = nil) {
         queue.sync {
             guard let policy, case let used = policy.takeUsedTokens(), !used.isEmpty else { return }
             let now = Timestamp.now()
             let times = times.withLock { times in
                 for digest in used { times[digest] = now }
-                times = times.filter { policy.hasToken($0.key) }
+                times = times.filter { (current ?? policy).hasToken($0.key) }
                 return times
             }
             var lastUsed = JSONObject()
