@@ -168,6 +168,9 @@ extension Arguments {
         let text = try self.value(given, of: option.flag, option.argument ?? "")
         // As in the environment, a list has commas between its elements.
         let elements = option.isList ? option.json(inVariable: text).array ?? [] : [.string(text)]
+        guard !elements.isEmpty else {
+            throw Self.usage("\(option.flag) is an empty list", "give it a value or leave it out")
+        }
         switch command {
         case .check, .repair, .restore:
             guard option.name == "data" else {
