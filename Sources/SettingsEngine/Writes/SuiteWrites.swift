@@ -57,7 +57,10 @@ extension WriteDraft {
     /// Removes what is stored under keys that begin so.
     mutating func reset(_ name: SuiteName, prefix: String) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
-        if prefix.isEmpty, let part = firstPart(of: suite) { return try remove(part, from: suite) }
+        if prefix.isEmpty, let part = firstPart(of: suite) {
+            try checkRules(ofEmptied: suite)
+            return try remove(part, from: suite)
+        }
         var meant: [KeyName] = []
         suite.records.forEach(prefix: prefix) { record in
             if record.stored != nil { meant.append(record.key) }
@@ -102,7 +105,7 @@ extension WriteDraft {
     }
 
     /// Removes a part of a suite that is emptied or dropped. One commit with all keys would hold up other writes for too long.
-    /// Rules about the whole suite apply to the last part only.
+    /// Rules about the whole suite apply to the state after the last part only.
     private mutating func remove(_ part: [KeyName], from suite: Suite) throws(Problem) -> WriteDecision {
         try checkLocks(in: suite) { _ in true }
         try checkGuards(of: suite.id)

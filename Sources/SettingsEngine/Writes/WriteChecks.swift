@@ -59,6 +59,23 @@ extension WriteDraft {
         if !violations.isEmpty { throw Problem(violations: violations) }
     }
 
+    /// Throws if the rules of a suite do not allow that it stores nothing.
+    mutating func checkRules(ofEmptied suite: Suite) throws(Problem) {
+        guard let schema = suite.schema?.schema, schema.hasSuiteRules else { return }
+        let keys = schema.suiteRuleKeys
+        let violations = schema.newSuiteViolations(
+            before: schema.effectiveValues(stored: suite.storedValues(of: keys), of: keys),
+            after: schema.effectiveValues(stored: JSONObject(), of: keys), secrets: suite.keptSecrets(of: keys),
+            steps: &steps)
+        try checkSteps()
+        if !violations.isEmpty {
+            throw Problem(
+                violations: violations.map {
+                    $0.inSuite(suite.id, under: .root).shown(to: request.reader, of: suite.id)
+                })
+        }
+    }
+
     private mutating func violations(of key: Touched) -> [Violation] {
         guard let stored = key.stored, let schema = key.schema else { return [] }
         let isSecret = key.isStoredSecret || schema.isSecret

@@ -27,6 +27,15 @@ package struct WriteRequest: Sendable {
         case undo(UndoRequest, of: SuiteName?, onConflict: ConflictPolicy)
         /// What is stored made what it was; without the values that the schema does not allow, if those are to be skipped.
         case restore(SuiteName, RestoreRequest, skipsConflicts: Bool)
+
+        /// True for a removal that takes several commits if the suite is large.
+        package var mayTakeSeveralCommits: Bool {
+            switch self {
+            case .resetSuite(_, let prefix): prefix.isEmpty
+            case .dropSuite: true
+            default: false
+            }
+        }
     }
 
     /// The way to treat stored values that a new schema does not allow.

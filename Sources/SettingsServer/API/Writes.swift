@@ -128,7 +128,7 @@ extension APIHandler {
         let cost = state.cost(of: write, upTo: Self.longWrite)
         guard write.isLong || cost.effort > Self.longWrite else {
             // One that may turn out to be long is alone, so that the writer may decide it after others.
-            write.isAlone = cost.checksValues
+            write.isAlone = cost.checksValues || write.command.mayTakeSeveralCommits
             if write.isAlone, exchange.isBehind { return .notYet }
             write.steps = WriteRequest.stepsOfShort
             if case .setting = write.command {
@@ -359,7 +359,7 @@ extension WriteOutcome {
 
     /// The outcome for a caller some of whose request was done by earlier commits: a failure does not say that nothing was done.
     fileprivate var ofContinued: WriteOutcome {
-        guard case .failure(var problem) = result, problem.outcome == .notDone else { return self }
+        guard case .failure(var problem) = result else { return self }
         var outcome = self
         problem.outcome = .unknown
         outcome.result = .failure(problem)

@@ -83,7 +83,6 @@ struct WriterInbox {
         longBytes += parcel.bytes
         long.append(parcel, for: parcel.writes.first?.client)
     }
-
 }
 
 /// Writes of one caller that came together.
