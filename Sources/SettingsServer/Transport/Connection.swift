@@ -192,10 +192,10 @@ final class Connection {
     /// Since when it holds memory; nil if it holds none.
     var heldSince: UInt64? { [backlog?.begun, unsent?.begun].compactMap(\.self).min() }
 
-    /// True if what it sends, or else what it receives, moves below the minimum rate. A body that waits for memory is not slow.
+    /// True if what it sends, or else what it receives, moves below the minimum rate. It is not slow while it waits for the daemon.
     func isSlow(at now: UInt64) -> Bool {
         if let unsent { return unsent.rate.isMissed(at: now) }
-        return backlog.map { $0.waiting != .memory && $0.rate.isMissed(at: now) } ?? false
+        return backlog.map { $0.waiting == .bytes && $0.rate.isMissed(at: now) } ?? false
     }
 
     /// The bytes that it holds by the seconds that it has held them; 0 if it holds little.
