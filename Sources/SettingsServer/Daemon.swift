@@ -73,7 +73,7 @@ package final class Daemon: Sendable {
         let isStopping = StopFlag()
         let board = PolicyBoard(policies)
         let audit = configuration.auditFile.map {
-            AuditLog($0, in: DataDirectory(path), on: state, log)
+            AuditLog($0, in: DataDirectory(path), on: state, isShared: persistence.isShared, log)
         }
         let schemas = SchemaSetter(store, audit, log)
         let tokenUsage = TokenUsage(DataDirectory(path), log)

@@ -31,6 +31,7 @@ final class AuditLog: Sendable {
     private let reported = Atomic(0)
     private let fails = Atomic(false)
     private let place: AuditPlace?
+    private let isShared: Bool
 
     /// The time that ``finish()`` waits for a disk that has stalled.
     private static let finishSeconds = 5
@@ -39,8 +40,11 @@ final class AuditLog: Sendable {
 
     /// Opens the file, and adds the lines of kept commits that are missing: an earlier daemon ended before it wrote them, or did
     /// not know whether the commits were stored. Without lines and without a place, the file begins with the next commit.
-    init(_ path: String, in directory: DataDirectory, on state: State, _ log: Log) {
+    ///
+    /// - Parameter isShared: true if other daemons commit to the same history.
+    init(_ path: String, in directory: DataDirectory, on state: State, isShared: Bool, _ log: Log) {
         self.path = path
+        self.isShared = isShared
         self.log = log
         do throws(FileError) {
             place = try AuditPlace(in: directory)
@@ -67,10 +71,13 @@ final class AuditLog: Sendable {
         for kept in missing {
             try append(AuditLine(kept.commit, from: nil, on: state), of: kept.revision, to: file)
         }
+        // Other daemons write the lines of their commits to files of their own.
+        guard !isShared else { return }
         let floor = state.history.floor
-        let found = missing.count { $0.revision <= floor } + present.count { $0 > after && $0 <= floor }
-        let gone = Int(floor.number - after.number) - found
-        if gone > 0 {
+        let last = (known + (place?.revisions ?? []) + missing.map(\.revision)).filter { $0 <= floor }.max()
+        let gone = Int(floor.number - max(last ?? after, after).number)
+        // A new epoch skips more revisions than a history has commits.
+        if gone > 0, gone < Recovery.leap {
             lost.add(gone, ordering: .relaxed)
             reported.add(gone, ordering: .relaxed)
             log.error(
