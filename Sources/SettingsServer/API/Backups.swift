@@ -74,6 +74,7 @@ extension APIHandler {
         head.fields.append(
             "Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")
         guard request.method != .head else { return .answer(head) }
+        if let obstacle = service.obstacle(), obstacle.code == .shuttingDown { throw obstacle }
         guard service.backups.begin() else {
             throw Problem(
                 .overloaded, retryAfterMs: 5000, "another backup is being taken; try again when that is done")

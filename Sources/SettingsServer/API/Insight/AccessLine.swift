@@ -13,7 +13,7 @@ struct AccessLine: JSONWritable {
     var common: String {
         let request = "\(text.method) \(text.target) \(text.isHTTP11 ? "HTTP/1.1" : "HTTP/1.0")"
         return "\(text.peer) - \(Self.escape(text.by)) \(bracketedTime) \"\(Self.escape(request))\" \(status) "
-            + (bytes > 0 ? "\(bytes)" : "-")
+            + (bytes > 0 && text.method != "HEAD" ? "\(bytes)" : "-")
     }
 
     /// The line in the combined log format: the common format, then `"%{Referer}i" "%{User-agent}i"`.
@@ -23,10 +23,10 @@ struct AccessLine: JSONWritable {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// The time in the form `[10/Oct/2000:13:55:36 +0000]`.
+    /// The time at which the request arrived, in the form `[10/Oct/2000:13:55:36 +0000]`.
     private var bracketedTime: String {
         // The form of `text` is `2000-10-10T13:55:36.000Z`.
-        let text = time.description
+        let text = Timestamp(milliseconds: time.milliseconds - Int64(nanoseconds / 1_000_000)).description
         let date = text.prefix(10).split(separator: "-")
         let month = Int(date[1]).map { Self.months[$0 - 1] } ?? "-"
         return "[\(date[2])/\(month)/\(date[0]):\(text.dropFirst(11).prefix(8)) +0000]"
