@@ -76,11 +76,12 @@ package final class Daemon: Sendable {
             AuditLog($0, in: DataDirectory(path), on: state, isShared: persistence.isShared, log)
         }
         let schemas = SchemaSetter(store, audit, log)
-        let tokenUsage = TokenUsage(DataDirectory(path), log)
+        let tokenUsage = TokenUsage(in: DataDirectory(path), log: log)
         (self.tokenUsage, self.board) = (tokenUsage, board)
         _ = schemas.set(files)
         let reloader = Reloader(
-            given, addresses, room: room, board, schemas, audit, tokenUsage, manager, log, reread: reread ?? { given })
+            started: given, addresses: addresses, room: room, board: board, schemas: schemas, audit: audit,
+            tokenUsage: tokenUsage, manager: manager, log: log, reread: reread ?? { given })
         let etcdLog = persistence as? EtcdLog
         let past = (persistence as? LocalLog)?.pastFiles.map { files in
             { @Sendable (state: State) -> any PastReading in PastView(files, state) }

@@ -35,8 +35,8 @@ final class Reloader: Sendable {
     }
 
     init(
-        _ started: Configuration, _ addresses: [ListenAddress], room: Int, _ board: PolicyBoard,
-        _ schemas: SchemaSetter, _ audit: AuditLog?, _ tokenUsage: TokenUsage, _ manager: ServiceManager?, _ log: Log,
+        started: Configuration, addresses: [ListenAddress], room: Int, board: PolicyBoard, schemas: SchemaSetter,
+        audit: AuditLog?, tokenUsage: TokenUsage, manager: ServiceManager?, log: Log,
         reread: @escaping @Sendable () throws(ConfigurationError) -> Configuration
     ) {
         self.addresses = addresses

@@ -29,7 +29,8 @@ extension State {
         return commits.isEmpty ? .nothing : .commits(commits)
     }
 
-    /// True if a reader's watcher has the cursor of a caller that sees everything, and nothing happened after that place.
+    /// True if a caller with limited grants presents a cursor of a caller that sees everything, and no visible commit
+    /// follows that cursor.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, effort: Int) -> Bool {
         guard subject.reader != nil, case .cursor(let cursor) = since, cursor.epoch == baseCursor.epoch,
             reaches(subject, after: cursor.revision)

@@ -115,12 +115,13 @@ extension WriteDraft {
             key.isDifferent = true
         }
         var decision = try finish(.suite(suite.id), suites: [], changes())
-        // The guards hold for the suite as it was before the first part. The last commit stands for the request.
+        // The guards are checked against the suite before the first part only. Only the last commit carries the request
+        // key, so that a retry continues the removal.
         decision.commit?.requestKey = nil
         decision.commit?.requestDigest = nil
-        var rest = request
-        (rest.guards, rest.prepared) = ([], nil)
-        decision.answer.rest = WriteAnswer.Rest(rest)
+        var remainder = request
+        (remainder.guards, remainder.prepared) = ([], nil)
+        decision.answer.remainder = WriteAnswer.Remainder(remainder)
         return decision
     }
 

@@ -169,10 +169,10 @@ package struct WriteAnswer: Sendable {
     /// The commit that the answer is about; nil if there is none.
     package var commit: Revision?
     /// The part of the request that further commits have to do; nil if it is complete.
-    package var rest: Rest?
+    package var remainder: Remainder?
 
-    /// An object, because hardly any answer has one.
-    package final class Rest: Sendable {
+    /// A class, so that an answer without a remainder stores only a nil reference.
+    package final class Remainder: Sendable {
         package let request: WriteRequest
 
         init(_ request: WriteRequest) {

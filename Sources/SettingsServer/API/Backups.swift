@@ -11,11 +11,11 @@ final class BackupMaker: Sendable {
     private let isBusy = Atomic(false)
 
     /// Begins a backup. Returns false while another one is made or sent.
-    func begin() -> Bool {
+    func reserveBackup() -> Bool {
         isBusy.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged
     }
 
-    func end() {
+    func releaseBackup() {
         isBusy.store(false, ordering: .relaxed)
     }
 
@@ -44,23 +44,23 @@ final class SentBackup: Sendable {
     /// The time in which a caller must take a piece.
     private static let pieceSeconds = 60
 
-    private let isDrained = DispatchSemaphore(value: 0)
-    private let hasEnded = Atomic(false)
+    private let drained = DispatchSemaphore(value: 0)
+    private let abandoned = Atomic(false)
 
-    var isAbandoned: Bool { hasEnded.load(ordering: .relaxed) }
+    var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
 
     /// Takes note that the kernel has taken the last piece. Runs on the event loop.
-    func proceed() { isDrained.signal() }
+    func proceed() { drained.signal() }
 
-    /// Takes note that nobody wants the rest. Runs on the event loop.
+    /// Records that the transfer has ended. Runs on the event loop.
     func abandon() {
-        hasEnded.store(true, ordering: .relaxed)
-        isDrained.signal()
+        abandoned.store(true, ordering: .relaxed)
+        drained.signal()
     }
 
     fileprivate func waitUntilDrained() {
         let end = DispatchTime.now() + .seconds(Self.pieceSeconds)
-        if isDrained.wait(timeout: end) == .timedOut { hasEnded.store(true, ordering: .relaxed) }
+        if drained.wait(timeout: end) == .timedOut { abandoned.store(true, ordering: .relaxed) }
     }
 }
 
@@ -75,14 +75,14 @@ extension APIHandler {
             "Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")
         guard request.method != .head else { return .answer(head) }
         if let obstacle = service.obstacle(), obstacle.code == .shuttingDown { throw obstacle }
-        guard service.backups.begin() else {
+        guard service.backups.reserveBackup() else {
             throw Problem(
                 .overloaded, retryAfterMs: 5000, "another backup is being taken; try again when that is done")
         }
         let ticket = exchange.ticket
         mailbox.run { [head, mailbox] handler in
             let maker = handler.service.backups
-            guard handler.begin(ticket, head) else { return maker.end() }
+            guard handler.begin(ticket, head) else { return maker.releaseBackup() }
             let backup = SentBackup()
             handler.backups[ticket] = backup
             maker.render(state, for: backup) { piece in
@@ -93,7 +93,7 @@ extension APIHandler {
             } _: { isComplete in
                 mailbox.run { handler in
                     guard handler.endBackup(ticket) else { return }
-                    // Without its end, no client accepts the body as complete.
+                    // Without the terminating chunk, a client treats the body as incomplete.
                     if isComplete { handler.loop.push(ticket, [], isLast: true) } else { handler.loop.abort(ticket) }
                 }
             }
@@ -106,7 +106,7 @@ extension APIHandler {
     func endBackup(_ ticket: Ticket) -> Bool {
         guard let backup = backups.removeValue(forKey: ticket) else { return false }
         backup.abandon()
-        service.backups.end()
+        service.backups.releaseBackup()
         return true
     }
 

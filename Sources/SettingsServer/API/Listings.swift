@@ -37,8 +37,8 @@ extension State {
         }
     }
 
-    /// Shows the schema of a suite as it was sent, now or in the past. To a caller that may not see all secrets, without the
-    /// values that may be of secrets.
+    /// Shows the schema of a suite as it was sent, now or in the past. For a caller that may not see all secrets, the
+    /// schema omits `default` and `examples` where they may hold a secret.
     func schema(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
         if let moment = request.query.moment(.at) {

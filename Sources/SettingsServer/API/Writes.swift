@@ -24,7 +24,7 @@ final class OwedWrite: Sendable {
     /// The texts of a plain write.
     let plain: PlainWrite?
     /// True if a part of the write is done already.
-    let isContinued: Bool
+    let hasEarlierCommits: Bool
 
     init(_ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, isAudited: Bool) {
         ticket = exchange.ticket
@@ -38,21 +38,21 @@ final class OwedWrite: Sendable {
         isMinimal = request.prefersMinimal(in: bytes)
         caller = request.caller
         client = ClientKey(of: request.caller, exchange)
-        (charge, plainRequest, plain, isContinued) = (nil, nil, nil, false)
+        (charge, plainRequest, plain, hasEarlierCommits) = (nil, nil, nil, false)
     }
 
     init(_ plain: PlainWrite, _ request: RequestLookedAt, _ ticket: Ticket) {
         (self.ticket, plainRequest, self.plain) = (ticket, request, plain)
         (createdStatus, isMinimal, caller, client) = (201, false, nil, nil)
-        (audited, charge, isContinued) = (nil, nil, false)
+        (audited, charge, hasEarlierCommits) = (nil, nil, false)
     }
 
     /// The same write with the charge for its memory.
-    init(_ write: OwedWrite, charge: MemoryBudget.Charge?, isContinued: Bool) {
+    init(_ write: OwedWrite, charge: MemoryBudget.Charge?, hasEarlierCommits: Bool) {
         (ticket, createdStatus, isMinimal) = (write.ticket, write.createdStatus, write.isMinimal)
         (caller, client, audited) = (write.caller, write.client, write.audited)
         (plainRequest, plain) = (write.plainRequest, write.plain)
-        (self.charge, self.isContinued) = (charge, isContinued)
+        (self.charge, self.hasEarlierCommits) = (charge, hasEarlierCommits)
     }
 
     /// The texts of a plain write for the logs.
@@ -187,7 +187,7 @@ extension APIHandler {
             }
         }
         var job = BackgroundQueue.Job(caller: owed.client, bytes: bytes, held: held) { charge in
-            let owed = OwedWrite(owed, charge: charge, isContinued: owed.isContinued)
+            let owed = OwedWrite(owed, charge: charge, hasEarlierCommits: owed.hasEarlierCommits)
             do throws(Problem) {
                 var write = try read()
                 write.becomeLong()
@@ -202,7 +202,7 @@ extension APIHandler {
                 give { [owed] in $0.answer(owed, WriteOutcome(id: 0, result: .failure(error), cursor: cursor)) }
             }
         }
-        job.isWanted = { isWanted.isSet || owed.isContinued }
+        job.isWanted = { isWanted.isSet || owed.hasEarlierCommits }
         job.refuse = { problem in
             var problem = problem ?? .tooManyWrites
             problem.outcome = .notDone
@@ -264,14 +264,14 @@ extension APIHandler {
         if let commit = outcome.commit, let request = write.audited {
             service.audit?.add(commit, from: request) { [store = service.store] in store.state }
         }
-        if let rest = outcome.rest {
+        if let remainder = outcome.remainder {
             let (state, room) = (service.store.state, service.budget.room)
-            let write = OwedWrite(write, charge: nil, isContinued: true)
+            let write = OwedWrite(write, charge: nil, hasEarlierCommits: true)
             return decideBeside(
-                write, at: state.cursor, bytes: { min(room, 16 * state.cost(of: rest, upTo: .max / 32).effort) }
-            ) { () throws(Problem) in rest }
+                write, at: state.cursor, bytes: { min(room, 16 * state.cost(of: remainder, upTo: .max / 32).effort) }
+            ) { () throws(Problem) in remainder }
         }
-        let outcome = write.isContinued ? outcome.ofContinued : outcome
+        let outcome = write.hasEarlierCommits ? outcome.withUnknownOutcome : outcome
         if let times = outcome.times { underWay[write.ticket]?.text?.times = times }
         guard outcome.isLong else {
             return answer(write.ticket, outcome.response(to: write, on: service.store.state))
@@ -353,12 +353,12 @@ extension WriteOutcome {
     }
 
     /// The part of the write that further commits have to do.
-    fileprivate var rest: WriteRequest? {
-        if case .success(let answer) = result { answer.rest?.request } else { nil }
+    fileprivate var remainder: WriteRequest? {
+        if case .success(let answer) = result { answer.remainder?.request } else { nil }
     }
 
     /// The outcome for a caller some of whose request was done by earlier commits: a failure does not say that nothing was done.
-    fileprivate var ofContinued: WriteOutcome {
+    fileprivate var withUnknownOutcome: WriteOutcome {
         guard case .failure(var problem) = result else { return self }
         var outcome = self
         problem.outcome = .unknown

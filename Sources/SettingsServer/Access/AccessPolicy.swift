@@ -86,7 +86,9 @@ final class AccessPolicy: Sendable {
             Caller("token:\(token.name)", Grants(token.grants), .token(token.digest), expires: token.expires)
         }
         let expiries = list.compactMap { token -> (name: String, time: Timestamp)? in
-            guard let time = token.expires, time.milliseconds - token.created.milliseconds > notice else { return nil }
+            guard let time = token.expires,
+                time.milliseconds - token.created.milliseconds > expiryNoticeMilliseconds
+            else { return nil }
             return (token.name, time)
         }
         return (
@@ -96,7 +98,7 @@ final class AccessPolicy: Sendable {
     }
 
     /// How long before the expiry of a token the daemon warns, in milliseconds.
-    private static let notice: Int64 = 7 * 86_400_000
+    private static let expiryNoticeMilliseconds: Int64 = 7 * 86_400_000
 
     /// The soonest expiry that is still to come, of a token whose lifetime is longer than a week.
     var nextExpiry: Timestamp? {
@@ -107,7 +109,7 @@ final class AccessPolicy: Sendable {
     /// The warning about tokens that expire within a week; nil if there is none.
     var expiryWarning: String? {
         let now = clock()
-        let end = Timestamp(milliseconds: now.milliseconds + Self.notice)
+        let end = Timestamp(milliseconds: now.milliseconds + Self.expiryNoticeMilliseconds)
         let soon = expiries.filter { $0.time > now && $0.time <= end }
         guard !soon.isEmpty else { return nil }
         let names = soon.prefix(10).map { "\($0.name) at \($0.time)" }.joined(separator: ", ")

@@ -18,7 +18,7 @@ final class TokenUsage: Sendable {
     private let queue = DispatchQueue(label: "settingsd.token-usage", qos: .utility)
     private let times: Mutex<[SHA256: Timestamp]>
 
-    init(_ directory: DataDirectory, _ log: Log) {
+    init(in directory: DataDirectory, log: Log) {
         self.directory = directory
         self.log = log
         times = Mutex(Self.read(directory))

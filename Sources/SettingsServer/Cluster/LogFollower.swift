@@ -17,7 +17,7 @@ final class LogFollower: Sendable {
     /// How often the leader is looked for while it is not known, and otherwise, as it may have been left for another member.
     private static let (searchInterval, secondLookInterval) = (Duration.seconds(5), Duration.seconds(60))
     /// The most bytes of commits, and the most batches, that are read at once.
-    private static let (largestRead, longestRead): (Int64, Int64) = (16 << 20, 4096)
+    private static let (maxReadBytes, maxReadBatches): (Int64, Int64) = (16 << 20, 4096)
     /// The longest pause after a failure.
     private static let longestPause = 1000
 
@@ -75,17 +75,17 @@ final class LogFollower: Sendable {
         var announced: Instant?
         var searched: Instant?
         var limit = LogWriter.page
-        // The last batch that the watch brought, and the last batch that the look before found.
-        var (watched, looked): (Int64, Int64) = (0, 0)
+        // The last batch that the watch delivered, and the last batch at the end of the previous read.
+        var (watchedBatch, readBatch): (Int64, Int64) = (0, 0)
         while !isStopping {
             let start = Instant.now
             do throws(EtcdError) {
                 let etcd = try catchUp(&client, reading: &limit)
-                if watch != nil, watched < looked {
+                if watch != nil, watchedBatch < readBatch {
                     watch = nil
                     figures.update { $0.watchRepairs += 1 }
                 }
-                looked = inbox.end.batch
+                readBatch = inbox.end.batch
                 let hadTrouble = inbox.trouble != nil
                 inbox.noteHeard(at: start)
                 if hadTrouble { log.info("etcd answers again") }
@@ -101,8 +101,8 @@ final class LogFollower: Sendable {
                     announce(&client, by: start + Self.callTime)
                     announced = start
                 }
-                if watch == nil { watched = looked }
-                try listen(&watch, &watched, &client, from: etcd.revision + 1, until: .now + Self.interval)
+                if watch == nil { watchedBatch = readBatch }
+                try listen(&watch, &watchedBatch, &client, from: etcd.revision + 1, until: .now + Self.interval)
             } catch {
                 watch = nil
                 guard !isStopping else { return }
@@ -159,11 +159,12 @@ final class LogFollower: Sendable {
                 try leave(head, &client)
                 continue
             }
-            // Where the way to etcd is slow, more than a page of batches may come during one read.
-            let isSmall = head.bytes - end.bytes <= Self.largestRead
+            // Where the connection to etcd is slow, more than a page of batches may come during one read.
+            let isSmall = head.bytes - end.bytes <= Self.maxReadBytes
             limit =
                 isSmall
-                ? Int(min(max(2 * (head.batch - end.batch), Int64(LogWriter.page)), Self.longestRead)) : LogWriter.page
+                ? Int(min(max(2 * (head.batch - end.batch), Int64(LogWriter.page)), Self.maxReadBatches))
+                : LogWriter.page
             if head.batch <= end.batch { return found.header }
             let (isNew, isDiverged) = add(found.entries)
             if isDiverged {
@@ -227,9 +228,9 @@ final class LogFollower: Sendable {
 
     /// Takes what the watch brings until a moment, or until something is missing. Opens the watch if it is not.
     ///
-    /// - Parameter watched: the last batch that the watch brought.
+    /// - Parameter watchedBatch: the last batch that the watch delivered.
     private func listen(
-        _ watch: inout EtcdWatch?, _ watched: inout Int64, _ client: inout EtcdClient, from revision: Int64,
+        _ watch: inout EtcdWatch?, _ watchedBatch: inout Int64, _ client: inout EtcdClient, from revision: Int64,
         until end: Instant
     ) throws(EtcdError) {
         if watch == nil {
@@ -247,7 +248,7 @@ final class LogFollower: Sendable {
                     watch = nil
                     pause(milliseconds: Self.longestPause / 4)
                 case .puts(let pairs):
-                    guard try take(pairs, &watched, &client) else { return }
+                    guard try take(pairs, &watchedBatch, &client) else { return }
                 }
             }
         }
@@ -259,7 +260,7 @@ final class LogFollower: Sendable {
 
     /// Takes batches from the watch. Returns false if some are missing.
     private func take(
-        _ pairs: [EtcdPair], _ watched: inout Int64, _ client: inout EtcdClient
+        _ pairs: [EtcdPair], _ watchedBatch: inout Int64, _ client: inout EtcdClient
     ) throws(EtcdError) -> Bool {
         var entries: [LogEntry] = []
         do {
@@ -267,7 +268,7 @@ final class LogFollower: Sendable {
         } catch {
             throw EtcdError(outcome: .refused, description: "cannot read the log \(keys.log): \(error)")
         }
-        watched = max(watched, entries.last?.head.batch ?? watched)
+        watchedBatch = max(watchedBatch, entries.last?.head.batch ?? watchedBatch)
         var (isNew, isWhole) = (false, true)
         for entry in try client.complete(entries, keys, by: .now + Self.callTime) {
             switch inbox.add(entry) {

@@ -20,7 +20,7 @@ struct LogWriter: Sendable {
     private enum Look {
         case done
         case overtaken([LogEntry])
-        /// The end is the one that was named. The daemon that has claimed the next turn, if any.
+        /// The log still ends at the given head. `claim` is the daemon that has claimed the next turn, if any.
         case unmoved(claim: [UInt8]?)
         /// The log does not go on from the end that was named.
         case diverged
@@ -77,9 +77,9 @@ struct LogWriter: Sendable {
         if let leader = inbox.leader { client.prefer(leader) }
         // Before the claim, because other daemons delete the claim after a short time.
         if let error = putParts(of: entry, by: deadline) { return .failed(error) }
-        // A batch in parts is sent all the same: the refusal drops its parts.
-        let isBehind = losses >= Self.mostLosses && !hasClaim && claim(behind: end, by: deadline)
-        if isBehind, entry.head.parts == 0 { return .overtaken([]) }
+        // A batch with parts is sent anyway: when etcd refuses it, `settle` deletes its parts.
+        let hasFallenBehind = losses >= Self.mostLosses && !hasClaim && claim(behind: end, by: deadline)
+        if hasFallenBehind, entry.head.parts == 0 { return .overtaken([]) }
         return settle(entry, behind: end, isUncertain: false, by: deadline)
     }
 
@@ -273,8 +273,8 @@ struct LogWriter: Sendable {
         return nil
     }
 
-    /// Claims the next turn, for a daemon that others are always faster than. Returns true if the inbox has batches behind this
-    /// end, so that etcd would refuse a batch behind it. A claim that fails does no harm.
+    /// Claims the next turn for a daemon that keeps losing to other daemons. Returns true if the inbox has batches
+    /// after `end`, so etcd would refuse this batch. A claim that fails does no harm.
     private mutating func claim(behind end: LogHead, by deadline: Instant) -> Bool {
         let start = Instant.now
         guard start >= nextClaim else { return false }

@@ -3,8 +3,8 @@ internal import Glibc
 internal import SettingsAPI
 internal import Synchronization
 
-/// A bounded queue of lines for a file descriptor. A thread of its own writes the lines, so that no caller waits for the reader of
-/// the descriptor. The queue drops and counts lines that find it full.
+/// A bounded queue of lines for a file descriptor. A serial queue writes the lines, so that no caller waits for the
+/// reader of the descriptor. The queue drops and counts lines that find it full.
 ///
 /// Thread-safe.
 package final class LineWriter: Sendable {
@@ -20,18 +20,18 @@ package final class LineWriter: Sendable {
 
     private let descriptor: Int32
     private let capacity: Int
-    private let notice: @Sendable (Int) -> String?
+    private let makeDropReport: @Sendable (Int) -> String?
     private let queue = DispatchQueue(label: "settingsd.lines", qos: .utility)
     private let queuedBytes = Atomic(0)
     private let dropped = Atomic(0)
     private let reported = Atomic(0)
 
-    /// - Parameter notice: Returns the line that reports a number of dropped lines; nil if it has reported them elsewhere. Runs
-    ///   on the writing thread when there is room again.
-    package init(to descriptor: Int32, capacity: Int, notice: @escaping @Sendable (Int) -> String?) {
+    /// - Parameter makeDropReport: Returns a line that reports the dropped lines, or nil if the closure reported them
+    ///   itself. Called on the writing queue when the queue is at most half full.
+    package init(to descriptor: Int32, capacity: Int, makeDropReport: @escaping @Sendable (Int) -> String?) {
         self.descriptor = descriptor
         self.capacity = capacity
-        self.notice = notice
+        self.makeDropReport = makeDropReport
     }
 
     /// The number of lines that were dropped because the queue was full or the descriptor failed.
@@ -66,10 +66,10 @@ package final class LineWriter: Sendable {
     private func reportDroppedLines() {
         let total = droppedLines
         let count = total - reported.exchange(total, ordering: .relaxed)
-        if count > 0, let line = notice(count) { _ = write(Array((line + "\n").utf8)) }
+        if count > 0, let line = makeDropReport(count) { _ = write(Array((line + "\n").utf8)) }
     }
 
-    /// Returns false if the descriptor failed. Runs on the writing thread.
+    /// Returns false if the descriptor failed. Runs on the writing queue.
     private func write(_ lines: [UInt8]) -> Bool {
         var rest = lines[...]
         while !rest.isEmpty {

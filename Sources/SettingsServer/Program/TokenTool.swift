@@ -103,7 +103,7 @@ struct TokenTool {
         return "\(token.name)\t\(end)\t\(token.grants.map(\.description).joined(separator: " "))"
     }
 
-    /// The same for programs. The last use is null if it is unknown.
+    /// The JSON entry of a token in the list. `lastUsed` is null if it is unknown.
     private static func row(of token: TokenFile.Token, lastUsed: Timestamp?) -> JSONValue {
         func text(_ time: Timestamp?) -> JSONValue { time.map { .string($0.description) } ?? .null }
         return [

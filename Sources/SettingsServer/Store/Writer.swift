@@ -13,9 +13,11 @@ internal import Synchronization
 /// writer and the flush, or the queue, which has taken either. A loop that hands over quick writes while the writer is free
 /// decides them itself. If nothing has to be synced, and nothing else waits for a flush, it flushes and answers them at
 /// once, else the queue does, and what loops decide meanwhile is flushed together after that. Writes that find the writer
-/// taken gather, and the queue decides them in turns of a bounded length. Writes that take long wait in a queue of their own,
-/// which serves clients round-robin: one of them is decided after all that gathered of the others, or after a second of those.
-/// A write that turns out to be long on the way joins that queue.
+/// taken gather, and the queue decides them in turns of a bounded length.
+///
+/// Long writes wait in a separate queue, which serves callers round-robin. The writer decides one long write after it
+/// has decided all waiting short writes, or after one second of short writes. A write that proves to be long while it
+/// is decided joins this queue.
 final class Writer: Sendable {
     private let inbox = Mutex(WriterInbox())
     /// Its threads have a lower priority than the loops. With theirs a thread that wakes from a sync would take the processor from

@@ -192,7 +192,8 @@ final class Connection {
     /// Since when it holds memory; nil if it holds none.
     var heldSince: UInt64? { [backlog?.begun, unsent?.begun].compactMap(\.self).min() }
 
-    /// True if what it sends, or else what it receives, moves below the minimum rate. It is not slow while it waits for the daemon.
+    /// True if the connection sends, or has nothing to send and receives, below the minimum rate. False if it has nothing to
+    /// send and its request waits for the daemon.
     func isSlow(at now: UInt64) -> Bool {
         if let unsent { return unsent.rate.isMissed(at: now) }
         return backlog.map { $0.waiting == .bytes && $0.rate.isMissed(at: now) } ?? false

@@ -72,7 +72,7 @@ final class Backlog {
     /// True if memory is reserved for a body that is slow to come.
     ///
     /// - Parameter time: since when it comes, in nanoseconds.
-    func isSlow(after time: UInt64) -> Bool {
+    func isBelowMinimumRate(over time: UInt64) -> Bool {
         charge.reserved > 0 && UInt64(bytes.count) / UInt64(MinimumRate.bytesPerSecond) < time / 1_000_000_000
     }
 

@@ -175,7 +175,7 @@ final class LoopContext {
             guard ofBodies else { return connection.isSlow(at: now) }
             guard let since = connection.heldSince, connection.backlog?.waiting != .memory else { return false }
             let time = now &- since
-            return time >= TransportLimits.second && connection.backlog?.isSlow(after: time) ?? false
+            return time >= TransportLimits.second && connection.backlog?.isBelowMinimumRate(over: time) ?? false
         }
         let worst = slow.max { $0.burden(at: now) < $1.burden(at: now) }
         if let worst, worst.burden(at: now) > 0 { worst.giveUp(self) }

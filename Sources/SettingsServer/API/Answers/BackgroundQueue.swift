@@ -19,8 +19,8 @@ final class BackgroundQueue: Sendable {
         var goesFirst = false
         /// False once no caller waits for the result, so that the work is left out.
         var isWanted: @Sendable () -> Bool = { true }
-        /// Called in place of the work if the work takes more memory than the budget ever has, with the problem, or if there was
-        /// no room in time, with nil. Nil if the work has to be done.
+        /// Called instead of the work: with the problem if the work needs more memory than the budget has, with nil if
+        /// there was no room within `patience`. Nil if the work must be done.
         var refuse: (@Sendable (Problem?) -> Void)?
         /// The work. Gets the charge for its memory, to resize it to what is left of that.
         let work: @Sendable (MemoryBudget.Charge) -> Void
@@ -37,7 +37,7 @@ final class BackgroundQueue: Sendable {
 
     private struct Line: Sendable {
         var waiting = FairQueue<ClientKey?, Waiting>()
-        /// The jobs that go first.
+        /// Jobs with `goesFirst`, newest first.
         var urgent = Deque<Waiting>()
         /// The one whose turn it is, which may wait for memory.
         var current: Waiting?
@@ -60,8 +60,8 @@ final class BackgroundQueue: Sendable {
 
     /// - Parameters:
     ///   - mostJobs: how many jobs wait at most.
-    ///   - holdsLittle: true if those hold at most a quarter of the budget, with one more. A caller that has no job in the queue
-    ///     may add a job until they hold half of the budget.
+    ///   - holdsLittle: true if `isFull` limits the memory that waiting jobs hold: to a quarter of the budget for a
+    ///     caller with a waiting job, to half for other callers.
     ///   - patience: how many nanoseconds a job waits before it is refused.
     init(
         _ label: String, _ budget: MemoryBudget, mostJobs: Int, holdsLittle: Bool = false,

@@ -69,7 +69,7 @@ enum TagList: Hashable {
     }
 }
 
-/// Guards compare revisions. So they also take tags that the caller got with other grants, or made of a revision.
+/// Guards compare revisions only, so a tag with any digest, or without a digest, is accepted.
 extension WriteRequest.Guard {
     /// The guard that `If-Match` sets.
     init(ifMatch tags: TagList) {
