@@ -79,7 +79,7 @@ struct TrafficLimitTests {
         #expect(try statuses(Self.times(6, guess), on: client) == [401, 401, 401, 401, 401, 429])
     }
 
-    @Test("Requests with a wrong token from this machine have no rate")
+    @Test("Requests with a wrong token from this machine are not rate-limited")
     func localGuesses() throws {
         let guarded = try GuardedDaemon([:], Self.slow)
         let guesses = Self.times(20, guarded.signed("GET /v1", as: "wrong"))

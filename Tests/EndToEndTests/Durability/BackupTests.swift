@@ -92,7 +92,7 @@ struct BackupTests {
     }
 
     @Test(
-        "A caller that reads late gets what was stored when it asked; the next backup can begin once a caller is gone")
+        "A slow caller gets the state at its request; the next backup can begin once that caller disconnects")
     func late() throws {
         let daemon = try TestDaemon()
         let large = String(repeating: "x", count: 1 << 20)

@@ -116,7 +116,7 @@ struct LargeBodyTests {
         #expect(try other.exchange(Self.put("app/keys/late", Self.long)).status == 201)
     }
 
-    @Test("one of another caller is taken although one caller fills the queue, and is the next to be parsed")
+    @Test("A body of a second caller is accepted and parsed next although the first caller fills the queue")
     func fairness() throws {
         let server = try APIServer()
         var policies = Policies()

@@ -64,7 +64,7 @@ struct RefusedCredentialTests {
         #expect(lines.all.last?.hasSuffix(" (2 more refused since the last such line)") == true, "\(lines.all)")
     }
 
-    @Test("A request without a credential has no line") func missing() throws {
+    @Test("A request without a credential is not logged") func missing() throws {
         #expect(try ask("") == 401)
         #expect(lines.all == [])
     }

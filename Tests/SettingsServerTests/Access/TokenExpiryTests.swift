@@ -8,7 +8,7 @@ import Testing
 
 @testable import SettingsServer
 
-/// What the daemon says about tokens before they expire.
+/// The daemon warns of tokens that expire within a week and shows the next expiry.
 @Suite(.ownThread)
 struct TokenExpiryTests {
     private static let day: Int64 = 86_400_000

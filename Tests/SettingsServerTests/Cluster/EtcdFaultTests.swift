@@ -171,7 +171,7 @@ struct EtcdFaultTests {
         try writers.check()
     }
 
-    @Test("A daemon with a slow way to etcd writes beside others, and holds them up for a part of one of its writes")
+    @Test("A daemon with a slow connection to etcd can write and delays other daemons for less than one of its writes")
     func slowBesideOthers() throws {
         let etcd = try EtcdCluster()
         let proxy = try TCPProxy(to: etcd.ports[0])

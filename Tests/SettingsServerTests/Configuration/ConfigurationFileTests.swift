@@ -88,7 +88,7 @@ struct ConfigurationFileTests {
     }
 
     @Test(
-        "A member access turns access control on, even without content",
+        "The member `access` turns access control on, even if it is empty",
         arguments: [
             (#"{"access":{}}"#, true), (#"{"access":{"users":{}}}"#, true), (#"{"access":{"anonymous":[]}}"#, true),
             (#"{"access":{"openMetrics":false}}"#, true), (#"{"access":{"tokens":null}}"#, true), ("{}", false),

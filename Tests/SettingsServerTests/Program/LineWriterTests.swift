@@ -36,7 +36,7 @@ struct LineWriterTests {
     }
 
     @Test(
-        "A stalled reader stops no caller, and each line is written or counted once it goes on",
+        "A stalled reader blocks no caller; when it resumes, each line has been written or counted",
         arguments: [0, O_NONBLOCK])
     func stalledReader(flags: Int32) throws {
         let pipe = try FullPipe(flags: flags)

@@ -119,7 +119,7 @@ struct ProgramTests {
                     code: 78, output: "", errors: "settingsd: \(path): unknown member \"lop\": did you mean log?\n"))
     }
 
-    @Test("Without /proc, and with a preloaded library that changes the environment, the arguments count")
+    @Test("Without /proc, and with a preloaded library that changes the environment, the program reads its arguments")
     func argumentsWithoutProc() throws {
         let directory = try TemporaryDirectory()
         // The Swift runtime opens /proc/self/cmdline with fopen.
