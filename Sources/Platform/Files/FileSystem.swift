@@ -77,7 +77,7 @@ package struct FileStatus: Equatable, Sendable {
         self.group = group
     }
 
-    /// True if others than the owner may read or write it.
+    /// True if the group or other users have any permission.
     package var isOpenToOthers: Bool { mode & 0o077 != 0 }
 }
 

@@ -90,9 +90,10 @@ package struct Grants: Hashable, Sendable {
 
 /// What a reader is shown.
 extension State {
-    /// The state with the cursors of a reader, whose epoch ends in the digest of the reader's grants. A cursor that a reader
-    /// got with other grants is one of another epoch, so that the reader starts anew. Not for the writer, nor for files.
-    package func shown(to reader: Grants?) -> State {
+    /// Returns the state with cursors for a reader: the epoch ends in the digest of the reader's grants. The state
+    /// hides no data. A cursor obtained with other grants belongs to another epoch, so the reader starts again. Never
+    /// pass the result to the writer or to a file.
+    package func withCursors(for reader: Grants?) -> State {
         guard let reader else { return self }
         return with(digest: reader.digest)
     }
@@ -100,7 +101,7 @@ extension State {
 
 extension Cursor {
     /// The cursor of a reader.
-    package func shown(to reader: Grants?) -> Cursor {
+    package func marked(for reader: Grants?) -> Cursor {
         guard let reader else { return self }
         return Cursor(epoch: epoch.appending(digest: reader.digest), revision: revision)
     }

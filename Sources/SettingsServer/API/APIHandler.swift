@@ -141,8 +141,8 @@ final class APIHandler: RequestHandler {
         return handling
     }
 
-    /// True if the caller of a request that is answered now may read secrets.
-    func endsConfidential(_ ticket: Ticket) -> Bool {
+    /// Returns true if the caller of the request may read secrets. Forgets a request that was answered later.
+    func takeConfidential(_ ticket: Ticket) -> Bool {
         lookedAt == ticket ? caller?.grants.mayReadSecrets ?? false : confidential.remove(ticket) != nil
     }
 
@@ -211,7 +211,7 @@ final class APIHandler: RequestHandler {
 
     /// The place in history as a caller is told it; nil for a stranger.
     func cursor(for caller: Caller?) -> Cursor? {
-        isStranger(caller) ? nil : service.store.state.cursor.shown(to: caller?.reader)
+        isStranger(caller) ? nil : service.store.state.cursor.marked(for: caller?.reader)
     }
 
     /// True for a caller without any grant, and for a caller that was not asked for a credential. Such a caller is not told
@@ -253,7 +253,7 @@ final class APIHandler: RequestHandler {
             return .answer(flag)
         }
         // A refusal has the cursor of the state that it was decided on.
-        let state = service.store.state.shown(to: caller?.reader)
+        let state = service.store.state.withCursors(for: caller?.reader)
         do throws(Problem) {
             return try serve(head, bytes, body, exchange, from: caller, isHeld: isHeld, on: state)
         } catch {

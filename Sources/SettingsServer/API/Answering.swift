@@ -8,7 +8,7 @@ extension APIHandler {
     /// Gives the answer to a request that was to be answered later.
     func answer(_ ticket: Ticket, _ response: Response) {
         var response = response
-        if endsConfidential(ticket) { response.forbidStorage() }
+        if takeConfidential(ticket) { response.forbidStorage() }
         finish(ticket, response)
         loop.respond(ticket, response)
     }
@@ -17,7 +17,7 @@ extension APIHandler {
     @discardableResult
     func begin(_ ticket: Ticket, _ response: Response) -> Bool {
         var response = response
-        if endsConfidential(ticket) { response.forbidStorage() }
+        if takeConfidential(ticket) { response.forbidStorage() }
         noteWaiting(ticket)
         finish(ticket, response)
         return loop.begin(ticket, response)
@@ -84,7 +84,7 @@ extension APIHandler {
     ) {
         guard let flag = longAnswers.add(ticket, to: key) else { return }
         let (mailbox, budget) = (mailbox, service.budget)
-        let bytes = { @Sendable in rendering.isOfHistory ? min(rendering.bytes, budget.room) : rendering.bytes }
+        let bytes = { @Sendable in rendering.weightIsUpperBound ? min(rendering.bytes, budget.room) : rendering.bytes }
         var job = BackgroundQueue.Job(bytes: bytes, held: held) { charge in
             let made = LongAnswers.Made(rendering, charge)
             // Before the loop hears of the answer: to have both charged could cost the connection.

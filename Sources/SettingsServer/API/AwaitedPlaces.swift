@@ -91,7 +91,7 @@ extension APIHandler {
         guard let request = held.remove(ticket) else { return false }
         service.watchers.remove(request.client)
         let isAdmitted = watchers.isAdmitted(request.caller)
-        let cursor = service.store.state.cursor.shown(to: request.caller?.reader)
+        let cursor = service.store.state.cursor.marked(for: request.caller?.reader)
         refuse(request, isAdmitted ? Problem(behindAt: cursor) : .credentialEnded)
         return true
     }

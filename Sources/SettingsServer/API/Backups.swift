@@ -19,8 +19,9 @@ final class BackupMaker: Sendable {
         isBusy.store(false, ordering: .relaxed)
     }
 
-    /// Renders the pieces of a backup, each after the kernel has taken the piece before. Calls `completion` with false if the
-    /// caller is gone or does not read. Runs on a queue of its own.
+    /// Renders a backup on the backup queue. Pushes a piece after the kernel has taken the previous piece. Calls `push`
+    /// and `completion` on that queue. `completion` gets false if the caller has disconnected or did not take a piece
+    /// within 60 seconds.
     func render(
         _ state: State, for backup: SentBackup, _ push: @escaping @Sendable ([UInt8]) -> Void,
         _ completion: @escaping @Sendable (_ isComplete: Bool) -> Void
@@ -69,7 +70,7 @@ extension APIHandler {
     /// no disk, which may be full or failing.
     func backUp(_ request: APIRequest, _ exchange: Exchange) throws(Problem) -> Handling {
         let state = service.store.state
-        let cursor = state.cursor.shown(to: request.caller?.reader)
+        let cursor = state.cursor.marked(for: request.caller?.reader)
         var head = Response(status: 200, contentType: .json, fields: FieldBlock(cursor: cursor, tag: nil))
         head.fields.append(
             "Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")

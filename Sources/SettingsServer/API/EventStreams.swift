@@ -34,7 +34,7 @@ extension Watchers {
             }
         try subscribe(
             exchange, question, of: request.caller, after: place, sink: .stream(.catchingUp), on: state)
-        handler.begin(ticket, Self.head(at: service.store.state.cursor.shown(to: subject.reader)))
+        handler.begin(ticket, Self.head(at: service.store.state.cursor.marked(for: subject.reader)))
         push(EventText.opening, to: ticket)
         // No event gives the client a place yet.
         if beginsLive { push(EventText.id(state.cursor), to: ticket) }
@@ -55,7 +55,7 @@ extension Watchers {
     func proceed(_ ticket: Ticket) {
         guard let subscription = subscriptions[ticket], case .stream(.catchingUp) = subscription.sink else { return }
         let (subject, place) = (subscription.topic.subject, subscription.place)
-        let state = service.store.state.shown(to: subject.reader)
+        let state = service.store.state.withCursors(for: subject.reader)
         if case .stateEvent(let isReset, _) = subscription.form {
             return sendState(ticket, subject, isReset: isReset, on: state)
         }
@@ -177,7 +177,7 @@ extension Watchers {
         guard subscription.form.style == .changes else {
             return commits.flatMap { EventText.refetch(subject, after: $0.commit, in: state.epoch) }
         }
-        let rendering = Rendering(weight: commits.weight, isOfHistory: true) {
+        let rendering = Rendering(weight: commits.weight, weightIsUpperBound: true) {
             Response(status: 200, body: Self.events(subject, commits, on: state))
         }
         guard rendering.isLong else { return rendering.make().body }
@@ -195,7 +195,7 @@ extension Watchers {
     func keepAlive(_ subscription: Subscription) {
         let ticket = subscription.ticket
         guard !subscription.isBehind else { return setAlarm(ticket) }
-        let state = service.store.state.shown(to: subscription.topic.subject.reader)
+        let state = service.store.state.withCursors(for: subscription.topic.subject.reader)
         subscriptions.update(ticket) { subscription in
             subscription.advance(to: matched)
             subscription.isDue = false
@@ -217,7 +217,7 @@ extension Watchers {
     /// Ends a stream when the daemon stops. A live one is sent its place.
     func endStream(_ subscription: Subscription, on state: State) {
         remove(subscription.ticket)
-        let epoch = state.shown(to: subscription.topic.subject.reader).epoch
+        let epoch = state.withCursors(for: subscription.topic.subject.reader).epoch
         let place = subscription.isBehind ? nil : Cursor(epoch: epoch, revision: subscription.place)
         let closing = EventText.closing(at: place, retryAfterMs: Int.random(in: 100...3000))
         loop.push(subscription.ticket, closing, isLast: true)

@@ -7,14 +7,14 @@ extension Watchers {
     /// Answers a request to observe, or subscribes it.
     func observe(_ request: ObserveRequest, _ exchange: Exchange) -> Handling {
         let reader = request.subject.reader
-        let state = watchedState().shown(to: reader)
+        let state = watchedState().withCursors(for: reader)
         do throws(Problem) {
             switch state.find(request.subject, since: request.since, effort: Self.effortOnLoop) {
             case .undecided where !request.isStream:
                 guard !service.renderer.isFull() else { throw Problem.tooManyLongAnswers }
                 handler.search(for: exchange.ticket) { [service] in
                     // Not of when the request came: until it has its turn, that would keep all that was replaced since.
-                    let state = service.store.state.shown(to: reader)
+                    let state = service.store.state.withCursors(for: reader)
                     let finding = state.find(request.subject, since: request.since)
                     return { handler in handler.watchers.searched(request, finding, on: state, exchange) }
                 }
@@ -93,8 +93,8 @@ extension Watchers {
             of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest)
         guard rendering.isLong else { return rendering }
         let (epoch, store) = (state.epoch, service.store)
-        return Rendering(weight: commits.weight, isOfHistory: true) {
-            let state = store.state.shown(to: subject.reader)
+        return Rendering(weight: commits.weight, weightIsUpperBound: true) {
+            let state = store.state.withCursors(for: subject.reader)
             let since = ResumePoint.cursor(Cursor(epoch: epoch, revision: place))
             switch state.find(subject, since: since) {
             case .commits(let commits):
@@ -117,7 +117,7 @@ extension Watchers {
         var (finding, state) = (finding, state)
         if case .nothing = finding {
             let place = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
-            state = watchedState().shown(to: request.subject.reader)
+            state = watchedState().withCursors(for: request.subject.reader)
             finding = state.find(request.subject, since: .cursor(place))
         }
         do throws(Problem) {
@@ -146,7 +146,7 @@ extension State {
     func rendering(
         of subject: WatchSubject, _ commits: [KeptCommit], after place: Revision, limit: Int?, keepsLatest: Bool
     ) -> Rendering {
-        Rendering(weight: commits.weight, isOfHistory: true) {
+        Rendering(weight: commits.weight, weightIsUpperBound: true) {
             let changes = self.observed(subject, commits, from: place, limit: limit, keepsLatest: keepsLatest)
             return Response(toObserver: changes.jsonBytes(), cursor: self.cursor)
         }

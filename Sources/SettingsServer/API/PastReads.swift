@@ -33,7 +33,7 @@ extension State {
         let wanted = try request.ifMatch(in: bytes)
         let ofFiles = Service.memory(ofPast: source)
         let weigh = { @Sendable limit in self.weight(ofPast: name, at: moment, upTo: limit) + ofFiles / 8 }
-        return Rendering(weighing: weigh, isBeside: true, isOfHistory: true) {
+        return Rendering(weighing: weigh, isBeside: true, weightIsUpperBound: true) {
             do throws(Problem) {
                 let view = self.reaching(source)
                 let place = try view.revision(at: moment, of: name)
@@ -70,7 +70,7 @@ extension State {
             reader: request.caller?.reader)
         let ofFiles = Service.memory(ofPast: source)
         let weigh = { @Sendable limit in self.weight(of: question, upTo: limit) + ofFiles / 8 }
-        return Rendering(weighing: weigh, isBeside: source != nil, isOfHistory: true) {
+        return Rendering(weighing: weigh, isBeside: source != nil, weightIsUpperBound: true) {
             do throws(Problem) {
                 let page = try self.reaching(source).history(question)
                 return Response(json: page.jsonBytes(), cursor: self.cursor)
@@ -92,7 +92,7 @@ extension State {
             self.weight(ofPast: name, at: from, upTo: limit) + self.weight(ofPast: name, at: to, upTo: limit) + ofFiles
                 / 8
         }
-        return Rendering(weighing: weigh, isBeside: true, isOfHistory: true) {
+        return Rendering(weighing: weigh, isBeside: true, weightIsUpperBound: true) {
             do throws(Problem) {
                 let found = try self.reaching(source).difference(of: name, from: from, to: to, for: reader)
                 return Response(json: found.jsonBytes(), cursor: self.cursor)

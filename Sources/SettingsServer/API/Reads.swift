@@ -64,7 +64,7 @@ extension APIHandler {
         let wanted = try request.ifMatch(in: bytes)
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !watchers.isStopping
-        let state = mayWait ? watchers.watchedState().shown(to: request.caller?.reader) : state
+        let state = mayWait ? watchers.watchedState().withCursors(for: request.caller?.reader) : state
         let result: ReadResult
         do throws(Problem) {
             result = try reading.result(on: state)
@@ -128,7 +128,7 @@ extension APIHandler {
         writer.beginObject()
         setting.writeMembers(to: &writer)
         writer.endObject()
-        var fields = cache.fields(at: found.cursor.shown(to: reader), tag: tag)
+        var fields = cache.fields(at: found.cursor.marked(for: reader), tag: tag)
         fields.append("Settings-Source", "stored")
         return Response(status: 200, contentType: .json, fields: fields, body: writer.bytes)
     }

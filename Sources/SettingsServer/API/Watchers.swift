@@ -232,7 +232,7 @@ extension Watchers {
     func look(at ticket: Ticket, on state: State) {
         guard let subscription = subscriptions[ticket] else { return }
         let (question, subject, place) = (subscription.question, subscription.topic.subject, subscription.place)
-        let state = state.shown(to: subject.reader)
+        let state = state.withCursors(for: subject.reader)
         subscriptions.update(ticket) { $0.isDue = false }
         switch subscription.form {
         case .changes(let limit, let keepsLatest):
@@ -320,7 +320,7 @@ extension Watchers {
         look(at: ticket, on: state)
         guard let subscription = subscriptions[ticket] else { return }
         let (subject, place) = (subscription.topic.subject, subscription.place)
-        state = state.shown(to: subject.reader)
+        state = state.withCursors(for: subject.reader)
         if case .stream = subscription.sink {
             guard subscription.isBehind, !isStopping else { return endStream(subscription, on: state) }
             return subscriptions.update(ticket) { $0.isEnding = true }

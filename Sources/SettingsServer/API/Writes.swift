@@ -109,7 +109,7 @@ extension APIHandler {
         // Requests of a connection are taken one at a time while the writer has much to do.
         if exchange.isBehind, service.store.isBusy { return .notYet }
         var write = try request.write(target, bytes, body: body, on: state)
-        // The effort counts what is searched, so the memory may be less than it says.
+        // The effort includes the search of the history, so it can exceed the memory that the write takes.
         let room = service.budget.room
         let owed = OwedWrite(request, bytes, exchange, isAudited: service.audit != nil)
         if let past = service.past, state.lacksPast(for: write.command) {
@@ -318,7 +318,7 @@ extension Response {
             if let reader { summary.changes = state().shown(summary.changes, to: reader) }
             let body = write.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
             self.init(
-                json: body, status: write.status(of: answer), cursor: answer.cursor.shown(to: reader),
+                json: body, status: write.status(of: answer), cursor: answer.cursor.marked(for: reader),
                 tag: answer.tag.map { EntityTag($0, digest: isOfValues ? reader?.digest : nil) })
         }
         if write.isMinimal { fields.append("Preference-Applied", "return=minimal") }
@@ -330,7 +330,7 @@ extension Response {
         if reader != nil { setting = setting.shown(to: reader) }
         if write.isMinimal { setting = setting.withoutValues() }
         self.init(
-            json: setting.jsonBytes(), status: write.status(of: answer), cursor: answer.cursor.shown(to: reader),
+            json: setting.jsonBytes(), status: write.status(of: answer), cursor: answer.cursor.marked(for: reader),
             tag: tag)
         fields.append(source: setting.source)
     }
@@ -374,7 +374,7 @@ extension WriteOutcome {
         case .success(let answer):
             Response(answer, to: write, on: state())
         case .failure(let problem):
-            Response(write.caller?.told(of: problem) ?? problem, cursor: cursor.shown(to: write.caller?.reader))
+            Response(write.caller?.told(of: problem) ?? problem, cursor: cursor.marked(for: write.caller?.reader))
         }
     }
 }

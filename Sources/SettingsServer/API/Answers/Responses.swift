@@ -10,23 +10,24 @@ struct Rendering: Sendable {
 
     /// Weighs what is to be rendered: one for each value and for each eight bytes of text. Stops above a limit.
     let weight: @Sendable (_ limit: Int) -> Int
-    /// True if the weight counts what is searched in the history, so that making the response may take less memory.
-    let isOfHistory: Bool
+    /// True if the weight counts a search of the history and so can exceed the memory that the response takes. The
+    /// estimate is then limited to the memory budget, so that the queue does not refuse the job.
+    let weightIsUpperBound: Bool
     /// Renders the response; on any thread.
     let make: @Sendable () -> Response
 
     /// - Parameter isBeside: true if it is made beside the loop, however little it shows: much is looked at for it.
     init(
-        weighing: @escaping @Sendable (_ limit: Int) -> Int, isBeside: Bool = false, isOfHistory: Bool = false,
+        weighing: @escaping @Sendable (_ limit: Int) -> Int, isBeside: Bool = false, weightIsUpperBound: Bool = false,
         make: @escaping @Sendable () -> Response
     ) {
         weight = { limit in isBeside && limit <= Self.mostOnLoop ? limit + 1 : weighing(limit) }
-        self.isOfHistory = isOfHistory
+        self.weightIsUpperBound = weightIsUpperBound
         self.make = make
     }
 
-    init(weight: Int, isOfHistory: Bool = false, make: @escaping @Sendable () -> Response) {
-        self.init(weighing: { _ in weight }, isOfHistory: isOfHistory, make: make)
+    init(weight: Int, weightIsUpperBound: Bool = false, make: @escaping @Sendable () -> Response) {
+        self.init(weighing: { _ in weight }, weightIsUpperBound: weightIsUpperBound, make: make)
     }
 
     init(_ response: Response) {

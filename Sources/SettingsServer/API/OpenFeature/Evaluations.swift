@@ -23,7 +23,7 @@ extension APIHandler {
         }
         let flag = Flag(found.suite, found.record, value: found.record.stored)
         return Response(
-            status: 200, contentType: .json, fields: cache.fields(at: found.cursor.shown(to: reader)),
+            status: 200, contentType: .json, fields: cache.fields(at: found.cursor.marked(for: reader)),
             body: flag.jsonBytes())
     }
 
