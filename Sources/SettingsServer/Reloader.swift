@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// A reloader that reads the configuration again and puts it in force while the daemon serves: all of it, or nothing.
 ///
-/// The tokens are an exception: a reload that fails still reads the token file in force, so that a revoked token ends.
+/// Exception: a failed reload still reads the token file in force again, so that a revoked token ends.
 ///
 /// On a queue of its own, one reload at a time.
 final class Reloader: Sendable {
@@ -67,12 +67,14 @@ final class Reloader: Sendable {
                     on: self.addresses, trouble: refused.isEmpty ? nil : "schemas were refused, see the log")
                 completion(.success(ReloadReport(needsRestart: changed, refusedSchemas: refused)))
             } catch {
-                let rest = self.rereadTokens() ? "; the tokens were read again, and everything else" : "; everything"
+                let rest =
+                    self.rereadTokens()
+                    ? "the daemon read the tokens again and kept all other settings" : "the daemon kept all settings"
+                let message = "cannot reload the configuration: \(error); \(rest)"
                 self.hasFailed.store(true, ordering: .relaxed)
-                self.log.error("reload failed: \(error)\(rest) stays as it was")
+                self.log.error(message)
                 self.manager?.ready(on: self.addresses, trouble: "the last reload failed: \(error)")
-                completion(
-                    .failure(Problem(.invalidValue, "reload failed: \(error)\(rest) stays as it was")))
+                completion(.failure(Problem(.invalidValue, message)))
             }
         }
     }

@@ -19,7 +19,7 @@ def command_page(template, usage, version):
             together = []
     environment = usage.others.pop("environment")
     # The page refers to settingsd.json(5), which explains them.
-    del usage.others["options of the file"]
+    del usage.others["options without a flag"]
     options = [(f"{flag} {argument}".rstrip(), text) for flag, argument, text in usage.options]
     return _fill(template, {
         "SYNOPSIS": "\n.br\n".join(f"\\fB{_plain(form)}\\fR" for form in forms),

@@ -40,13 +40,13 @@ extension State {
         if count > max(quotas.suites, suites.count) {
             throw Problem(
                 reader == nil ? "there would be \(count) suites" : nil, "quotas.suites", quotas.suites,
-                remedy: "drop some with ?drop=true")
+                remedy: "drop suites with ?drop=true")
         }
         let total = size + growth.bytes
         if total > max(quotas.totalBytes, size) {
             throw Problem(
                 reader == nil ? "all suites would take about \(total) bytes of memory" : nil, "quotas.totalBytes",
-                quotas.totalBytes, remedy: "remove some settings or suites")
+                quotas.totalBytes, remedy: "remove settings or suites")
         }
     }
 
@@ -76,12 +76,12 @@ extension State {
             if extent.keys > max(quotas.keysPerSuite, extent.before.keys) {
                 throw Problem(
                     reader == nil ? "suite \(name) would have \(extent.keys) keys" : nil, "quotas.keysPerSuite",
-                    quotas.keysPerSuite, remedy: "remove some")
+                    quotas.keysPerSuite, remedy: "remove keys of the suite")
             }
             if extent.size > max(quotas.suiteBytes, extent.before.size) {
                 throw Problem(
                     reader == nil ? "suite \(name) would take about \(extent.size) bytes of memory" : nil,
-                    "quotas.suiteBytes", quotas.suiteBytes, remedy: "remove some of it")
+                    "quotas.suiteBytes", quotas.suiteBytes, remedy: "remove settings of the suite")
             }
         }
         let total = extents.values.reduce(into: StoredGrowth()) { total, extent in
@@ -191,7 +191,7 @@ extension Problem {
     /// - Parameter excess: the amount after the write; nil for a caller that may not learn the amount.
     fileprivate init(_ excess: String?, _ quota: String, _ limit: Int, remedy: String) {
         let cause = excess.map { "\($0), and" } ?? "the write would exceed a quota:"
-        self.init(.insufficientStorage, "\(cause) \(quota) allows \(limit); \(remedy), or raise it")
+        self.init(.insufficientStorage, "\(cause) \(quota) allows \(limit); \(remedy), or raise \(quota)")
         self.outcome = .notDone
         self.limit = Int64(limit)
     }

@@ -104,7 +104,8 @@ extension Service {
         text.gauge("settingsd_ready", "1 while writes are taken.", obstacle() == nil ? 1 : 0)
         let expiry = "settingsd_token_expiry_timestamp_seconds"
         text.begin(
-            expiry, "gauge", "When the next token expires, of tokens made for longer than a week, if there are any.")
+            expiry, "gauge",
+            "Unix time at which the next token expires. Tokens with a lifetime of 7 days or less do not count.")
         if let time = policies.policies.access?.nextExpiry { text.add(expiry, [], "\(time.milliseconds / 1000)") }
         text.gauge("settingsd_last_reload_successful", "0 if the last reload failed.", lastReloadFailed() ? 0 : 1)
     }

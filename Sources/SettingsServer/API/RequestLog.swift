@@ -24,9 +24,11 @@ extension APIHandler {
         guard loop.now >= refusedCredentials.nextLine else { return refusedCredentials.unlogged += 1 }
         let unlogged = refusedCredentials.unlogged
         refusedCredentials = (0, loop.now + 1_000_000_000)
+        let address = peer.isUnix ? "unix" : peer.host
+        let client = name.map { "\($0) from \(address)" } ?? "a client at \(address)"
+        let others = "\(unlogged) more \(unlogged == 1 ? "refusal" : "refusals")"
         service.warn(
-            "refused the credential\(name.map { " \($0)" } ?? "") from \(peer.isUnix ? "unix" : peer.host): "
-                + "\(problem.detail)\(unlogged > 0 ? " (\(unlogged) more refused since the last such line)" : "")")
+            "cannot authenticate \(client): \(problem.detail)\(unlogged > 0 ? " (the log left out \(others))" : "")")
     }
 
     /// Logs a request whose connection was gone before its answer, with the status 499 as others do.

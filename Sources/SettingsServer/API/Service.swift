@@ -78,7 +78,9 @@ package struct Service: Sendable {
         self.debug = debug
         self.warn = warn
         accessLog = LineWriter(to: STDOUT_FILENO, capacity: 8 << 20) { count in
-            warn("the access log has dropped \(count) lines because nothing read standard output")
+            warn(
+                "cannot write \(count) lines of the access log: standard output was full or failed; check "
+                    + "the program that reads it")
             return nil
         }
         self.schemas = schemas

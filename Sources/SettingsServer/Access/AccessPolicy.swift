@@ -114,7 +114,7 @@ final class AccessPolicy: Sendable {
         guard !soon.isEmpty else { return nil }
         let names = soon.prefix(10).map { "\($0.name) at \($0.time)" }.joined(separator: ", ")
         let others = soon.count > 10 ? " and \(soon.count - 10) more" : ""
-        return "tokens expire within 7 days: \(names)\(others); make new ones with settingsd token create"
+        return "tokens expire within 7 days: \(names)\(others); create new tokens with settingsd token create"
     }
 
     private static func number(
@@ -142,7 +142,8 @@ final class AccessPolicy: Sendable {
         if let expires = caller.expires, caller.hasExpired(at: clock()) {
             throw .unauthorized("the token expired at \(expires); make another with settingsd token create")
         }
-        // Event loops share the caller: a store at each request would have them wait for each other.
+        // Event loops share the caller. Test first: a store at each request would make the cores contend for the cache
+        // line.
         if !caller.wasUsed.load(ordering: .relaxed) { caller.wasUsed.store(true, ordering: .relaxed) }
         return caller
     }

@@ -30,16 +30,16 @@ final class AuditLog: Sendable {
     private let lost = Atomic(0)
     private let reported = Atomic(0)
     private let fails = Atomic(false)
-    private let place: AuditPlace?
+    private let auditedRevisions: AuditedRevisions?
     private let isShared: Bool
 
     /// The time that ``finish()`` waits for a disk that has stalled.
     private static let finishSeconds = 5
     /// The distance that a line may have from its place in the order of commits: event loops add lines when outcomes arrive.
-    private static let disorder = AuditPlace.capacity
+    private static let disorder = AuditedRevisions.capacity
 
     /// Opens the file, and adds the lines of kept commits that are missing: an earlier daemon ended before it wrote them, or did
-    /// not know whether the commits were stored. Without lines and without a place, the file begins with the next commit.
+    /// not know whether the commits were stored. Without lines and without a record, the file begins with the next commit.
     ///
     /// - Parameter isShared: true if other daemons commit to the same history.
     init(_ path: String, in directory: DataDirectory, on state: State, isShared: Bool, _ log: Log) {
@@ -47,15 +47,15 @@ final class AuditLog: Sendable {
         self.isShared = isShared
         self.log = log
         do throws(FileError) {
-            place = try AuditPlace(in: directory)
+            auditedRevisions = try AuditedRevisions(in: directory)
         } catch {
             log.error(
-                "cannot open the place of the audit file: \(error); after a crash, a new audit file may lack lines")
-            place = nil
+                "cannot open the record of audited commits: \(error); after a crash, a new audit file may lack lines")
+            auditedRevisions = nil
         }
         queue.async {
             self.write { file throws(FileError) in try self.addMissingLines(to: file, on: state) }
-            if self.place?.revisions.isEmpty == true { self.place?.add(state.revision) }
+            if let audited = self.auditedRevisions, audited.revisions.isEmpty { audited.add(state.revision) }
         }
     }
 
@@ -63,7 +63,7 @@ final class AuditLog: Sendable {
         let lines = try file.lastRevisions()
         let first = lines.min()
         // The lines of a file that was rotated are not read.
-        let rotated = (place?.revisions ?? []).filter { revision in first.map { revision < $0 } ?? true }
+        let rotated = (auditedRevisions?.revisions ?? []).filter { revision in first.map { revision < $0 } ?? true }
         let known = rotated + lines
         guard let after = known.dropLast(Self.disorder).max() ?? known.min() else { return }
         let present = Set(known)
@@ -74,15 +74,15 @@ final class AuditLog: Sendable {
         // Other daemons write the lines of their commits to files of their own.
         guard !isShared else { return }
         let floor = state.history.floor
-        let last = (known + (place?.revisions ?? []) + missing.map(\.revision)).filter { $0 <= floor }.max()
+        let last = (known + (auditedRevisions?.revisions ?? []) + missing.map(\.revision)).filter { $0 <= floor }.max()
         let gone = Int(floor.number - max(last ?? after, after).number)
         // A new epoch skips more revisions than a history has commits.
         if gone > 0, gone < Recovery.leap {
             lost.add(gone, ordering: .relaxed)
             reported.add(gone, ordering: .relaxed)
             log.error(
-                "the audit file lacks the lines of up to \(gone) commits after revision \(after): the history does not have them "
-                    + "any more")
+                "cannot write the audit lines of up to \(gone) commits after revision \(after): the history no longer "
+                    + "has the commits; look for them in a backup, and raise history.commits")
         }
     }
 
@@ -92,7 +92,7 @@ final class AuditLog: Sendable {
             faccessat(AT_FDCWD, path.parentDirectory ?? ".", W_OK | X_OK, AT_EACCESS) != 0
         else { return nil }
         return "warning: cannot write the audit file \(path): \(SystemError.text(errno)); "
-            + "the daemon starts without it, and loses its lines until the directory can be written to"
+            + "the daemon will start, but will lose audit lines until it can write to the directory"
     }
 
     /// Lines that could not be written.
@@ -123,7 +123,7 @@ final class AuditLog: Sendable {
     /// Closes the file, so that the next line goes to the file that is at the path then.
     func reopen() {
         queue.async {
-            // The place must not be on disk before the lines of a file that the next start does not read.
+            // The record must not be on disk before the lines of a file that the next start does not read.
             try? self.file.withLock { $0.take() }?.sync()
         }
     }
@@ -138,7 +138,10 @@ final class AuditLog: Sendable {
     private func reportLostLines() {
         let total = lostLines
         let count = total - reported.exchange(total, ordering: .relaxed)
-        if count > 0 { log.error("the audit file lacks the lines of \(count) commits; the next start adds them") }
+        guard count > 0 else { return }
+        log.error(
+            "cannot write the audit lines of \(count) commits: the file could not be written or too many commits "
+                + "waited; restart the daemon to add the lines")
     }
 
     private func append(_ line: AuditLine?, of revision: Revision, to file: OpenFile) throws(FileError) {
@@ -146,7 +149,7 @@ final class AuditLog: Sendable {
             let bytes = line.jsonBytes() + [UInt8(ascii: "\n")]
             try file.write(bytes.span, at: 0)
         }
-        place?.add(revision)
+        auditedRevisions?.add(revision)
     }
 
     /// Uses the file, which is opened if it is not. After an error it is closed. Returns false then. Runs on the queue.
@@ -180,10 +183,11 @@ extension OpenFile {
         if size > 0, try read(at: size - 1, into: &last) == 1, last != end { try write(end.span, at: 0) }
     }
 
-    /// The bytes of the end of a file that are read at most.
-    private static let longestEnd = 16 << 20
+    /// The most bytes that are read from the end of the file.
+    private static let longestEnd = 32 << 20
 
-    /// Returns the revisions of the last lines, in the order of the lines: all, or more than the disorder of lines reaches.
+    /// Returns the revisions of the last lines in file order: all lines, or more than `2 * AuditedRevisions.capacity`
+    /// lines, or the lines in the last ``longestEnd`` bytes.
     fileprivate func lastRevisions() throws(FileError) -> [Revision] {
         let size = try status().size
         var window = 1 << 16
@@ -197,7 +201,9 @@ extension OpenFile {
             let revisions = lines.compactMap { line in
                 (try? JSONValue(parsing: Array(line)))?["revision"]?.integer.flatMap { Revision($0) }
             }
-            if start == 0 || revisions.count > 2 * AuditPlace.capacity || window >= Self.longestEnd { return revisions }
+            if start == 0 || revisions.count > 2 * AuditedRevisions.capacity || window >= Self.longestEnd {
+                return revisions
+            }
             window *= 8
         }
     }

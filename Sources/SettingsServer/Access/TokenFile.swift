@@ -116,8 +116,8 @@ extension TokenFile {
             && (isCommandOfRoot || ProcessUser.isMember(ofGroup: status.group))
         guard !status.isOpenToOthers || isReadableByGroup else {
             throw ConfigurationError(
-                "other users can read the token file \(path)",
-                remedy: "remove the permissions of other users: chmod 600 \(path)")
+                "cannot use the token file \(path): its permissions give access to other users",
+                remedy: "run chmod 600 \(path)")
         }
         guard status.owner == 0 || status.owner == user || isCommandOfRoot else {
             throw ConfigurationError(

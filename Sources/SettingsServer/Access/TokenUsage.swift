@@ -6,8 +6,9 @@ internal import Synchronization
 
 /// A record of the last use of each token, in a file of the data directory that `settingsd token list --json` reads.
 ///
-/// An event loop only marks the caller of a request. A timer, each reload and the stop collect the marks, so a time is up to
-/// about ``interval`` seconds late, and a crash loses the marks since the last collection. Thread-safe.
+/// An event loop only marks the caller of a request. A timer, each reload and the stop collect the marks and store the
+/// current time. A stored time is therefore up to ``interval`` seconds after the use. A crash loses the marks since the
+/// last collection. Thread-safe.
 final class TokenUsage: Sendable {
     static let fileName = "token-use.json"
     /// Seconds between two collections.
@@ -55,7 +56,9 @@ final class TokenUsage: Sendable {
                 _ = try directory.writeTemporary(Self.fileName, JSONValue.object(document).bytes())
                 try directory.placeTemporary(Self.fileName)
             } catch {
-                log.warning("cannot write the last use of tokens: \(error); settingsd token list shows older times")
+                log.warning(
+                    "cannot write the last use of tokens: \(error); settingsd token list --json shows earlier times "
+                        + "until a write succeeds")
             }
         }
     }

@@ -10,7 +10,10 @@ internal import Synchronization
 package final class LineWriter: Sendable {
     /// The lines of the log.
     package static let standardError = LineWriter(to: STDERR_FILENO, capacity: 1 << 20) { count in
-        Log.line(.now(), .warning, "the log has dropped \(count) lines because nothing read standard error")
+        Log.line(
+            .now(), .warning,
+            "cannot write \(count) lines of the log: standard error was full or failed; check the program that reads it"
+        )
     }
 
     /// The time that ``flush()`` waits for a reader that has stalled.

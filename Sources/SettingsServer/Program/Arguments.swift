@@ -203,7 +203,8 @@ extension Arguments {
             command = .token(token)
         case (.json, _):
             throw Self.usage(
-                "--json follows --print-config or token list", "write --print-config --json, or token list --json")
+                "cannot use --json here: it applies to --print-config and token list only",
+                "write --print-config --json, or token list --json")
         case (.checkConfig, .serve): command = .checkConfiguration
         case (.yes, .repair): command = .repair(isConfirmed: true)
         case (.yes, _): throw Self.usage("--yes confirms a repair only", "write settingsd repair DIR --yes")
@@ -228,7 +229,9 @@ extension Arguments {
         case .printConfiguration, .checkConfiguration, .version:
             let flag: Flag =
                 command == .version ? .version : command == .checkConfiguration ? .checkConfig : .printConfig
-            throw Self.usage("\(flag.name) takes no command, but is followed by \(Self.quoted(text))", "leave it out")
+            throw Self.usage(
+                "\(flag.name) takes no command, but is followed by \(Self.quoted(text))",
+                "leave \(Self.quoted(text)) out")
         default:
             let nearest = NameSuggestion.nearest(
                 to: text, among: ["check", "repair", "restore", "token", "cluster"], limit: 1
@@ -356,11 +359,12 @@ extension Arguments {
         for flag in Flag.allCases { add(flag.name, placeholders[flag], flag.help) }
         lines += [
             "",
-            "options of the file: the file of --config and the environment also have these options, which",
-            "         --print-config shows with their values and man settingsd.json explains:",
+            "options without a flag: set them in the file of --config or in the environment; --print-config shows",
+            "         their values, man settingsd.json describes them:",
         ]
         var line = "        "
-        for name in Option.all.filter({ $0.argument == nil }).map(\.name) {
+        // The option openToNetwork has a flag, which is listed above.
+        for name in Option.all.filter({ $0.argument == nil }).map(\.name) where name != "openToNetwork" {
             if line.count + name.count > 110 {
                 lines.append(line)
                 line = "        "

@@ -257,10 +257,14 @@ struct HidingTests {
             #expect(answer.status == 507 && answer.json?["limit"] != nil, "\(answer.text)")
             return answer.json?["detail"]?.string ?? ""
         }
-        let told = "the write would exceed a quota: quotas.keysPerSuite allows 3; remove some, or raise it"
+        let told =
+            "the write would exceed a quota: quotas.keysPerSuite allows 3; remove keys of the suite, or raise "
+            + "quotas.keysPerSuite"
         for name in ["some", "reads"] { #expect(try detail("app/keys/a2", name) == told) }
         #expect(try detail("app/keys/a2", "full").contains("suite app would have 4 keys"))
-        let suites = "the write would exceed a quota: quotas.suites allows 2; drop some with ?drop=true, or raise it"
+        let suites =
+            "the write would exceed a quota: quotas.suites allows 2; drop suites with ?drop=true, or raise "
+            + "quotas.suites"
         #expect(try detail("new/keys/a", "two") == suites)
         #expect(try detail("new/keys/a", "full").contains("there would be 3 suites"))
     }

@@ -110,7 +110,8 @@ struct ReloadTests {
         let answer = try reload(text)
         #expect(answer.status == 422)
         #expect(answer.json?["detail"]?.string?.contains(hint) == true, "\(answer.text)")
-        #expect(try #require(daemon.process).line(containing: "reload failed: ").contains("everything stays as it was"))
+        let line = try #require(daemon.process).line(containing: "cannot reload the configuration: ")
+        #expect(line.contains("; the daemon kept all settings"), "\(line)")
         #expect(try daemon.send(Request("GET /v1", "Host: old.example")).status == 200)
     }
 
@@ -165,7 +166,7 @@ struct ReloadTests {
         try TokenFile.change(at: tokens) { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("r") }
         _ = try directory.file("settingsd.json", "{")
         let answer = try daemon.send(Request("POST /v1/reload", kept))
-        #expect(answer.status == 422 && answer.text.contains("the tokens were read again"), "\(answer.text)")
+        #expect(answer.status == 422 && answer.text.contains("the daemon read the tokens again"), "\(answer.text)")
         #expect(try daemon.send(revoked).status == 401)
         _ = try #require(daemon.process).line(containing: "access control: on, 1 token, 0 users")
         func failure() throws -> [String?] {

@@ -47,9 +47,12 @@ struct RefusedCredentialTests {
         #expect(try ask(body, target: "PUT /v1/suites/app/keys/a") == 401)
         #expect(
             lines.all.map { String($0.prefix { $0 != ";" }) } == [
-                "refused the credential token:ci from 192.0.2.7: the token expired at 1970-01-01T00:00:00.005Z",
-                "refused the credential from 127.0.0.1: the token is not known here",
-                "refused the credential from 192.0.2.8: the field Authorization must be the word Bearer and a token",
+                "cannot authenticate token:ci from 192.0.2.7: the token expired at 1970-01-01T00:00:00.005Z",
+                "cannot authenticate a client at 127.0.0.1: the token is not known here",
+                """
+                cannot authenticate a client at 192.0.2.8: \
+                the field Authorization must be the word Bearer and a token
+                """,
             ])
         #expect(!lines.all.contains { $0.contains(expired) || $0.contains("0123456789") })
     }
@@ -61,7 +64,7 @@ struct RefusedCredentialTests {
         time.advance(seconds: 1)
         for _ in 0..<2 { #expect(try ask("Authorization: Bearer wrong\r\n") == 401) }
         #expect(lines.all.count == 2)
-        #expect(lines.all.last?.hasSuffix(" (2 more refused since the last such line)") == true, "\(lines.all)")
+        #expect(lines.all.last?.hasSuffix(" (the log left out 2 more refusals)") == true, "\(lines.all)")
     }
 
     @Test("A request without a credential is not logged") func missing() throws {

@@ -46,7 +46,7 @@ struct TokenExpiryTests {
             let policy = try policy(day: row.day)
             #expect(policy.nextExpiry?.milliseconds == row.next.map { $0 * Self.day }, "day \(row.day)")
             let warning = row.warning.map {
-                "tokens expire within 7 days: \($0); make new ones with settingsd token create"
+                "tokens expire within 7 days: \($0); create new tokens with settingsd token create"
             }
             #expect(policy.expiryWarning == warning, "day \(row.day)")
         }

@@ -114,16 +114,25 @@ struct ArgumentsTests {
             ("check --yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
             (
                 "--json --print-config",
-                "--json follows --print-config or token list: write --print-config --json, or token list --json"
+                """
+                cannot use --json here: it applies to --print-config and token list only: \
+                write --print-config --json, or token list --json
+                """
             ),
             (
                 "token revoke --json",
-                "--json follows --print-config or token list: write --print-config --json, or token list --json"
+                """
+                cannot use --json here: it applies to --print-config and token list only: \
+                write --print-config --json, or token list --json
+                """
             ),
             ("--yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
             ("--log info check", "--log is for running the daemon: leave it out"),
             ("check --listen 127.0.0.1:0", "--listen is for running the daemon: leave it out"),
-            ("--print-config check x", #"--print-config takes no command, but is followed by "check": leave it out"#),
+            (
+                "--print-config check x",
+                #"--print-config takes no command, but is followed by "check": leave "check" out"#
+            ),
             ("check --version", "--version does not go with what else is asked for: give one of them"),
             (
                 "--check-config --print-config",

@@ -68,8 +68,8 @@ extension Problem {
     init(memoryOfRequest bytes: Int, allowed: Int) {
         self.init(
             .tooLarge,
-            "the request or its answer would take about \(bytes) bytes of memory, and limits.bufferBytes leaves \(allowed) "
-                + "for all requests; ask for less at a time, or raise it")
+            "cannot process the request: it and its answer take about \(bytes) bytes of memory, and "
+                + "limits.bufferBytes leaves \(allowed); split the request, or raise limits.bufferBytes")
         self.limit = Int64(allowed)
     }
 

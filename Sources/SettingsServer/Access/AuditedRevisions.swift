@@ -7,7 +7,7 @@ internal import Synchronization
 /// An audit file that was just rotated or removed has no lines, so it cannot tell the next start which commits still need theirs.
 /// The file has slots of equal length, each with a revision. A revision overwrites the oldest, so an update is one small write. The
 /// file is not synced: the lines are not either.
-final class AuditPlace: Sendable {
+final class AuditedRevisions: Sendable {
     /// The number of slots.
     static let capacity = 1024
     private static let slotLength = 20
