@@ -65,7 +65,7 @@ export function serviceView(app) {
       ready.status === "ready" ? "Ready: it takes writes" : ready.detail || "Not ready")),
       ...Object.entries(ready.conditions
         || {}).map(([name, state]) => el("li", word(["ok", "off"].includes(state), `${name}: ${state}`))));
-    if (!now) return charts.replaceChildren(el("p.notice", "Figures need the right metrics."));
+    if (!now) return charts.replaceChildren(el("p.notice", "To see the figures, the caller needs the right “metrics”."));
     const time = Date.now();
     if (last) {
       const seconds = (time - last.time) / 1000;
