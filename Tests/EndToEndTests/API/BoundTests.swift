@@ -91,6 +91,19 @@ struct WriteBoundTests {
         #expect(repeated.json?["revision"] == answer.json?["revision"] && repeated.json?["replayed"] == true)
     }
 
+    @Test("A write behind a DELETE that takes several commits takes effect after it")
+    func pipelinedBehindDelete() throws {
+        let daemon = try TestDaemon(Self.few)
+        for start in [0, 100, 200] { try daemon.done(Request("PATCH app \(Self.map(start..<start + 100))")) }
+        let client = try RawClient(port: daemon.port)
+        try client.send(
+            "DELETE /v1/suites/app HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                + "PUT /v1/suites/app/keys/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n1")
+        #expect(try client.readResponse().status == 200)
+        #expect(try client.readResponse().status == 201)
+        #expect(try daemon.done("GET app?raw&view=stored").text == #"{"x":1}"#)
+    }
+
     @Test("A rule that looks at all keys of a suite is for suites of a bounded size")
     func broadRules() throws {
         let daemon = try TestDaemon()

@@ -278,6 +278,8 @@ struct GrantedAnswersTests {
         ("POST /healthz", nil, 405), ("OPTIONS /ui/", nil, 204), (Request("GET app", "Host: evil.example"), nil, 421),
         (Request("GET app", "Origin: https://evil.example"), "all", 403), ("GET app?a=%zz", nil, 401),
         (Request("GET app", "Content-Length: x"), nil, 400), ("OPTIONS *", nil, 401),
+        (Request("GET /healthz?wait=0", "Settings-At-Least: zzzz.1"), nil, 200),
+        (Request("GET /readyz?wait=0", "Settings-At-Least: zzzz.1"), nil, 200),
     ]
 
     @Test("An answer to a caller that was not admitted has no place in history", arguments: strangers)

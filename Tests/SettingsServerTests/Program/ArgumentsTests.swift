@@ -62,6 +62,11 @@ struct ArgumentsTests {
         #expect(configuration.etcd.endpoints.map(\.description) == ["http://a:1", "http://b:2"])
     }
 
+    @Test("A list option with blanks only is refused") func listOfBlanks() throws {
+        let error = #expect(throws: ProgramError.self) { try Arguments(["--listen", " "]) }
+        #expect(error?.description.contains("--listen is an empty list") == true, "\(String(describing: error))")
+    }
+
     @Test("The command line beats the file, the file beats the defaults") func commandLineBeatsFile() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file(
