@@ -1,5 +1,4 @@
 import Dispatch
-import Foundation
 import Platform
 import Synchronization
 import TestSupport
@@ -106,33 +105,5 @@ struct UnixConnectionTests {
         #expect(server.script.log.wait(for: "closed"))
         server.settle()
         #expect(server.server.connectionCount == 0)
-    }
-
-    @Test("A connection that closes while its body waits for memory releases its descriptor at once")
-    func closedWhileBodyWaitsForMemory() throws {
-        let path = directory.path + "/full"
-        // Room for one body. The clock stands still, so that no upload is refused because it is slow.
-        let server = try TestServer(
-            at: .unix(path: path), budget: MemoryBudget(limit: 32 << 20), clock: ManualClock().clock)
-        func beginUpload() throws -> RawClient {
-            let client = try server.connect()
-            let head = "POST /b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n"
-            // The loop has read the head, too, when it sends the answer.
-            #expect(try client.exchange(get("/a") + head).status == 200)
-            return client
-        }
-        let (reading, waiting) = (try beginUpload(), try beginUpload())
-        for client in try (0..<20).map({ _ in try beginUpload() }) { client.close() }
-        try eventually { server.server.connectionCount == 2 }
-        server.settle()
-        // The listener and two connections. A loop closes descriptors at the end of its iteration.
-        try eventually { try Self.socketCount(at: path) == 3 }
-        withExtendedLifetime((reading, waiting)) {}
-    }
-
-    /// Returns the number of open sockets that are bound to a path: a listener and the connections that it has accepted.
-    private static func socketCount(at path: String) throws -> Int {
-        let table = try String(contentsOfFile: "/proc/net/unix", encoding: .utf8)
-        return table.split(separator: "\n").count { $0.hasSuffix(" " + path) }
     }
 }
