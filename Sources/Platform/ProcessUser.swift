@@ -3,7 +3,7 @@ internal import Glibc
 
 /// The user and the groups whose rights the process has.
 package enum ProcessUser {
-    /// Gives up the rights of root for those of the user who owns a directory. The files that the process then makes belong
+    /// Replaces the rights of root by the rights of the user who owns a directory. Files that the process then makes belong
     /// to that user, and a link that the user places in the directory leads to nothing that the user cannot reach.
     ///
     /// Changes nothing if the process does not run as root, or if root owns the directory. All threads are affected.

@@ -90,7 +90,7 @@ extension WriteDraft {
     }
 
     /// Returns the first keys with stored values, as many as a commit may change; nil if a commit may change all of them, or if
-    /// nothing is to be changed.
+    /// the request is a dry run.
     private func firstPart(of suite: Suite) -> [KeyName]? {
         guard suite.records.count > commitKeys, !request.isDryRun else { return nil }
         var keys: [KeyName] = []

@@ -209,7 +209,7 @@ final class APIHandler: RequestHandler {
         return handling
     }
 
-    /// The place in history as a caller is told it; nil for a stranger.
+    /// The place in history for an answer to a caller; nil for a stranger.
     func cursor(for caller: Caller?) -> Cursor? {
         isStranger(caller) ? nil : service.store.state.cursor.marked(for: caller?.reader)
     }

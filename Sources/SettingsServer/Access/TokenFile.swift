@@ -170,7 +170,7 @@ extension TokenFile {
             result = try body(&file)
             try draft.write(file)
             if geteuid() == 0 {
-                // The daemon may run as another user: the file keeps its owner, and a new file gets that of its directory.
+                // The daemon may run as another user: the file keeps its owner, and a new file gets the owner of its directory.
                 var access = try current?.status ?? files.status(directory)
                 if current == nil { access.mode = 0o600 }
                 try draft.setAccess(like: access)

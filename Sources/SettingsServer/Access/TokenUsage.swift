@@ -10,7 +10,6 @@ internal import Synchronization
 /// current time. A stored time is therefore up to ``interval`` seconds after the use. A crash loses the marks since the
 /// last collection. Thread-safe.
 final class TokenUsage: Sendable {
-    static let fileName = "token-use.json"
     /// Seconds between two collections.
     static let interval = 300
 
@@ -27,7 +26,7 @@ final class TokenUsage: Sendable {
 
     /// Returns the last use of each token by its digest; no entry where that is unknown.
     static func read(_ directory: DataDirectory) -> [SHA256: Timestamp] {
-        let file = try? OpenFile(directory.path(of: fileName), .reading, in: directory.fileSystem)
+        let file = try? OpenFile(directory.path(of: DataDirectory.tokenUseName), .reading, in: directory.fileSystem)
         guard let bytes = try? file?.readAll(), let members = (try? JSONValue(parsing: bytes))?["lastUsed"]?.object
         else { return [:] }
         var times: [SHA256: Timestamp] = [:]
@@ -53,8 +52,8 @@ final class TokenUsage: Sendable {
             for (digest, time) in times { lastUsed[digest.hex] = .string(time.description) }
             let document: JSONObject = ["lastUsed": .object(lastUsed)]
             do throws(FileError) {
-                _ = try directory.writeTemporary(Self.fileName, JSONValue.object(document).bytes())
-                try directory.placeTemporary(Self.fileName)
+                _ = try directory.writeTemporary(DataDirectory.tokenUseName, JSONValue.object(document).bytes())
+                try directory.placeTemporary(DataDirectory.tokenUseName)
             } catch {
                 log.warning(
                     "cannot write the last use of tokens: \(error); settingsd token list --json shows earlier times "

@@ -115,7 +115,7 @@ final class LogInbox: Sendable {
     /// Waits until the writer has something to apply. Returns false if it has nothing by then.
     func awaitNews(until moment: Instant) -> Bool { wait(until: moment) { hasNews } }
 
-    /// Waits until the daemon has a batch. Returns false if the batch has not come by then.
+    /// Waits until the daemon has a batch. Returns false if the batch does not arrive before the given moment.
     func awaitBatch(_ number: Int64, until moment: Instant) -> Bool { wait(until: moment) { end.batch >= number } }
 
     private func wait(until moment: Instant, _ isThere: () -> Bool) -> Bool {

@@ -142,7 +142,7 @@ package struct DirectoryCheck: Sendable {
         let known = Set((listing.snapshots + listing.journals).map(\.name) + listing.past.map(\.name))
         let unfinished = Set(listing.temporaries)
         let own = [
-            DataDirectory.lockName, DataDirectory.newestName, DataDirectory.auditName, TokenUsage.fileName,
+            DataDirectory.lockName, DataDirectory.newestName, DataDirectory.auditName, DataDirectory.tokenUseName,
         ]
         for name in listing.names where !known.contains(name) && !own.contains(where: { name.hasSameBytes(as: $0) }) {
             let what =

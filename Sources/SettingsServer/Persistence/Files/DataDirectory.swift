@@ -75,6 +75,8 @@ package struct DataDirectory: Sendable {
     static let newestName = "NEWEST"
     /// The file that names the commits whose lines the audit file got last.
     static let auditName = "AUDIT"
+    /// The file with the last use of each token.
+    static let tokenUseName = "token-use.json"
     /// The beginning of the names of files that no start reads.
     static let asidePrefix = "set-aside-"
     private static let temporarySuffix = ".tmp"
