@@ -5,7 +5,7 @@ import pathlib
 import sys
 from dataclasses import dataclass, field
 
-from harness.daemon import ALWAYS, Settingsd
+from harness.daemon import ALWAYS, Settingsd, create_token
 from harness.http import Connection
 
 # Load that all rows about throughput share: enough clients to keep a server busy, each with one request in flight.
@@ -33,6 +33,19 @@ class Bench:
     def settingsd(self, durability=ALWAYS, options=None, data=None):
         self.setups["settingsd"] = "settingsd: release build, default options but for --durability as named"
         return Settingsd(self.program, data or self.path("settingsd"), durability, options)
+
+    def protected(self, durability=ALWAYS):
+        """A daemon with access control, an audit file and an access log. A request needs the `fields` of the daemon."""
+        self.setups["protected"] = ("protected: settingsd with a token file, an audit file and an access log in the "
+                                    "combined format; each request has a token")
+        data = self.path("protected")
+        tokens, audit = (data.with_name(f"{data.name}-{name}") for name in ("tokens.json", "audit.jsonl"))
+        token = create_token(self.program, tokens, "bench", "*:read,write")
+        options = {"access": {"tokens": str(tokens)}, "auditFile": str(audit), "accessLog": "combined",
+                   "limits": {"requestsPerSecond": 0}}
+        daemon = Settingsd(self.program, data, durability, options, output=data.with_name(f"{data.name}-access.log"))
+        daemon.fields = (("Authorization", f"Bearer {token}"),)
+        return daemon
 
     def peer(self, kind, *arguments):
         self.setups[kind] = kind.SETUP

@@ -69,8 +69,9 @@ class Wrk(Generator):
 
     def __init__(self, service, path, connections, seconds, requests=None):
         self.url = service.origin + path
-        super().__init__(service, "wrk", "-t1", f"-c{connections}", "-d", f"{seconds}s", "--timeout", "10s", "-s", REPLAY,
-                         self.url, *(["--", requests] if requests else []))
+        fields = [part for name, value in service.fields for part in ("-H", f"{name}: {value}")]
+        super().__init__(service, "wrk", "-t1", f"-c{connections}", "-d", f"{seconds}s", "--timeout", "10s", *fields,
+                         "-s", REPLAY, self.url, *(["--", requests] if requests else []))
 
     def result(self):
         """Waits for the end of the run."""

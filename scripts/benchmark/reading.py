@@ -14,7 +14,9 @@ FORM = [("Content-Type", "application/x-www-form-urlencoded")]
 
 def get(bench):
     """One small setting, beside a bare loop and nginx with the same bytes and etcd with the same value."""
-    with bench.settingsd() as daemon, bench.peer(Etcd) as etcd:
+    with bench.settingsd() as daemon, bench.protected() as protected, bench.peer(Etcd) as etcd:
+        with Connection(protected.port) as connection:
+            connection.request("PUT", SETTING, 42, protected.fields)
         with Connection(daemon.port) as connection:
             connection.request("PUT", SETTING, 42)
             body = connection.request("GET", SETTING).body
@@ -25,6 +27,7 @@ def get(bench):
         with bench.peer(BareLoop, answer) as loop, bench.peer(Nginx, {"setting": body}) as nginx:
             loads = bench.in_turns(
                 settingsd=lambda: wrk(daemon, SETTING, CLIENTS, bench.seconds),
+                protected=lambda: wrk(protected, SETTING, CLIENTS, bench.seconds),
                 loop=lambda: wrk(loop, SETTING, CLIENTS, bench.seconds),
                 nginx=lambda: wrk(nginx, "/setting", CLIENTS, bench.seconds),
                 etcd=lambda: wrk(etcd, "/v2/keys/app/launchCount", CLIENTS, bench.seconds))
@@ -32,6 +35,8 @@ def get(bench):
                                 ("etcd", 2, "")):
         yield compared_loads("GET of a setting", per_second, "requests_per_second", loads["settingsd"], loads[name], name,
                              Required(">=", bound), remark)
+    yield compared_loads("GET of a setting, protected", per_second, "requests_per_second", loads["protected"],
+                         loads["nginx"], "nginx", Required(">=", 1.2))
 
 
 def suite(bench):

@@ -1,5 +1,6 @@
 """Writing: beside etcd and Redis at the same durability, and how reading fares meanwhile."""
 
+import functools
 import itertools
 import statistics
 
@@ -34,42 +35,46 @@ class Writes:
 
     def load(self, service, request, clients=CLIENTS, count=KEYS):
         """One run of wrk; the file, of `count` requests twice, is made before the clock starts and removed after."""
-        file = self.file(request, count)
+        file = self.file(functools.partial(request, fields=service.fields), count)
         try:
             return wrk(service, "", clients, self.bench.seconds, file)
         finally:
             file.unlink()
 
 
-def our_put(key, value):
+def our_put(key, value, fields=()):
     path = f"/v1/suites/suite-{key // KEYS_PER_SUITE:03d}/keys/key:{key:012d}"
-    return render("PUT", path, value)
+    return render("PUT", path, value, fields)
 
 
-def etcd_put(key, value):
-    return render("PUT", f"/v2/keys/suite-{key // KEYS_PER_SUITE:03d}/key:{key:012d}", b"value=" + value, FORM)
+def etcd_put(key, value, fields=()):
+    return render("PUT", f"/v2/keys/suite-{key // KEYS_PER_SUITE:03d}/key:{key:012d}", b"value=" + value, [*FORM, *fields])
 
 
-def our_transaction(number, value):
+def our_transaction(number, value, fields=()):
     """Sets OPERATIONS keys; transactions of different numbers have none in common."""
     first = number * OPERATIONS
     sets = [{"op": "set", "suite": f"suite-{key // KEYS_PER_SUITE:03d}", "key": f"key:{key:012d}", "value": int(value)}
             for key in range(first, first + OPERATIONS)]
-    return render("POST", "/v1/transaction", {"do": sets})
+    return render("POST", "/v1/transaction", {"do": sets}, fields)
 
 
 def put(bench):
     """PUT of distinct keys: 64 clients, one client, synced each time or once in a while; transactions beside one PUT."""
     writes = Writes(bench)
     with (bench.settingsd(ALWAYS) as daemon, bench.settingsd(INTERVAL) as lazy, bench.peer(Etcd) as etcd,
-          bench.peer(Redis, "always") as redis, bench.peer(Redis, "everysec") as lazy_redis):
+          bench.peer(Redis, "always") as redis, bench.peer(Redis, "everysec") as lazy_redis,
+          bench.protected(ALWAYS) as protected, bench.protected(INTERVAL) as lazy_protected):
         loads = bench.in_turns(**{
             "always": lambda: writes.load(daemon, our_put),
+            "always, protected": lambda: writes.load(protected, our_put),
             "etcd": lambda: writes.load(etcd, etcd_put),
             "redis always": lambda: redis_set(redis, CLIENTS, bench.seconds, KEYS, VALUE_BYTES),
             "interval": lambda: writes.load(lazy, our_put),
+            "interval, protected": lambda: writes.load(lazy_protected, our_put),
             "redis everysec": lambda: redis_set(lazy_redis, CLIENTS, bench.seconds, KEYS, VALUE_BYTES),
             "always, one client": lambda: writes.load(daemon, our_put, 1),
+            "always, protected, one client": lambda: writes.load(protected, our_put, 1),
             "redis always, one client": lambda: redis_set(redis, 1, bench.seconds, KEYS, VALUE_BYTES),
             "interval, one client": lambda: writes.load(lazy, our_put, 1),
             "redis everysec, one client": lambda: redis_set(lazy_redis, 1, bench.seconds, KEYS, VALUE_BYTES),
@@ -77,12 +82,17 @@ def put(bench):
             "interval, transaction": lambda: writes.load(lazy, our_transaction, 1, KEYS // OPERATIONS),
         })
     generators = "wrk here, redis-benchmark there: one thread, one request in flight for each client, no pipelining"
-    for durability, peer, bound, remark in (("always", "etcd", 2, ""), ("always", "redis always", 0.9, generators),
-                                            ("interval", "redis everysec", 0.75, "")):
+    for durability, peer, bound, remark in (("always", "etcd", 2, ""), ("always", "redis always", 0.7, generators),
+                                            ("interval", "redis everysec", 0.7, ""),
+                                            ("always, protected", "etcd", 2, ""),
+                                            ("always, protected", "redis always", 0.65, ""),
+                                            ("interval, protected", "redis everysec", 0.65, "")):
         yield compared_loads(f"PUT, durability {durability}", per_second, "requests_per_second", loads[durability],
                              loads[peer], peer, Required(">=", bound), remark)
-    yield absolute("PUT always, user time", tenths_of_microseconds, each(loads["always"], "user"), Required("<=", 6))
-    for durability, peer, bound in (("always", "redis always", 1.2), ("interval", "redis everysec", 1.3)):
+    for name in ("always", "always, protected"):
+        yield absolute(f"PUT {name}, user time", tenths_of_microseconds, each(loads[name], "user"), Required("<=", 12))
+    for durability, peer, bound in (("always", "redis always", 1.5), ("always, protected", "redis always", 1.5),
+                                    ("interval", "redis everysec", 2.5)):
         ours = loads[f"{durability}, one client"]
         yield compared_loads(f"PUT {durability}, one client, p50", microseconds, "p50", ours,
                              loads[f"{peer}, one client"], peer, Required("<=", bound))

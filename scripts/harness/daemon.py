@@ -37,9 +37,10 @@ def build(configuration="release", run=True, product="settingsd", options=()):
 
 class Settingsd(Service):
     """A daemon of our own over the data directory `data`, on a port of its choice unless told where. It may have no
-    more than `open_files` files and sockets open, if that is given."""
+    more than `open_files` files and sockets open, if that is given. `output` is the path of a file for the access log."""
 
-    def __init__(self, program, data, durability=ALWAYS, options=None, address="127.0.0.1:0", open_files=None):
+    def __init__(self, program, data, durability=ALWAYS, options=None, address="127.0.0.1:0", open_files=None,
+                 output=None):
         self.data = pathlib.Path(data)
         self.durability = durability
         command = [program, "--listen", address, "--data", self.data, "--durability", durability]
@@ -49,11 +50,20 @@ class Settingsd(Service):
             command += ["--config", configuration]
         if open_files:
             command = ["prlimit", f"--nofile={open_files}:{open_files}", *command]
-        super().__init__("settingsd", command, LISTENING)
+        super().__init__("settingsd", command, LISTENING, output=output)
 
     @property
     def port(self):
         return int(self.match[2])
+
+
+def create_token(program, tokens, name, *grants):
+    """Adds a token to a token file, which is created if it does not exist. Returns the token."""
+    command = [program, "token", "create", name, "--access.tokens", tokens]
+    for grant in grants:
+        command += ["--grant", grant]
+    run = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True, timeout=60)
+    return run.stdout.strip()
 
 
 def check(program, data):

@@ -19,14 +19,18 @@ class Service:
     """Runs `command` and knows it ready by a line it prints, so that no caller has to guess how long starting takes.
 
     Everything the program prints is read by a thread, or a chatty program would block on a full pipe; the last
-    lines are kept for messages.
+    lines are kept for messages. With `output`, the file at that path gets the standard output instead.
     """
 
-    def __init__(self, name, command, ready, environment=None):
+    # The header fields that the program requires in each HTTP request, as pairs of name and value.
+    fields = ()
+
+    def __init__(self, name, command, ready, environment=None, output=None):
         self.name = name
         self.command = [str(part) for part in command]
         self.ready = ready
         self.environment = environment
+        self.output = output
         self.process = None
         self.match = None
         self.lines = collections.deque(maxlen=60)
@@ -48,10 +52,12 @@ class Service:
         self._settled = threading.Event()
         self._launched = time.perf_counter()
         environment = {**os.environ, **self.environment} if self.environment else None
-        self.process = subprocess.Popen(
-            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment,
-            start_new_session=True)
-        self._reader = threading.Thread(target=self._read, args=(self.process.stdout,), daemon=True)
+        with open(self.output, "ab") if self.output else contextlib.nullcontext(subprocess.PIPE) as output:
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.PIPE if self.output else subprocess.STDOUT, env=environment, start_new_session=True)
+        said = self.process.stderr or self.process.stdout
+        self._reader = threading.Thread(target=self._read, args=(said,), daemon=True)
         self._reader.start()
 
     def await_ready(self, within=60):
@@ -150,7 +156,7 @@ class Service:
 
     def _forget(self):
         self._reader.join()
-        self.process.stdout.close()
+        (self.process.stderr or self.process.stdout).close()
         self.process = None
 
     def __enter__(self):
