@@ -39,10 +39,29 @@ let package = Package(
         .target(name: "HTTPWire", swiftSettings: houseRules),
         .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: houseRules),
         .target(name: "SettingsEngine", dependencies: ["SettingsAPI", "SettingsModel"], swiftSettings: houseRules),
+        .target(name: "HTTPServer", dependencies: ["HTTPWire", "Platform"], swiftSettings: houseRules),
+        .target(
+            name: "SettingsStorage",
+            dependencies: ["CLinux", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel"],
+            swiftSettings: houseRules),
+        .target(
+            name: "SettingsCluster",
+            dependencies: [
+                "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel", "SettingsStorage",
+            ],
+            swiftSettings: houseRules),
+        .target(
+            name: "SettingsWeb",
+            dependencies: [
+                "COpenAPI", "CPage", "HTTPServer", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine",
+                "SettingsModel", "SettingsStorage",
+            ],
+            swiftSettings: houseRules),
         .target(
             name: "SettingsServer",
             dependencies: [
-                "CLinux", "COpenAPI", "CPage", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel",
+                "CLinux", "HTTPServer", "HTTPWire", "Platform", "SettingsAPI", "SettingsCluster", "SettingsEngine",
+                "SettingsModel", "SettingsStorage", "SettingsWeb",
             ],
             swiftSettings: houseRules),
         .target(
@@ -91,12 +110,15 @@ let package = Package(
             name: "CTrustedAuthority", path: "Tests/CTrustedAuthority",
             linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic-symbol=curl_easy_init"])]),
         .target(
-            name: "TestSupport", dependencies: ["SettingsAPI", "SettingsModel", "SettingsServer"],
+            name: "TestSupport",
+            dependencies: [
+                "HTTPServer", "SettingsAPI", "SettingsCluster", "SettingsModel", "SettingsServer", "SettingsStorage",
+            ],
             path: "Tests/TestSupport",
             swiftSettings: houseRules),
         .target(
             name: "ClientTestSupport",
-            dependencies: ["SettingsHTTP", "SettingsModel", "SettingsServer", "TestSupport"],
+            dependencies: ["HTTPServer", "SettingsHTTP", "SettingsModel", "SettingsServer", "TestSupport"],
             path: "Tests/ClientTestSupport", swiftSettings: houseRules),
         .target(
             name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",
@@ -111,8 +133,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel", "SettingsServer",
-                "TestSupport",
+                "HTTPServer", "HTTPWire", "Platform", "SettingsAPI", "SettingsCluster", "SettingsEngine",
+                "SettingsModel", "SettingsServer", "SettingsStorage", "SettingsWeb", "TestSupport",
             ],
             exclude: ["Fixtures"], swiftSettings: houseRules),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
@@ -129,15 +151,15 @@ let package = Package(
         .testTarget(
             name: "SettingsClientTests",
             dependencies: [
-                "ClientTestSupport", "ExportingKit", "HTTPWire", "Platform", "SettingsAPI", "SettingsClient",
-                "SettingsHTTP", "SettingsKeys", "SettingsModel", "SettingsServer", "TestSupport",
+                "ClientTestSupport", "ExportingKit", "HTTPServer", "HTTPWire", "Platform", "SettingsAPI",
+                "SettingsClient", "SettingsHTTP", "SettingsKeys", "SettingsModel", "SettingsServer", "TestSupport",
             ],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsHTTPTests",
             dependencies: [
-                "ClientTestSupport", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsHTTP",
-                "SettingsModel", "SettingsServer", "TestSupport",
+                "ClientTestSupport", "HTTPServer", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine",
+                "SettingsHTTP", "SettingsModel", "SettingsServer", "SettingsStorage", "SettingsWeb", "TestSupport",
             ],
             swiftSettings: houseRules),
         .testTarget(
@@ -147,8 +169,8 @@ let package = Package(
         .testTarget(
             name: "SettingsServerTests",
             dependencies: [
-                "CLinux", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel", "SettingsServer",
-                "TestSupport",
+                "CLinux", "HTTPServer", "HTTPWire", "Platform", "SettingsAPI", "SettingsCluster", "SettingsEngine",
+                "SettingsModel", "SettingsServer", "SettingsStorage", "SettingsWeb", "TestSupport",
             ],
             swiftSettings: houseRules),
         .testTarget(

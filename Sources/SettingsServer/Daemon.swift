@@ -1,9 +1,20 @@
+// The target SettingsServer composes the daemon from the other targets: it reads the configuration and the command line,
+// starts and stops the parts, handles signals and reloads, and reports to the service manager.
+//
+// The target contains no logic of requests, writes or connections.
+//
+// Read this file first, then Configuration/Option.swift, Program/Program.swift and Reloader.swift.
+
 internal import Dispatch
 internal import Glibc
+package import HTTPServer
 package import Platform
 package import SettingsAPI
+internal import SettingsCluster
 internal import SettingsEngine
 internal import SettingsModel
+package import SettingsStorage
+package import SettingsWeb
 internal import Synchronization
 
 /// The daemon: the only place that constructs the parts and wires them.

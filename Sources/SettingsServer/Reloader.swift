@@ -1,7 +1,10 @@
 internal import Dispatch
+internal import HTTPServer
 internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
+internal import SettingsStorage
+internal import SettingsWeb
 internal import Synchronization
 
 /// A reloader that reads the configuration again and puts it in force while the daemon serves: all of it, or nothing.

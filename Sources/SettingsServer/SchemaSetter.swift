@@ -4,6 +4,8 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
+internal import SettingsStorage
+internal import SettingsWeb
 internal import Synchronization
 
 /// A setter that puts the schemas of files in force, at the start and at each reload.

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Glibc
+internal import HTTPServer
 package import SettingsHTTP
 package import SettingsModel
 package import SettingsServer

@@ -1,7 +1,10 @@
 internal import Dispatch
 internal import Glibc
+package import HTTPServer
 internal import SettingsAPI
+internal import SettingsCluster
 package import SettingsServer
+internal import SettingsStorage
 internal import Synchronization
 
 /// A daemon within the tests, on a TCP port of this machine that the kernel chooses unless one is asked for. It stops with

@@ -1,4 +1,8 @@
+package import HTTPServer
+package import SettingsCluster
 package import SettingsEngine
+package import SettingsStorage
+package import SettingsWeb
 
 /// The configuration of the daemon: every option with its default. `Option.all` says what each means.
 package struct Configuration: Sendable {

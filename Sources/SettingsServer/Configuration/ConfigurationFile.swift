@@ -1,8 +1,12 @@
 internal import Glibc
+internal import HTTPServer
 internal import HTTPWire
 internal import Platform
+internal import SettingsCluster
 internal import SettingsEngine
 package import SettingsModel
+internal import SettingsStorage
+package import SettingsWeb
 
 /// Reading is strict: an option that is misspelt must not pass for one that was left out.
 extension Configuration {

@@ -1,4 +1,5 @@
 package import SettingsModel
+package import SettingsWeb
 
 /// Where values are from: the defaults, the file, the environment, the command line. Each beats those before it.
 extension Configuration {

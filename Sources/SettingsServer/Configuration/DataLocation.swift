@@ -1,4 +1,5 @@
 internal import SettingsModel
+package import SettingsWeb
 
 /// Which directory holds the data, and who said so.
 package struct DataLocation: Hashable, Sendable {

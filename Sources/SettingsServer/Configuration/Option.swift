@@ -1,4 +1,6 @@
+internal import HTTPServer
 internal import SettingsModel
+internal import SettingsWeb
 
 /// An option of the daemon: its name, its range, its help, and where its value is kept.
 ///

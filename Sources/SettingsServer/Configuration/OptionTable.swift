@@ -1,8 +1,12 @@
+internal import HTTPServer
 internal import HTTPWire
 internal import Platform
 internal import SettingsAPI
+internal import SettingsCluster
 internal import SettingsEngine
 internal import SettingsModel
+internal import SettingsStorage
+internal import SettingsWeb
 
 extension Option {
     /// Every option, in the order in which a file has them.

@@ -1,5 +1,6 @@
 internal import Platform
 internal import SettingsModel
+internal import SettingsWeb
 
 /// A schema that a file has for a suite: `SUITE.json` in the folder of the option `schemas`.
 struct SchemaFile: Sendable {

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Platform
 internal import Synchronization
 
 /// A trimmer that gives freed memory back to the system. The C library keeps most of what a burst has freed for the next one.

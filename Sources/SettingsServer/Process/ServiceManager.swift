@@ -1,6 +1,8 @@
 internal import Dispatch
+internal import HTTPServer
 internal import Platform
 internal import SettingsModel
+package import SettingsStorage
 internal import Synchronization
 
 /// A sender of the daemon's state to the service manager that started it, by the protocol of systemd's `sd_notify`.

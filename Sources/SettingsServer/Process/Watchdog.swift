@@ -1,3 +1,4 @@
+package import SettingsStorage
 internal import Synchronization
 
 /// A watchdog that feeds the one of the service manager for as long as every loop and the writer take turns.

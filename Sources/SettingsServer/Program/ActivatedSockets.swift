@@ -1,4 +1,5 @@
 internal import Platform
+internal import SettingsWeb
 
 /// The sockets that a service manager made for the daemon, by the protocol of systemd's `sd_listen_fds`.
 enum ActivatedSockets {

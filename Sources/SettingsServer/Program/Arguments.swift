@@ -1,4 +1,5 @@
 internal import SettingsModel
+package import SettingsWeb
 
 /// A reader of the command line: what the program is to do, and the options that it gives.
 package struct Arguments: Sendable {

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Glibc
+internal import SettingsStorage
 internal import Synchronization
 
 /// What signals do to the daemon, from before it starts to its end.

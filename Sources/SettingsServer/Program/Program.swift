@@ -3,7 +3,10 @@ internal import Dispatch
 internal import Glibc
 internal import Platform
 internal import SettingsAPI
+internal import SettingsCluster
 internal import SettingsModel
+internal import SettingsStorage
+internal import SettingsWeb
 
 /// The program `settingsd`, from its command line to its exit code.
 package enum Program {
@@ -34,13 +37,15 @@ package enum Program {
                 configuration.settle(try location(of: configuration))
                 say(isJSON ? configuration.sourcedDocument.text(style: .pretty) : configuration.listing)
             case .token(let command): try TokenTool(command, try options.configuration()).run()
-            case .cluster(let command): try ClusterTool(command, try options.configuration()).run()
+            case .cluster(let command): try runClusterCommand(command, try options.configuration())
             case .checkConfiguration:
                 let configuration = try options.configuration()
                 _ = try location(of: configuration)
                 _ = try Daemon.prepare(configuration)
                 say("the configuration is sound")
-                if let warning = AuditLog.warning(about: configuration) { complain("\(Service.name): \(warning)") }
+                if let warning = configuration.auditFile.flatMap({ AuditLog.warning(aboutFileAt: $0) }) {
+                    complain("\(Service.name): \(warning)")
+                }
             case .check:
                 leave(try check(try location(of: try options.configuration()).path))
             case .repair(let isConfirmed):
@@ -113,7 +118,7 @@ package enum Program {
         }
         do {
             let directory = DataDirectory(path)
-            if isConfirmed { try assumeOwner(of: directory) }
+            if isConfirmed { try directory.assumeOwner() }
             let repair = try DirectoryRepair(directory, apply: isConfirmed, newEpoch: Epoch.random)
             for line in repair.lines { say(line) }
             switch repair.outcome {
@@ -139,16 +144,11 @@ package enum Program {
             let directory = DataDirectory(path)
             let restore = try DirectoryRestore(
                 of: file, into: directory, limits: configuration.history, newEpoch: Epoch.random
-            ) { () throws(RecoveryError) in try assumeOwner(of: directory) }
+            ) { () throws(RecoveryError) in try directory.assumeOwner() }
             for line in restore.lines { say(line) }
         } catch {
             throw ProgramError(StartError.recovery(error))
         }
-    }
-
-    /// Lets a command of root make files that the daemon's user, the owner of the directory, can read.
-    static func assumeOwner(of directory: DataDirectory) throws(RecoveryError) {
-        try directory.reading { () throws(FileError) in try ProcessUser.assumeOwner(of: directory.path) }
     }
 
     private static var environment: [String: String] {

@@ -1,5 +1,8 @@
 internal import Glibc
+internal import HTTPServer
 internal import Platform
+internal import SettingsStorage
+internal import SettingsWeb
 
 /// An exit code of the program, mostly from `sysexits.h`, which service managers know.
 package enum ExitCode: Int32, CaseIterable, Sendable {

@@ -3,6 +3,8 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
+internal import SettingsStorage
+internal import SettingsWeb
 
 /// The commands that make, list and revoke tokens: `settingsd token …`.
 struct TokenTool {

@@ -1,6 +1,6 @@
 import SettingsAPI
 import SettingsModel
-import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

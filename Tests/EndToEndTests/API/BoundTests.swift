@@ -1,5 +1,7 @@
+import HTTPServer
 import SettingsModel
 import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

@@ -1,6 +1,8 @@
+import HTTPServer
 import HTTPWire
 import SettingsModel
 import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

@@ -1,5 +1,4 @@
 import SettingsModel
-import SettingsServer
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import Foundation
 import SettingsAPI
 import SettingsModel
-import SettingsServer
 import TestSupport
 import Testing
 

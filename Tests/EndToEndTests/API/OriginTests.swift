@@ -1,3 +1,4 @@
+import HTTPServer
 import Platform
 import SettingsModel
 import SettingsServer

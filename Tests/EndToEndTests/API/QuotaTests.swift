@@ -1,6 +1,7 @@
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

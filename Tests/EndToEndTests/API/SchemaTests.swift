@@ -1,5 +1,6 @@
 import SettingsModel
 import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

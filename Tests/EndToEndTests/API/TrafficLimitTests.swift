@@ -1,8 +1,10 @@
 import Foundation
+import HTTPServer
 import Platform
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

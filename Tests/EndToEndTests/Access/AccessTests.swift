@@ -2,6 +2,7 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

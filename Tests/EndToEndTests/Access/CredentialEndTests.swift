@@ -2,7 +2,8 @@ import Foundation
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
-import SettingsServer
+import SettingsStorage
+import SettingsWeb
 import TestSupport
 import Testing
 

@@ -1,7 +1,9 @@
 import Foundation
+import HTTPServer
 import Platform
 import SettingsModel
 import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

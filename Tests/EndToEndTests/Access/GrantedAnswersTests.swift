@@ -3,6 +3,7 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

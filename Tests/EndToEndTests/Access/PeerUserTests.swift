@@ -1,9 +1,11 @@
 import Foundation
+import HTTPServer
 import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Glibc
 import SettingsModel
-import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

@@ -5,6 +5,7 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import Glibc
 import SettingsAPI
 import SettingsModel
 import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

@@ -4,6 +4,7 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import SettingsStorage
 import Synchronization
 import TestSupport
 import Testing

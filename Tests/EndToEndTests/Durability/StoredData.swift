@@ -1,6 +1,5 @@
 import Foundation
 import Platform
-import SettingsServer
 import TestSupport
 
 /// The files of a data directory, to be damaged and served.

@@ -1,4 +1,5 @@
 import SettingsAPI
+import SettingsCluster
 import SettingsModel
 import SettingsServer
 import TestSupport

@@ -1,6 +1,8 @@
 import SettingsAPI
 import SettingsModel
 import SettingsServer
+import SettingsStorage
+import SettingsWeb
 import TestSupport
 import Testing
 

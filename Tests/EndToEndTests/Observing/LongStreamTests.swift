@@ -1,3 +1,4 @@
+import HTTPServer
 import SettingsEngine
 import SettingsModel
 import SettingsServer

@@ -1,5 +1,7 @@
+import HTTPServer
 import SettingsModel
 import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

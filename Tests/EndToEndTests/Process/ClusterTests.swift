@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SettingsCluster
 import SettingsModel
 import SettingsServer
 import TestSupport

@@ -1,4 +1,5 @@
 import Foundation
+import SettingsCluster
 import SettingsModel
 import SettingsServer
 import TestSupport

@@ -2,6 +2,7 @@ import Foundation
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 
@@ -142,7 +143,8 @@ struct ManualTests {
         let tables = tables("message")
         #expect(tables.count == 2)
         let shared = ["SettingsModel", "SettingsAPI", "SettingsEngine", "HTTPWire", "Platform"]
-        let server = try Self.source(of: ["SettingsServer"] + shared)
+        let daemon = ["HTTPServer", "SettingsCluster", "SettingsServer", "SettingsStorage", "SettingsWeb"]
+        let server = try Self.source(of: daemon + shared)
         let client = try Self.source(of: ["SettingsClient", "SettingsHTTP", "SettingsKeys"] + shared)
         for (messages, source) in zip(tables, [server, client]) {
             #expect(messages.count > 5)

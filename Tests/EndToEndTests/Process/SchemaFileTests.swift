@@ -2,6 +2,7 @@ import Foundation
 import SettingsAPI
 import SettingsModel
 import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

@@ -3,6 +3,8 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import SettingsStorage
+import SettingsWeb
 import TestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import HTTPServer
 import SettingsAPI
 import SettingsModel
 import SettingsServer

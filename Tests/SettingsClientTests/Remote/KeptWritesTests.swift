@@ -1,6 +1,7 @@
 import ClientTestSupport
 import Foundation
 import Glibc
+import HTTPServer
 import SettingsModel
 import SettingsServer
 import Synchronization

@@ -1,4 +1,5 @@
 import ClientTestSupport
+import HTTPServer
 import SettingsModel
 import SettingsServer
 import TestSupport

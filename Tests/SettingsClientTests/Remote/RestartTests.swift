@@ -1,5 +1,6 @@
 import ClientTestSupport
 import Dispatch
+import HTTPServer
 import SettingsModel
 import SettingsServer
 import TestSupport

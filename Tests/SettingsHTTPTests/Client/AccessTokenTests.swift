@@ -5,6 +5,8 @@ import SettingsEngine
 import SettingsHTTP
 import SettingsModel
 import SettingsServer
+import SettingsStorage
+import SettingsWeb
 import TestSupport
 import Testing
 

@@ -1,11 +1,13 @@
 import Dispatch
+import HTTPServer
 import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsStorage
 import TestSupport
 
-@testable import SettingsServer
+@testable import SettingsWeb
 
 /// The interface over a store that forgets everything, with one loop, and with a queue for large bodies that the test can
 /// hold.

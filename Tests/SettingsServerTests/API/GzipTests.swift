@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsWeb
 
 /// What the compressor writes, read by the `gzip` of the system.
 @Suite

@@ -4,10 +4,11 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsStorage
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsWeb
 
 @Suite(.ownThread)
 struct LargeBodyTests {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsEngine
-@testable import SettingsServer
+@testable import SettingsWeb
 
 @Suite(.ownThread)
 struct ListingWeightTests {

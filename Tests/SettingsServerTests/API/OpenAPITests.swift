@@ -3,7 +3,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsWeb
 
 /// Holds the document to the tables that requests are routed and read by.
 @Suite(.ownThread)

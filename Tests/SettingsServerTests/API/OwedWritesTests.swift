@@ -3,7 +3,8 @@ import Platform
 import SettingsModel
 import Testing
 
-@testable import SettingsServer
+@testable import HTTPServer
+@testable import SettingsWeb
 
 struct OwedWritesTests {
     private func write(_ number: UInt32) throws -> OwedWrite {

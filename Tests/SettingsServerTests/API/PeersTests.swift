@@ -1,11 +1,12 @@
 import Platform
 import SettingsAPI
 import SettingsModel
+import SettingsWeb
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsStorage
 
 /// A daemon among others, played by the test: it says where their history ends, and what they are.
 @Suite(.ownThread)

@@ -1,8 +1,7 @@
 import SettingsAPI
+import SettingsStorage
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 /// Plain writes, whose answers are rendered while the log syncs.
 @Suite(.ownThread)

@@ -6,7 +6,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import HTTPServer
+@testable import SettingsWeb
 
 @Suite(.ownThread)
 struct ResponseCacheTests {

@@ -1,10 +1,11 @@
 import Dispatch
 import SettingsAPI
 import SettingsEngine
+import SettingsStorage
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsWeb
 
 @Suite(.ownThread)
 struct SharedAnswerTests {

@@ -5,7 +5,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import HTTPServer
+@testable import SettingsWeb
 
 /// Holds the index of subscriptions against a plain list.
 @Suite(.ownThread)

@@ -1,8 +1,9 @@
 import Dispatch
+import HTTPServer
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
-import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

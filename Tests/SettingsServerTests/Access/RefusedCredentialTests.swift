@@ -1,10 +1,9 @@
 import Platform
 import SettingsAPI
 import SettingsEngine
+import SettingsWeb
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 /// The lines of the log about refused credentials.
 @Suite(.ownThread)

@@ -2,7 +2,7 @@ import Foundation
 import Platform
 import SettingsAPI
 import SettingsModel
-import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

@@ -2,11 +2,12 @@ import Foundation
 import Platform
 import SettingsAPI
 import SettingsEngine
+import SettingsStorage
 import Synchronization
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsWeb
 
 /// The daemon warns of tokens that expire within a week and shows the next expiry.
 @Suite(.ownThread)

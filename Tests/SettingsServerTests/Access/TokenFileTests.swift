@@ -4,7 +4,7 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
-import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

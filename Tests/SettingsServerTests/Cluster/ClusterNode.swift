@@ -1,9 +1,10 @@
 import Dispatch
 import Platform
 import SettingsAPI
+import SettingsCluster
 import SettingsEngine
 import SettingsModel
-import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

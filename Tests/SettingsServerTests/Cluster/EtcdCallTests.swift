@@ -1,7 +1,7 @@
 import SettingsModel
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsCluster
 
 @Suite
 struct EtcdCallTests {

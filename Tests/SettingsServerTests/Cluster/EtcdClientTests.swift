@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsCluster
 
 /// The client against a member of etcd as Debian has it.
 @Suite(.ownThread)

@@ -1,9 +1,10 @@
 import Dispatch
 import Glibc
 import SettingsAPI
+import SettingsCluster
 import SettingsEngine
 import SettingsModel
-import SettingsServer
+import SettingsStorage
 import Synchronization
 import TestSupport
 import Testing

@@ -5,10 +5,11 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsStorage
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsCluster
 
 /// Stores that share a log in etcd.
 @Suite(.ownThread)

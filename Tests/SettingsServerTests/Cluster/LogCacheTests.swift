@@ -1,9 +1,10 @@
 import SettingsAPI
 import SettingsEngine
+import SettingsStorage
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsCluster
 
 struct LogCacheTests {
     @Test("A directory without a copy yet is begun again, also for another log, and nothing is set aside")

@@ -2,10 +2,11 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsStorage
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsCluster
 
 /// What daemons leave in etcd beside the log: claims, and the parts of what is large.
 @Suite(.ownThread)

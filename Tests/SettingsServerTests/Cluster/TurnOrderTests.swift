@@ -1,7 +1,7 @@
 import SettingsAPI
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsCluster
 
 @Suite struct TurnOrderTests {
     private static let start = ContinuousClock.now

@@ -1,7 +1,10 @@
+import HTTPServer
 import HTTPWire
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import SettingsStorage
+import SettingsWeb
 import TestSupport
 import Testing
 

@@ -1,7 +1,10 @@
+import HTTPServer
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import SettingsStorage
+import SettingsWeb
 import TestSupport
 import Testing
 

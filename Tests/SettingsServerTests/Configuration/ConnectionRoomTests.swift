@@ -1,4 +1,6 @@
+import HTTPServer
 import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

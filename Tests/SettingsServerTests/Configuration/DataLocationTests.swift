@@ -1,4 +1,5 @@
 import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

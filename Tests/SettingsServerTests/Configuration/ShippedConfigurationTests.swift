@@ -1,6 +1,7 @@
 import Foundation
 import SettingsModel
 import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import Glibc
 import Platform
 import SettingsModel
-import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

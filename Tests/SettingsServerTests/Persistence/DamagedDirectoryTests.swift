@@ -3,10 +3,9 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsStorage
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 /// Directories that were edited by hand: whether they start, what `check` says of them, and what `repair` makes of them.
 @Suite(.ownThread)

@@ -1,7 +1,7 @@
 import Platform
 import SettingsAPI
 import SettingsEngine
-import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

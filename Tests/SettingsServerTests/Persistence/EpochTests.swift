@@ -1,6 +1,6 @@
 import SettingsAPI
 import SettingsEngine
-import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

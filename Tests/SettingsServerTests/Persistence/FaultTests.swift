@@ -2,10 +2,9 @@ import Glibc
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsStorage
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 /// Each call to the file system goes wrong in turn, in each way; then the process or the power goes, and there is a start.
 @Suite(.ownThread)

@@ -5,7 +5,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsStorage
 
 @Suite(.ownThread)
 struct HistoryRecoveryTests {

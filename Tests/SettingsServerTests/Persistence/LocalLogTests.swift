@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsStorage
 
 @Suite(.ownThread)
 struct LocalLogTests {

@@ -2,7 +2,7 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
-import SettingsServer
+import SettingsStorage
 import Synchronization
 import TestSupport
 import Testing

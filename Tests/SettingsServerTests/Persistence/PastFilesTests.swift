@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsStorage
 
 /// With a memory for a few commits, past files answer what a memory for all of them would.
 @Suite(.ownThread)

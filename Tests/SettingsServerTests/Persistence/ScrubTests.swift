@@ -1,11 +1,10 @@
 import Platform
 import SettingsAPI
 import SettingsEngine
+import SettingsStorage
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 /// A scrub of a directory on a simulated disk, with bytes that the disk has lost.
 @Suite(.ownThread)

@@ -1,6 +1,5 @@
 import Glibc
 import Platform
-import SettingsServer
 import Synchronization
 
 /// A disk in memory that knows what is only in the page cache, and can fail calls and lose its power.

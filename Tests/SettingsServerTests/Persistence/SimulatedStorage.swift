@@ -1,6 +1,5 @@
 import Glibc
 import Platform
-import SettingsServer
 import TestSupport
 
 /// What a simulated disk holds: as it looks now, and as it would be if the power went.

@@ -1,7 +1,6 @@
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
-import SettingsServer
 
 /// A state in lines that can be compared, all of it.
 struct StateDescription: Hashable, CustomStringConvertible {

@@ -1,5 +1,8 @@
+import HTTPServer
+import SettingsCluster
 import SettingsModel
 import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

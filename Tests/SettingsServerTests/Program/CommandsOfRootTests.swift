@@ -1,6 +1,5 @@
 import CLinux
 import Foundation
-import SettingsServer
 import TestSupport
 import Testing
 

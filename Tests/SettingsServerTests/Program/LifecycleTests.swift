@@ -1,6 +1,7 @@
 import Foundation
+import HTTPServer
 import Platform
-import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import Glibc
-import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

@@ -1,6 +1,8 @@
+import HTTPServer
 import Platform
 import SettingsModel
 import SettingsServer
+import SettingsWeb
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Glibc
 import Platform
 import SettingsAPI
 import SettingsModel
+import SettingsStorage
 import TestSupport
 import Testing
 

@@ -1,11 +1,12 @@
 import Dispatch
+import HTTPServer
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 @Suite(.ownThread)
 struct WatchdogTests {

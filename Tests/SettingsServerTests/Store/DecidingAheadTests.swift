@@ -2,7 +2,7 @@ import Dispatch
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
-import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsStorage
 
 struct FairQueueTests {
     /// Steps: `a1` appends the element 1 for the caller `a`; `-` removes an element.

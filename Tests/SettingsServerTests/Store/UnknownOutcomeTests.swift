@@ -3,7 +3,7 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
-import SettingsServer
+import SettingsStorage
 import TestSupport
 import Testing
 

@@ -3,11 +3,10 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsStorage
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 @Suite(.ownThread)
 struct WriterTests {

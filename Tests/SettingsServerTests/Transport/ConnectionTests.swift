@@ -1,4 +1,4 @@
-import SettingsServer
+import HTTPServer
 import TestSupport
 import Testing
 

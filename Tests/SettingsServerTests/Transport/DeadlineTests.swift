@@ -1,7 +1,6 @@
+import HTTPServer
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 @Suite(.ownThread)
 struct DeadlineTests {

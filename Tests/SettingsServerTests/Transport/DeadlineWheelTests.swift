@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import HTTPServer
 
 @Suite(.ownThread)
 struct DeadlineWheelTests {

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import HTTPServer
 
 @Suite(.ownThread)
 struct HTTPServerTests {

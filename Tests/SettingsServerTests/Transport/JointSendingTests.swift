@@ -5,7 +5,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import HTTPServer
 
 /// Hundreds that are answered at one moment.
 @Suite(.ownThread)

@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import HTTPServer
 
 @Suite(.ownThread)
 struct ListenAddressTests {

@@ -1,5 +1,5 @@
+import HTTPServer
 import Platform
-import SettingsServer
 import Synchronization
 
 /// Time that stands still until a test moves it.

@@ -1,8 +1,7 @@
 import Dispatch
+import HTTPServer
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 @Suite(.ownThread)
 struct PipeliningTests {

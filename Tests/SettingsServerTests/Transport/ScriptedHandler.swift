@@ -1,6 +1,6 @@
+import HTTPServer
 import HTTPWire
 import Platform
-import SettingsServer
 import Synchronization
 import TestSupport
 

@@ -1,6 +1,6 @@
 import Dispatch
+import HTTPServer
 import HTTPWire
-import SettingsServer
 import Synchronization
 import TestSupport
 import Testing

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import HTTPServer
 
 /// A server that a test drives: on a port that the kernel chooses and with one loop by default. It stops with the test.
 final class TestServer {

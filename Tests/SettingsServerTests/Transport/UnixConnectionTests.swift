@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import HTTPServer
 
 /// Connections over Unix domain sockets, where they differ from those over TCP.
 @Suite(.ownThread)

@@ -1,0 +1,240 @@
+internal import Glibc
+internal import HTTPWire
+internal import Platform
+
+/// The state that the connections of a loop share while it is their turn: buffers, a parser for requests that lie whole in
+/// the read buffer, the time. Runs on the loop's queue only.
+package final class LoopContext {
+    package static let readSize = 64 * 1024
+    /// An output buffer that one large answer has grown is not kept.
+    private static let keptOutput = 1024 * 1024
+    /// The nanoseconds after which memory for a long body is looked for again.
+    private static let memoryPause: UInt64 = 5_000_000
+
+    let loop: EventLoop
+    let handler: any RequestHandler
+    var moreFields: [FieldBlock]
+    private(set) var limits: TransportLimits
+    let budget: MemoryBudget
+    let epoll: Epoll
+    let readBuffer: UnsafeMutableRawBufferPointer
+    /// Answers of the connection whose turn it is; empty between turns.
+    var output: [UInt8] = []
+    /// Reset between requests.
+    var parser: MessageParser
+    private(set) var date = HTTPDate(unixSeconds: 0)
+    private var dateSecond = 0
+    /// Monotonic, in nanoseconds; renewed with each batch.
+    private(set) var now: UInt64
+    var connections = ConnectionTable()
+    /// Deadlines of connections, which may be late by a quarter of a second.
+    var deadlines: DeadlineWheel
+    /// Alarms of handlers, which come within 20 ms. The ring spans what most of them ask for, so that few are looked at
+    /// early.
+    var alarms: DeadlineWheel
+    /// Counts the batches.
+    private(set) var batch = 0
+    /// The form of the answer to the request that the handler looks at; nil once that answer is owed.
+    var offered: AnswerForm?
+    /// Connections with answers to send, and perhaps requests to offer again, at the end of the batch.
+    var unsettled: [Connection] = []
+    /// Empty between uses, but for its memory.
+    var jointSending = JointSending()
+    /// Closed connections, kept until the turn ends, so that no descriptor is used again within it.
+    var closed: [Connection] = []
+    /// Streams whose handlers are called in the next batch because all is sent.
+    var drained = Deque<Ticket>()
+    // The following queues hold names of connections, so that a closed connection releases its descriptor at once. A queue
+    // skips the name of a closed connection.
+    /// Connections whose turn ended with requests left.
+    var postponed = Deque<UInt64>()
+    /// Connections whose peers have ended their side, with something left to read. They come after all others: most such
+    /// peers are gone, and where many come and go those that are still there must not wait for them.
+    var ended = Deque<UInt64>()
+    /// How many of those may wait. Beyond that the oldest is closed.
+    private static let mostEnded = 512
+    /// Connections that wait for memory for a long body, in the order of `MemoryBudget.wait`.
+    var awaitingMemory = Deque<UInt64>()
+    /// When the first of them last got its memory, or another connection was closed for it.
+    private var movedOn: UInt64 = 0
+    /// When connections that send much at once are put off, so that those with small requests have their turn.
+    var longRequestsEnd: UInt64 = .max
+    /// The queues of bytes that connections are to send.
+    var outputQueues = 0
+    /// When all connections are closed; nil before the loop begins to stop.
+    var stopDeadline: UInt64?
+    /// When connections were last closed for want of memory.
+    private var relieved: UInt64 = 0
+    /// The nanoseconds between two looks at all connections, which take a while where there are thousands. Where there are
+    /// few they are short: meanwhile each sends as fast as the loop reads.
+    private var reliefPause: UInt64 { UInt64(min(connections.count, 1000)) * 10_000 }
+
+    init(
+        _ loop: EventLoop, _ handler: any RequestHandler, _ limits: TransportLimits, _ budget: MemoryBudget,
+        _ epoll: Epoll,
+        now: UInt64
+    ) {
+        self.loop = loop
+        self.handler = handler
+        moreFields = handler.moreFields
+        self.limits = limits
+        self.budget = budget
+        self.epoll = epoll
+        self.now = now
+        readBuffer = .allocate(byteCount: Self.readSize, alignment: 64)
+        parser = MessageParser(limits: limits.request)
+        deadlines = DeadlineWheel(now: now, tick: 250_000_000, size: 512)
+        alarms = DeadlineWheel(now: now, tick: 15_000_000, size: 4096)
+        output.reserveCapacity(Self.readSize)
+    }
+
+    deinit {
+        readBuffer.deallocate()
+    }
+
+    var isStopping: Bool { stopDeadline != nil }
+
+    /// Sets other limits, between two requests. A request whose head has begun keeps those on its size.
+    func renew(_ limits: TransportLimits) {
+        self.limits = limits
+        parser = MessageParser(limits: limits.request)
+    }
+
+    /// The milliseconds that the loop may wait for events; nil for as long as it takes.
+    ///
+    /// - Parameter now: the time after the turn, which may have taken a while.
+    func timeToWait(now: UInt64) -> Int? {
+        guard drained.isEmpty, postponed.isEmpty, ended.isEmpty, unsettled.isEmpty else { return 0 }
+        var time = min(deadlines.wakeTime, alarms.wakeTime, stopDeadline ?? DeadlineWheel.never)
+        if !awaitingMemory.isEmpty { time = min(time, self.now &+ Self.memoryPause) }
+        guard time != DeadlineWheel.never else { return nil }
+        // Rounded up, as a wait that ends too early is repeated.
+        return time > now ? Int(clamping: (time - now) / 1_000_000 + 1) : 0
+    }
+
+    /// Begins a turn.
+    func renewTime(_ now: UInt64) {
+        self.now = now
+        batch &+= 1
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME_COARSE, &time)
+        guard time.tv_sec != dateSecond else { return }
+        dateSecond = time.tv_sec
+        date = HTTPDate(unixSeconds: dateSecond)
+    }
+
+    /// How much a connection may send in one turn: less where many send, so that all have had their turn within some ten
+    /// milliseconds.
+    var bytesInTurn: Int { max(16, 128 - outputQueues) * 1024 }
+
+    func settleLater(_ connection: Connection) {
+        guard !connection.isUnsettled else { return }
+        connection.isUnsettled = true
+        unsettled.append(connection)
+    }
+
+    /// Has a connection read after all others.
+    func readLast(_ connection: Connection) {
+        guard !connection.isLast else { return }
+        connection.isLast = true
+        ended.append(connection.name)
+        if ended.count > Self.mostEnded, let oldest = ended.popFirst() { connections.find(oldest)?.close(self) }
+    }
+
+    /// Goes on with connections that wait for memory, in their order, as far as there is some. Where there is none for a
+    /// second, a connection is closed whose body has memory and does not come.
+    func readLongBodies() {
+        while let first = awaitingMemory.first {
+            guard connections.find(first)?.readLongBody(self) ?? true else {
+                guard now &- movedOn >= TransportLimits.second else { return }
+                movedOn = now
+                return budget.relieve(ofBodies: true)
+            }
+            _ = awaitingMemory.popFirst()
+            movedOn = now
+        }
+        movedOn = now
+    }
+
+    /// Closes connections, those that hold the most for the longest first, until no more is charged than there is.
+    func relieve() {
+        guard now &- relieved >= reliefPause else { return }
+        relieved = now
+        let candidates = connections.all.map { (connection: $0, burden: $0.burden(at: now)) }
+        for candidate in candidates.sorted(by: { $0.burden > $1.burden }) where candidate.burden > 0 {
+            guard budget.isExceeded else { return }
+            candidate.connection.giveUp(self)
+        }
+    }
+
+    /// Closes one connection that holds much memory and is slow.
+    ///
+    /// - Parameter ofBodies: true to close a connection only if its long body has been slow since it began.
+    func relieveOnce(ofBodies: Bool) {
+        let slow = connections.all.filter { connection in
+            guard ofBodies else { return connection.isSlow(at: now) }
+            guard let since = connection.heldSince, connection.backlog?.waiting != .memory else { return false }
+            let time = now &- since
+            return time >= TransportLimits.second && connection.backlog?.isBelowMinimumRate(over: time) ?? false
+        }
+        let worst = slow.max { $0.burden(at: now) < $1.burden(at: now) }
+        if let worst, worst.burden(at: now) > 0 { worst.giveUp(self) }
+    }
+
+    func emptyOutput() {
+        if output.capacity > Self.keptOutput {
+            output = []
+            output.reserveCapacity(Self.readSize)
+        } else {
+            output.removeAll(keepingCapacity: true)
+        }
+    }
+}
+
+/// A table of the connections of one loop, each in a slot of its own. A slot that is used again gets another generation, so
+/// that events and tickets of the connection before find nothing.
+struct ConnectionTable {
+    private var slots: [Connection?] = []
+    private var generations: [UInt32] = []
+    private var free: [UInt32] = []
+
+    private(set) var count = 0
+
+    mutating func insert(_ socket: consuming Socket, _ accepted: AcceptedSocket) -> Connection {
+        let slot: UInt32
+        if let reused = free.popLast() {
+            slot = reused
+        } else {
+            slot = UInt32(slots.count)
+            slots.append(nil)
+            generations.append(0)
+        }
+        let connection = Connection(socket, accepted, slot: slot, generation: generations[Int(slot)])
+        slots[Int(slot)] = connection
+        count += 1
+        return connection
+    }
+
+    mutating func remove(_ connection: Connection) {
+        let slot = Int(connection.slot)
+        guard slots[slot] === connection else { return }
+        slots[slot] = nil
+        generations[slot] &+= 1
+        free.append(connection.slot)
+        count -= 1
+    }
+
+    func find(slot: UInt32, generation: UInt32) -> Connection? {
+        let slot = Int(slot)
+        guard slot < slots.count, generations[slot] == generation else { return nil }
+        return slots[slot]
+    }
+
+    /// Finds a connection by its name in epoll and in the wheels.
+    func find(_ name: UInt64) -> Connection? {
+        find(slot: UInt32(truncatingIfNeeded: name), generation: UInt32(truncatingIfNeeded: name >> 32))
+    }
+
+    /// All connections as of now.
+    var all: [Connection] { slots.compactMap(\.self) }
+}

@@ -1,0 +1,152 @@
+package import HTTPWire
+package import Platform
+
+/// A handler that answers the requests of one loop. It runs on that loop only, needs no locks, and must not block.
+///
+/// The loop owns the handler until it has stopped, so the handler may hold the loop.
+package protocol RequestHandler: AnyObject {
+    /// Fields that every answer has beside its own: the first for most requests, others for requests that
+    /// `fields(for:_:)` selects. Read at the beginning and when `EventLoop.renewFields` asks for it.
+    var moreFields: [FieldBlock] { get }
+
+    /// Returns the index of the `moreFields` that the answer to a request has.
+    func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int
+
+    /// Handles a complete request. The ranges of `head` lie in `bytes`; `body` is decoded. Neither outlives the call.
+    ///
+    /// Requests of one connection come in their order and are answered in it.
+    func handle(_ head: RequestHead, _ bytes: Span<UInt8>, body: Span<UInt8>, _ exchange: Exchange) -> Handling
+
+    /// Returns the answer to a request that cannot be taken; the connection closes after it. `head`, with `bytes` for its
+    /// ranges, is there if it was complete.
+    func rejected(
+        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
+    ) -> Response
+
+    /// Returns the refusal of a request whose long body is not read yet, if its head is enough for one; nil otherwise.
+    func refusal(
+        beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
+    ) -> Response?
+
+    /// Hands over what was collected, after all events of a batch. May `respond`.
+    func batchEnded()
+
+    /// Called when a turn has ended: what is only to be freed need not hold up the answers.
+    func turnEnded()
+
+    /// Called after a batch that took over 20 ms, with its length: the other connections of the loop waited meanwhile.
+    func wasSlow(nanoseconds: UInt64)
+
+    /// Called when the peer of an owed answer will send nothing more, but may still read. An answer that waits for a
+    /// change should come now.
+    func peerHalfClosed(_ ticket: Ticket)
+
+    /// Called when the connection of an owed answer is gone. Not called for tickets that were answered.
+    func closed(_ ticket: Ticket)
+
+    /// Called a little after the time of `EventLoop.setAlarm`, never before; not once the answer is complete or the
+    /// connection gone.
+    func alarm(_ ticket: Ticket)
+
+    /// Called when the kernel has all that was pushed of a stream, as `EventLoop.whenDrained` asked for.
+    func drained(_ ticket: Ticket)
+
+    /// Answers all requests that wait, and ends all streams: the loop begins to stop. Answers from then on close their
+    /// connections. Requests that are on their way still come, and should not wait for a change.
+    func stopping()
+}
+
+extension RequestHandler {
+    package var moreFields: [FieldBlock] { [FieldBlock()] }
+    package func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int { 0 }
+    package func refusal(
+        beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
+    ) -> Response? { nil }
+    package func batchEnded() {}
+    package func turnEnded() {}
+    package func wasSlow(nanoseconds: UInt64) {}
+    package func peerHalfClosed(_ ticket: Ticket) {}
+    package func closed(_ ticket: Ticket) {}
+    package func alarm(_ ticket: Ticket) {}
+    package func drained(_ ticket: Ticket) {}
+    package func stopping() {}
+}
+
+/// A decision of a handler on a request.
+package enum Handling {
+    case answer(Response)
+    /// `EventLoop.respond` or `begin` comes, once: later, or before `handle` has returned.
+    case later
+    /// As `later`, and no further request of the connection is taken until the answer is complete. Input that was not
+    /// read yet waits in the kernel.
+    case laterAlone
+    /// Only where `Exchange.isBehind`: offer the request again once all earlier ones of the connection are answered.
+    /// Until then the connection is not read.
+    case notYet
+}
+
+/// The circumstances of a request.
+package struct Exchange: Sendable {
+    /// The loop that the request came in on: the one to `respond` on.
+    package let loop: EventLoop
+    package let ticket: Ticket
+    /// The peer of the connection, or the client for which it sends the request.
+    package var peer: SocketAddress
+    /// The user of a Unix domain socket, unless that is a proxy.
+    package var user: PeerUser?
+    /// When the turn began in which it came, in nanoseconds of `EventLoop.now`.
+    package let arrived: UInt64
+    /// True if earlier requests of the connection are not answered yet. A handler that wants them to take effect first
+    /// returns `.notYet`, or queues behind them.
+    package let isBehind: Bool
+    /// The body, if it is long.
+    package let longBody: LongBody?
+
+    /// True if the peer is on this machine.
+    package var isLocal: Bool { user != nil || peer.isLocal }
+}
+
+/// A body that may be kept without a copy: copying some megabytes takes a loop milliseconds.
+package struct LongBody: Sendable {
+    package let bytes: [UInt8]
+    package let range: Range<Int>
+    /// The charge for its memory.
+    package let charge: MemoryBudget.Charge
+
+    init(_ bytes: [UInt8], _ range: Range<Int>, _ charge: MemoryBudget.Charge) {
+        self.bytes = bytes
+        self.range = range
+        self.charge = charge
+    }
+
+    package var count: Int { range.count }
+}
+
+/// A reason why a request cannot be taken.
+package enum Rejection: Sendable {
+    case request(MessageError)
+    /// The head, or the body, did not come in time.
+    case tooSlow
+    case tooManyConnections(limit: Int)
+    /// As that, from the peer's address.
+    case tooManyConnectionsOfAddress(limit: Int)
+    /// The memory for what is on its way is used up, and this is the largest and slowest part of it.
+    case tooMuchMemory
+}
+
+/// A name for one request of one connection on its loop. It may outlive both: an answer to a ticket whose connection is
+/// gone is discarded, also when another connection has its slot.
+package struct Ticket: Hashable, Sendable {
+    package let slot: UInt32
+    let generation: UInt32
+    /// Counts the requests of the connection, over and over.
+    let number: UInt32
+
+    /// The name of the connection, which no other of its loop has or had.
+    var connection: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+
+    package func hash(into hasher: inout Hasher) {
+        // One number instead of three, as each request is looked up several times. Equal hashes are rare and do no harm.
+        hasher.combine(connection &+ UInt64(number) << 40)
+    }
+}

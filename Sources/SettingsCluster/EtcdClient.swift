@@ -1,0 +1,264 @@
+internal import HTTPWire
+internal import Platform
+internal import SettingsModel
+
+/// The options of a log in etcd: the members, the prefix of its keys, and the file with the password.
+package struct EtcdOptions: Equatable, Sendable {
+    package var endpoints: [EtcdEndpoint] = []
+    /// What all keys begin with, without a slash at its end.
+    package var prefix = "settingsd"
+    /// The file with `NAME:PASSWORD`; nil if etcd asks for none.
+    package var passwordFile: String?
+
+    package init() {}
+
+    /// True if keys may begin with this.
+    package static func isPrefix(_ text: String) -> Bool {
+        let isPlain = text.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                || "._-/".utf8.contains(byte)
+        }
+        let slash = UInt8(ascii: "/")
+        return isPlain && (1...128).contains(text.utf8.count) && text.utf8.first != slash && text.utf8.last != slash
+    }
+}
+
+/// The member that led etcd in a term, when it was asked.
+struct EtcdLeader: Equatable, Sendable {
+    let endpoint: EtcdEndpoint
+    let term: Int64
+    let found: ContinuousClock.Instant
+}
+
+/// A client of etcd that calls one member after the other until one answers.
+///
+/// The calling thread waits, up to the deadline of each call. A member that fails is left for the next, and is tried again
+/// after a pause that grows, by chance more or less.
+struct EtcdClient: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    private struct Member: Sendable {
+        let endpoint: EtcdEndpoint
+        var failures = 0
+        /// When it may be tried again.
+        var pauseEnd: Instant?
+    }
+
+    /// The time that one member has to answer, so that a silent one leaves time for another.
+    private static let attemptTime = Duration.seconds(2)
+    private static let longestPause = Duration.seconds(5)
+    /// The time that a member has to tell whether it leads.
+    private static let leadershipTime = Duration.seconds(1)
+
+    private var members: [Member]
+    private var current = 0
+    private let passwordFile: String?
+    private var connection: EtcdConnection?
+    private var token: String?
+    /// The leader that was preferred last.
+    private var preferred: EtcdLeader?
+
+    init(_ options: EtcdOptions) {
+        // Daemons with the same list shall not all choose the first.
+        members = options.endpoints.shuffled().map { Member(endpoint: $0) }
+        passwordFile = options.passwordFile
+    }
+
+    /// Calls a member. A call that was never sent goes to another, as does one that does no harm if it is done twice.
+    mutating func call<Call: EtcdCall>(
+        _ call: Call, isRepeatable: Bool = false, by deadline: Instant
+    ) throws(EtcdError) -> Call.Answer {
+        var json = JSONWriter()
+        call.write(to: &json)
+        let body = json.bytes
+        while true {
+            do throws(EtcdError) {
+                let answer = try ask(Call.target, body, by: min(deadline, .now + Self.attemptTime))
+                guard let read = call.answer(answer) else {
+                    throw EtcdError(
+                        outcome: .unknown, description: "etcd's answer to \(Call.target.text) has another form")
+                }
+                members[current].failures = 0
+                members[current].pauseEnd = nil
+                return read
+            } catch {
+                let mayRepeat = error.cause == .unreachable && (isRepeatable || error.outcome == .refused)
+                if error.cause == .unreachable { leaveMember() }
+                guard mayRepeat, let start = nextStart, start < deadline else { throw error }
+                _ = PollSet.wait(for: .readable, on: -1, until: start)
+            }
+        }
+    }
+
+    /// Asks the members which of them leads, in a term or a later one. Returns nil if none that answers does.
+    func findLeader(in term: Int64) -> EtcdLeader? {
+        guard members.count > 1 else { return nil }
+        for member in members {
+            var client = self
+            (client.members, client.current, client.connection) = ([member], 0, nil)
+            guard let answer = try? client.call(EtcdLeadership(), by: .now + Self.leadershipTime) else { continue }
+            if answer.leads, answer.term >= term {
+                return EtcdLeader(endpoint: member.endpoint, term: answer.term, found: .now)
+            }
+        }
+        return nil
+    }
+
+    /// Goes to the member that leads, once each time that it was found: a leader that cannot be reached is left as any other
+    /// member is. Returns true if it is another member than before.
+    @discardableResult
+    mutating func prefer(_ leader: EtcdLeader) -> Bool {
+        guard leader != preferred, let index = members.firstIndex(where: { $0.endpoint == leader.endpoint })
+        else { return false }
+        preferred = leader
+        members[index].pauseEnd = nil
+        guard index != current else { return false }
+        (current, connection) = (index, nil)
+        return true
+    }
+
+    /// Opens a watch on a connection of its own.
+    mutating func watch(_ request: EtcdWatchRequest, by deadline: Instant) throws(EtcdError) -> EtcdWatch {
+        var json = JSONWriter()
+        request.write(to: &json)
+        do throws(EtcdError) {
+            return try EtcdWatch(
+                json.bytes, on: EtcdConnection(to: members[current].endpoint, by: deadline), token: token, by: deadline)
+        } catch {
+            if error.cause == .token { token = nil }
+            leaveMember()
+            throw error
+        }
+    }
+
+    /// When the next member may be tried: at once, unless all pause.
+    private var nextStart: Instant? {
+        members[current].pauseEnd ?? .now
+    }
+
+    /// Goes to the member that may be tried first.
+    private mutating func leaveMember() {
+        connection = nil
+        // With a token of a cluster that was set up anew, members hang.
+        token = nil
+        members[current].failures += 1
+        let pause = min(.milliseconds(50) * (1 << min(members[current].failures, 10)), Self.longestPause)
+        members[current].pauseEnd = .now + pause * Double.random(in: 0.5...1)
+        let now = Instant.now
+        let order = (1...members.count).map { (current + $0) % members.count }
+        current = order.min { (members[$0].pauseEnd ?? now) < (members[$1].pauseEnd ?? now) } ?? 0
+    }
+
+    private mutating func ask(
+        _ target: RequestTarget, _ body: [UInt8], by deadline: Instant
+    ) throws(EtcdError) -> JSONValue {
+        do throws(EtcdError) {
+            return try exchange(target, body, by: deadline)
+        } catch {
+            // A token ends with the member's restart, and after some idle minutes.
+            guard error.cause == .token, passwordFile != nil else { throw error }
+        }
+        token = nil
+        return try exchange(target, body, by: deadline)
+    }
+
+    private mutating func exchange(
+        _ target: RequestTarget, _ body: [UInt8], by deadline: Instant
+    ) throws(EtcdError) -> JSONValue {
+        var connection = try takeConnection(by: deadline)
+        if token == nil, let passwordFile { token = try Self.token(passwordFile, on: &connection, by: deadline) }
+        try connection.send(target, body, token: token, by: deadline)
+        let response = try connection.response(by: deadline)
+        if !response.closes { self.connection = connection }
+        return try connection.json(response)
+    }
+
+    /// Takes the connection of the last call, or makes one. A call puts it back once it has its answer.
+    private mutating func takeConnection(by deadline: Instant) throws(EtcdError) -> EtcdConnection {
+        if let kept = connection.take(), kept.isUsable { return kept }
+        return try EtcdConnection(to: members[current].endpoint, by: deadline)
+    }
+
+    private static func token(
+        _ file: String, on connection: inout EtcdConnection, by deadline: Instant
+    ) throws(EtcdError) -> String {
+        let text: String
+        do {
+            let open = try OpenFile(file, .reading, in: POSIXFileSystem())
+            guard try !open.status().isOpenToOthers else {
+                throw EtcdError(
+                    outcome: .refused, description: "others may read \(file); make it its owner's alone: chmod 600")
+            }
+            text = String(decoding: try open.readAll(), as: UTF8.self)
+        } catch let error as EtcdError {
+            throw error
+        } catch {
+            throw EtcdError(outcome: .refused, description: "cannot read the password of etcd: \(error)")
+        }
+        let parts = text.prefix { $0 != "\n" }.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else {
+            throw EtcdError(
+                outcome: .refused, description: "\(file) has no password; write NAME:PASSWORD in its first line")
+        }
+        let call = EtcdAuthentication(name: String(parts[0]), password: String(parts[1]))
+        var json = JSONWriter()
+        call.write(to: &json)
+        try connection.send(EtcdAuthentication.target, json.bytes, token: nil, by: deadline)
+        let answer = try connection.json(try connection.response(by: deadline))
+        guard let token = call.answer(answer) else { throw connection.error(.refused, "it gives no token") }
+        return token
+    }
+}
+
+/// A watch on keys of etcd: a stream of messages, a line each, in chunks that are cut anywhere.
+struct EtcdWatch: Sendable {
+    /// A member that sends more than this without the end of a line sends no messages.
+    private static let longestLine = 64 << 20
+
+    private var connection: EtcdConnection
+    private var reader: ResponseReader
+    private var pending: [UInt8] = []
+    /// True once etcd has begun the watch.
+    private(set) var isCreated = false
+
+    fileprivate init(
+        _ body: [UInt8], on connection: EtcdConnection, token: String?, by deadline: ContinuousClock.Instant
+    ) throws(EtcdError) {
+        self.connection = connection
+        reader = connection.makeReader()
+        try connection.send(EtcdWatchRequest.target, body, token: token, needsLeader: true, by: deadline)
+    }
+
+    /// Waits for messages and returns those that have come; none if the deadline or the waker came first.
+    ///
+    /// - Parameter waker: a descriptor that ends the wait.
+    mutating func next(
+        by deadline: ContinuousClock.Instant, waker: Int32
+    ) throws(EtcdError) -> [EtcdWatchMessage] {
+        if let response = try connection.receive(&reader, by: deadline, waker: waker) {
+            _ = try connection.json(response)
+            throw connection.error(.unknown, "it ended the watch", .unreachable)
+        }
+        guard reader.status == 200 else { return [] }
+        let searched = pending.count
+        pending += reader.takeBody()
+        var messages: [EtcdWatchMessage] = []
+        var start = 0
+        var index = searched
+        while let end = pending[index...].firstIndex(of: UInt8(ascii: "\n")) {
+            let line = pending[start..<end]
+            (start, index) = (end + 1, end + 1)
+            guard !line.isEmpty else { continue }
+            guard let json = try? JSONValue(parsing: Array(line)), let message = EtcdWatchMessage(json) else {
+                throw connection.error(.unknown, "a message of its watch has another form")
+            }
+            if message == .created { isCreated = true }
+            messages.append(message)
+        }
+        pending.removeSubrange(..<start)
+        guard pending.count < Self.longestLine else {
+            throw connection.error(.unknown, "a message of its watch is too long")
+        }
+        return messages
+    }
+}

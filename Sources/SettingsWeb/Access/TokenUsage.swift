@@ -1,0 +1,65 @@
+internal import Dispatch
+package import Platform
+package import SettingsAPI
+internal import SettingsModel
+package import SettingsStorage
+internal import Synchronization
+
+/// A record of the last use of each token, in a file of the data directory that `settingsd token list --json` reads.
+///
+/// An event loop only marks the caller of a request. A timer, each reload and the stop collect the marks and store the
+/// current time. A stored time is therefore up to ``interval`` seconds after the use. A crash loses the marks since the
+/// last collection. Thread-safe.
+package final class TokenUsage: Sendable {
+    /// Seconds between two collections.
+    package static let interval = 300
+
+    private let directory: DataDirectory
+    private let log: Log
+    private let queue = DispatchQueue(label: "settingsd.token-usage", qos: .utility)
+    private let times: Mutex<[SHA256: Timestamp]>
+
+    package init(in directory: DataDirectory, log: Log) {
+        self.directory = directory
+        self.log = log
+        times = Mutex(Self.read(directory))
+    }
+
+    /// Returns the last use of each token by its digest; no entry where that is unknown.
+    package static func read(_ directory: DataDirectory) -> [SHA256: Timestamp] {
+        let file = try? OpenFile(directory.path(of: DataDirectory.tokenUseName), .reading, in: directory.fileSystem)
+        guard let bytes = try? file?.readAll(), let members = (try? JSONValue(parsing: bytes))?["lastUsed"]?.object
+        else { return [:] }
+        var times: [SHA256: Timestamp] = [:]
+        for member in members {
+            if let digest = SHA256(hex: member.name) { times[digest] = member.value.string.flatMap { Timestamp($0) } }
+        }
+        return times
+    }
+
+    /// Collects the marks of a policy, and writes the file if a token was used. Waits for the disk.
+    ///
+    /// - Parameter current: the policy in force, whose tokens the file keeps; nil if it is `policy`.
+    package func collect(from policy: AccessPolicy?, keepingTokensOf current: AccessPolicy? = nil) {
+        queue.sync {
+            guard let policy, case let used = policy.takeUsedTokens(), !used.isEmpty else { return }
+            let now = Timestamp.now()
+            let times = times.withLock { times in
+                for digest in used { times[digest] = now }
+                times = times.filter { (current ?? policy).hasToken($0.key) }
+                return times
+            }
+            var lastUsed = JSONObject()
+            for (digest, time) in times { lastUsed[digest.hex] = .string(time.description) }
+            let document: JSONObject = ["lastUsed": .object(lastUsed)]
+            do throws(FileError) {
+                _ = try directory.writeTemporary(DataDirectory.tokenUseName, JSONValue.object(document).bytes())
+                try directory.placeTemporary(DataDirectory.tokenUseName)
+            } catch {
+                log.warning(
+                    "cannot write the last use of tokens: \(error); settingsd token list --json shows earlier times "
+                        + "until a write succeeds")
+            }
+        }
+    }
+}

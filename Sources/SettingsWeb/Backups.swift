@@ -1,0 +1,123 @@
+internal import Dispatch
+internal import HTTPServer
+internal import HTTPWire
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+internal import SettingsStorage
+internal import Synchronization
+
+/// A maker of backups for all loops, one at a time: each keeps the state that it copies in memory until it is sent.
+final class BackupMaker: Sendable {
+    private let queue = DispatchQueue(label: "settingsd.backup", qos: .utility)
+    private let isBusy = Atomic(false)
+
+    /// Begins a backup. Returns false while another one is made or sent.
+    func reserveBackup() -> Bool {
+        isBusy.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged
+    }
+
+    func releaseBackup() {
+        isBusy.store(false, ordering: .relaxed)
+    }
+
+    /// Renders a backup on the backup queue. Pushes a piece after the kernel has taken the previous piece. Calls `push`
+    /// and `completion` on that queue. `completion` gets false if the caller has disconnected or did not take a piece
+    /// within 60 seconds.
+    func render(
+        _ state: State, for backup: SentBackup, _ push: @escaping @Sendable ([UInt8]) -> Void,
+        _ completion: @escaping @Sendable (_ isComplete: Bool) -> Void
+    ) {
+        queue.async {
+            completion(
+                SnapshotWriter.send(state, isAbandoned: { backup.isAbandoned }) { bytes in
+                    // A value may be much longer than a piece.
+                    for piece in bytes.chunks(of: SentBackup.pieceBytes) where !backup.isAbandoned {
+                        push(Array(piece))
+                        backup.waitUntilDrained()
+                    }
+                })
+        }
+    }
+}
+
+/// A backup on its way to a caller.
+final class SentBackup: Sendable {
+    static let pieceBytes = 256 << 10
+    /// The time in which a caller must take a piece.
+    private static let pieceSeconds = 60
+
+    private let drained = DispatchSemaphore(value: 0)
+    private let abandoned = Atomic(false)
+
+    var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
+
+    /// Takes note that the kernel has taken the last piece. Runs on the event loop.
+    func proceed() { drained.signal() }
+
+    /// Records that the transfer has ended. Runs on the event loop.
+    func abandon() {
+        abandoned.store(true, ordering: .relaxed)
+        drained.signal()
+    }
+
+    fileprivate func waitUntilDrained() {
+        let end = DispatchTime.now() + .seconds(Self.pieceSeconds)
+        if drained.wait(timeout: end) == .timedOut { abandoned.store(true, ordering: .relaxed) }
+    }
+}
+
+extension APIHandler {
+    /// Answers with a consistent copy of all that is stored, in the format of a snapshot. It comes from memory, so that it needs
+    /// no disk, which may be full or failing.
+    func backUp(_ request: APIRequest, _ exchange: Exchange) throws(Problem) -> Handling {
+        let state = service.store.state
+        let cursor = state.cursor.marked(for: request.caller?.reader)
+        var head = Response(status: 200, contentType: .json, fields: FieldBlock(cursor: cursor, tag: nil))
+        head.fields.append(
+            "Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")
+        guard request.method != .head else { return .answer(head) }
+        if let obstacle = service.obstacle(), obstacle.code == .shuttingDown { throw obstacle }
+        guard service.backups.reserveBackup() else {
+            throw Problem(
+                .overloaded, retryAfterMs: 5000, "another backup is being taken; try again when that is done")
+        }
+        let ticket = exchange.ticket
+        mailbox.run { [head, mailbox] handler in
+            let maker = handler.service.backups
+            guard handler.begin(ticket, head) else { return maker.releaseBackup() }
+            let backup = SentBackup()
+            handler.backups[ticket] = backup
+            maker.render(state, for: backup) { piece in
+                mailbox.run { handler in
+                    handler.loop.push(ticket, piece, isLast: false)
+                    handler.loop.whenDrained(ticket)
+                }
+            } _: { isComplete in
+                mailbox.run { handler in
+                    guard handler.endBackup(ticket) else { return }
+                    // Without the terminating chunk, a client treats the body as incomplete.
+                    if isComplete { handler.loop.push(ticket, [], isLast: true) } else { handler.loop.abort(ticket) }
+                }
+            }
+        }
+        return .laterAlone
+    }
+
+    /// Forgets a backup that was sent, or whose caller is gone. Returns false if there is none.
+    @discardableResult
+    func endBackup(_ ticket: Ticket) -> Bool {
+        guard let backup = backups.removeValue(forKey: ticket) else { return false }
+        backup.abandon()
+        service.backups.releaseBackup()
+        return true
+    }
+
+    /// Breaks off the backups that are being sent, as the daemon stops.
+    func abortBackups() {
+        for ticket in backups.keys {
+            endBackup(ticket)
+            loop.abort(ticket)
+        }
+    }
+}

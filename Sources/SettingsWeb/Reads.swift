@@ -1,0 +1,182 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+internal import SettingsStorage
+
+/// GET and HEAD.
+extension APIHandler {
+    /// Answers a read that is not plain.
+    func read(
+        _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
+    ) throws(Problem) -> Handling {
+        let ticket = exchange.ticket
+        switch request.route.resource {
+        case .setting, .suite:
+            let isSetting = request.route.resource == .setting
+            let reading = try isSetting ? Reading(setting: request, bytes) : Reading(suite: request, bytes)
+            guard let moment = request.query.moment(.at) else {
+                return try read(reading, request, bytes, exchange, on: state)
+            }
+            guard !request.query.has(.wait) else {
+                throw Problem(.badRequest, "the past does not change: leave out wait, or at")
+            }
+            let past = try state.past(reading, at: moment, request, bytes, service.past)
+            return give(past, to: ticket, as: request.answerKey(in: bytes, on: state), on: queue(for: request))
+        case .observation, .observationOfSeveral, .evaluationEvents:
+            return observe(request, bytes, exchange, on: state)
+        case .schema, .history, .difference, .keys, .suites:
+            let rendering: Rendering =
+                switch request.route.resource {
+                case .schema: try state.schema(request, bytes, service.past)
+                case .history: try state.history(request, bytes, service.past)
+                case .difference: try state.difference(request, bytes, service.past)
+                case .keys: try state.keys(request, bytes, service.past)
+                default: state.suites(request)
+                }
+            return give(
+                rendering, to: ticket, as: request.answerKey(in: bytes, on: state), on: queue(for: request))
+        case .backup: return try backUp(request, exchange)
+        case .caller: return .answer(service.caller(request.caller, at: state.cursor))
+        case .cluster: return describePeers(ticket, for: request.caller)
+        case .service: return .answer(service.description(at: state.cursor))
+        case .health: return .answer(service.health(at: cursor(for: request.caller)))
+        case .ready: return .answer(service.readiness(at: cursor(for: request.caller)))
+        case .metrics:
+            gatherFigures(for: ticket, request.caller)
+            return .later
+        case .description: return .answer(service.document(at: state.cursor))
+        case .undo, .restore, .undoOfSeveral, .transaction, .reload, .evaluation, .evaluationOfAll:
+            throw Problem(.methodNotAllowed, "this is sent with POST")
+        }
+    }
+
+    /// The queue for what may have to be read from files; nil for anything else.
+    private func queue(for request: APIRequest) -> BackgroundQueue? {
+        let isPast = [.history, .difference].contains(request.route.resource) || request.query.has(.at)
+        return isPast && service.past != nil ? service.historian : nil
+    }
+
+    /// Answers a reading, or with `wait` holds it until there is another answer than the caller knows.
+    private func read(
+        _ reading: Reading, _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
+    ) throws(Problem) -> Handling {
+        let known = try request.knownTags(in: bytes)
+        let wanted = try request.ifMatch(in: bytes)
+        let seconds = request.query.count(.wait) ?? 0
+        let mayWait = seconds > 0 && !watchers.isStopping
+        let state = mayWait ? watchers.watchedState().withCursors(for: request.caller?.reader) : state
+        let result: ReadResult
+        do throws(Problem) {
+            result = try reading.result(on: state)
+            if let wanted { try reading.check(wanted, result, on: state) }
+        } catch {
+            // With the cursor of the state that was looked at, not a later one.
+            return .answer(Response(error, cursor: state.cursor))
+        }
+        if mayWait, result.isKnown(by: known) {
+            return try watchers.wait(
+                for: reading, of: request.caller, known: known, seconds: seconds, on: state, exchange)
+        }
+        let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
+        let key = LongAnswers.Key.question(question, place: .zero, revision: state.revision)
+        return give(result.answer(to: known, state.cursor), to: exchange.ticket, as: key)
+    }
+
+    private func observe(
+        _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
+    ) -> Handling {
+        do throws(Problem) {
+            let observation = try ObserveRequest(request, bytes)
+            guard observation.isStream, request.method == .head else { return watchers.observe(observation, exchange) }
+            begin(exchange.ticket, Watchers.head(at: state.cursor))
+            return .later
+        } catch {
+            return .answer(Response(toObserver: error, of: request.route.resource, cursor: state.cursor))
+        }
+    }
+}
+
+extension APIRequest {
+    /// The name of the answer for all that send the same; nil if it depends on what the caller knows, too.
+    fileprivate func answerKey(in bytes: Span<UInt8>, on state: State) -> LongAnswers.Key? {
+        guard !head.has(.ifNoneMatch), !head.has(.ifMatch) else { return nil }
+        let target = bytes.extracting(head.target).withUnsafeBufferPointer { Array($0) }
+        return .target(target, for: caller?.grants, revision: state.revision)
+    }
+}
+
+/// Plain reads, without a query and conditions, which most are.
+extension APIHandler {
+    /// Answers a plain GET or HEAD of a stored setting; nil for any other request.
+    ///
+    /// The setting is found by the bytes of the path, without making names of them. A name with escapes is not found so:
+    /// no suite and hardly any key has a percent sign, and one that does is left to the general way.
+    func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>, for reader: Grants?) -> Response? {
+        guard head.method == .get || head.method == .head, head.isPlain, let route = Route(head.path, in: bytes),
+            route.resource == .setting, let found = findPlain(route, bytes), let value = found.record.stored
+        else { return nil }
+        let record = found.record
+        var setting = SettingState(
+            suite: found.suite, key: record.key, value: value, source: .stored, revision: record.revision,
+            modified: record.modified)
+        setting.origin = record.origin
+        setting.isSecret = found.isSecret
+        let tag = setting.tag(for: reader)
+        if reader != nil { setting = setting.shown(to: reader) }
+        var writer = JSONWriter(reservingCapacity: 192)
+        // Not with `write(to:)`, which is not specialised here, for what is read most.
+        writer.beginObject()
+        setting.writeMembers(to: &writer)
+        writer.endObject()
+        var fields = cache.fields(at: found.cursor.marked(for: reader), tag: tag)
+        fields.append("Settings-Source", "stored")
+        return Response(status: 200, contentType: .json, fields: fields, body: writer.bytes)
+    }
+
+    /// Finds the short stored value that a path names; nil if there is none.
+    func findPlain(_ route: Route, _ bytes: Span<UInt8>) -> FoundSetting? {
+        guard let suite = route.suite, let key = route.key else { return nil }
+        let (suiteName, keyName) = (bytes.extracting(suite), bytes.extracting(key))
+        for index in keyName.indices where keyName[index] == UInt8(ascii: "%") { return nil }
+        guard let found = service.store.read({ $0.find(suiteName, keyName) }), found.record.standing == .stored,
+            let value = found.record.stored, value.weight(upTo: Rendering.mostOnLoop) <= Rendering.mostOnLoop
+        else { return nil }
+        return found
+    }
+
+    /// Answers a plain GET of a whole suite from the cache; nil for any other request, and for a suite that is long.
+    func plainSuite(
+        _ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, for reader: Grants?, on state: State
+    ) -> Response? {
+        guard route.resource == .suite, head.method == .get, head.isPlain, let name = route.suite,
+            let suite = state.suite(bytes.extracting(name))
+        else { return nil }
+        let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false, for: reader)
+        let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
+        let (cursor, revision) = (state.cursor, suite.revision)
+        // A watcher's answer is whole, and names its cursor at some other place.
+        let kept = cache.entry(for: question, at: revision).flatMap { $0.headLength > 0 ? $0 : nil }
+        if let kept, kept.cursor == cursor { return kept.response }
+        guard kept != nil || suite.weight(upTo: Rendering.mostOnLoop) <= Rendering.mostOnLoop else { return nil }
+        let contents = SuiteContents(suite: suite.id, schemaRevision: suite.schemaRevision, values: [])
+        let head = SuiteState(contents: contents, revision: revision, cursor: cursor).headBytes()
+        let body =
+            kept.map { head + $0.response.body[$0.headLength...] }
+            ?? SuiteState(contents: suite.shown(suite.contents(), to: reader), revision: revision, cursor: cursor)
+            .jsonBytes()
+        let response = Response(json: body, cursor: cursor, tag: suite.tag(for: reader))
+        cache.keep(
+            ResponseCache.Entry(revision: revision, cursor: cursor, response: response, headLength: head.count),
+            for: question)
+        return response
+    }
+}
+
+extension RequestHead {
+    /// True if the request has no query and no conditions.
+    var isPlain: Bool {
+        query == nil && !has(.ifNoneMatch) && !has(.ifMatch) && !has(.settingsAtLeast) && !has(.settingsFresh)
+    }
+}

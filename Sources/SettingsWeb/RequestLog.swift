@@ -1,0 +1,70 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+internal import SettingsModel
+internal import SettingsStorage
+
+/// Figures and lines of the log about requests.
+extension APIHandler {
+    /// Counts an answer, and logs what is to be logged of it.
+    func note(_ response: borrowing Response, _ request: RequestLookedAt, text: () -> LoggedRequest?) {
+        figures.count(response.status, response.refusal)
+        let time = loop.clock.now() &- request.since
+        if let route = request.route, !request.isWaiting { figures.count(route, time) }
+        let isSlow = policies.logging.isSlow(time) && !request.isWaiting
+        guard isSlow || policies.logging.access != .off, let text = text() else { return }
+        if policies.logging.access != .off { addLine(text, status: response.status, response.body.count, time) }
+        guard isSlow else { return }
+        figures.slowRequests += 1
+        service.warn(Self.description(text, response.status, time))
+    }
+
+    /// Logs a refused credential, at most one per second of the loop.
+    func noteRefusedCredential(_ problem: Problem, _ head: RequestHead, from peer: SocketAddress, named name: String?) {
+        guard problem.code == .unauthorized, head.has(.authorization) || head.has(.apiKey) else { return }
+        guard loop.now >= refusedCredentials.nextLine else { return refusedCredentials.unlogged += 1 }
+        let unlogged = refusedCredentials.unlogged
+        refusedCredentials = (0, loop.now + 1_000_000_000)
+        let address = peer.isUnix ? "unix" : peer.host
+        let client = name.map { "\($0) from \(address)" } ?? "a client at \(address)"
+        let others = "\(unlogged) more \(unlogged == 1 ? "refusal" : "refusals")"
+        service.warn(
+            "cannot authenticate \(client): \(problem.detail)\(unlogged > 0 ? " (the log left out \(others))" : "")")
+    }
+
+    /// Logs a request whose connection was gone before its answer, with the status 499 as others do.
+    func noteClosed(_ ticket: Ticket) {
+        guard let request = underWay.removeValue(forKey: ticket), policies.logging.access != .off,
+            let text = request.text
+        else { return }
+        addLine(text, status: 499, 0, loop.clock.now() &- request.request.since)
+    }
+
+    private func addLine(_ text: LoggedRequest, status: Int, _ bytes: Int, _ nanoseconds: UInt64) {
+        let line = AccessLine(time: service.clock(), text: text, status: status, bytes: bytes, nanoseconds: nanoseconds)
+        switch policies.logging.access {
+        case .off: return
+        case .common: lines += Array(line.common.utf8)
+        case .combined: lines += Array(line.combined.utf8)
+        case .json: lines += line.jsonBytes()
+        }
+        lines.append(UInt8(ascii: "\n"))
+    }
+
+    private static func description(_ text: LoggedRequest, _ status: Int, _ time: UInt64) -> String {
+        var parts: [(String, UInt64)] = []
+        if let times = text.times {
+            parts += [("waiting for the writer", times.waiting), ("deciding", times.deciding)]
+            parts.append(("syncing", times.syncing))
+        }
+        if let rendering = text.rendering { parts.append(("rendering", rendering)) }
+        let known = parts.reduce(0) { $0 + $1.1 }
+        let other = parts.isEmpty ? "waiting for the loop, and reading" : "elsewhere"
+        parts.append((other, time - min(time, known)))
+        let list = parts.map { "\($0.1 / 1_000_000) ms \($0.0)" }.joined(separator: ", ")
+        let trace = text.traceParent.map { ", traceparent \($0)" } ?? ""
+        return "slow request: \(text.method) \(text.target) took \(time / 1_000_000) ms (\(list)); status \(status), "
+            + "id \(text.id)\(trace)"
+    }
+}
