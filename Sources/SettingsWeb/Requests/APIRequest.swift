@@ -142,7 +142,7 @@ enum BodyFormat: String {
     case json, mergePatch, jsonPatch
 }
 
-/// The media ranges of an `Accept` field, or the codings of `Accept-Encoding`, each with its quality in thousandths.
+/// The media ranges of an `Accept` field, each with its quality in thousandths.
 struct MediaRanges {
     private var ranges: [(type: String, quality: Int)] = []
 
@@ -163,18 +163,7 @@ struct MediaRanges {
 
     /// Returns the quality of a type: that of the narrowest range that it is in, or 0.
     func quality(of type: String) -> Int {
-        quality(ofFirst: [type, type.prefix { $0 != "/" } + "/*", "*/*"])
-    }
-
-    /// True if `Accept-Encoding` takes gzip, and does not prefer a body without a coding.
-    var takesGzip: Bool {
-        let gzip = quality(ofFirst: ["gzip", "x-gzip", "*"])
-        return gzip > 0 && gzip >= quality(ofFirst: ["identity", "*"])
-    }
-
-    /// Returns the quality of the first name that is in the field; 0 if none is.
-    private func quality(ofFirst names: [String]) -> Int {
-        for name in names {
+        for name in [type, type.prefix { $0 != "/" } + "/*", "*/*"] {
             if let range = ranges.first(where: { $0.type == name }) { return range.quality }
         }
         return 0

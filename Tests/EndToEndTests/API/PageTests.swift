@@ -52,54 +52,20 @@ struct PageTests {
     }
 
     @Test(
-        "Accept-Encoding chooses the form of a file by its qualities",
-        arguments: [
-            ("", false), ("Accept-Encoding: gzip, deflate, br, zstd", true), ("Accept-Encoding: GZIP", true),
-            ("Accept-Encoding: x-gzip", true), ("Accept-Encoding: *", true), ("Accept-Encoding: gzip;q=0", false),
-            ("Accept-Encoding: *, gzip;q=0", false), ("Accept-Encoding: *;q=0", false),
-            ("Accept-Encoding: *;q=0, gzip", true), ("Accept-Encoding: gzip;q=0.5, identity", false),
-            ("Accept-Encoding: gzip;q=0.5, identity;q=0.4", true), ("Accept-Encoding: br", false),
-            ("Accept-Encoding:", false), ("Accept-Encoding: br\r\nAccept-Encoding: gzip", true),
-        ])
-    func coding(field: String, isCompressed: Bool) throws {
+        "A file is sent without a content coding, whatever Accept-Encoding says; HEAD answers the same fields",
+        arguments: ["", "Accept-Encoding: gzip, deflate, br, zstd", "Accept-Encoding: *"])
+    func coding(field: String) throws {
         let daemon = try TestDaemon()
         let answer = try daemon.send(Request("GET /ui/main.js", field))
         #expect(answer.status == 200)
-        #expect(answer.field("Content-Encoding") == (isCompressed ? "gzip" : nil))
-        #expect(answer.body.starts(with: isCompressed ? [0x1F, 0x8B] : Array("import".utf8)))
-        #expect(answer.field("Vary") == "Accept-Encoding")
+        #expect(answer.field("Content-Encoding") == nil)
+        #expect(answer.text.contains("\nimport {"))
         #expect(answer.field("Content-Type") == "text/javascript; charset=utf-8")
         let head = try daemon.send(Request("HEAD /ui/main.js", field))
-        for name in ["Content-Encoding", "Content-Length", "ETag", "Vary"] {
-            #expect(head.field(name) == answer.field(name), "\(name)")
-        }
+        for name in ["Content-Length", "ETag"] { #expect(head.field(name) == answer.field(name), "\(name)") }
     }
 
-    @Test("Each form of a file has its tag, and a client that has either form gets 304 with that tag")
-    func formTags() throws {
-        let daemon = try TestDaemon()
-        let gzip = "Accept-Encoding: gzip"
-        let plain = try #require(daemon.send(Request("GET /ui/style.css")).field("ETag"))
-        let compressed = try #require(daemon.send(Request("GET /ui/style.css", gzip)).field("ETag"))
-        #expect(plain != compressed)
-        for (tags, accepts, known) in [
-            (plain, "", plain), (plain, gzip, plain), (compressed, "", compressed), (compressed, gzip, compressed),
-            ("\(plain), \(compressed)", gzip, compressed), ("\(plain), \(compressed)", "", plain),
-            ("*", gzip, compressed),
-        ] {
-            for method in ["GET", "HEAD"] {
-                let answer = try daemon.send(Request("\(method) /ui/style.css", accepts, "If-None-Match: \(tags)"))
-                #expect(answer.status == 304, "\(tags)")
-                #expect(answer.field("ETag") == known, "\(tags)")
-                #expect(answer.field("Vary") == "Accept-Encoding")
-                #expect(answer.body.isEmpty)
-            }
-        }
-    }
-
-    @Test(
-        "index.html names files that are there and has no inline script or style; it is at most 120 kB in all, and less than half of that compressed"
-    )
+    @Test("index.html names files that exist, has no inline script or style, and loads at most 180 kB in all")
     func whole() throws {
         let daemon = try TestDaemon()
         let index = try daemon.send("GET /ui/").text
@@ -108,21 +74,19 @@ struct PageTests {
             names.append(String(part))
         }
         #expect(!index.contains("<style") && !index.contains("style=") && !index.contains("<script>"))
-        var (bytes, compressed) = (0, 0)
+        var bytes = 0
         var seen: Set<String> = []
         while let name = names.popLast() {
             guard seen.insert(name).inserted else { continue }
             let file = try daemon.send(Request("GET /ui/\(name)"))
             #expect(file.status == 200, "\(name)")
             bytes += file.body.count
-            compressed += try daemon.send(Request("GET /ui/\(name)", "Accept-Encoding: gzip")).body.count
             for part in file.text.split(separator: "\"") where part.hasPrefix("./") {
                 names.append(String(part.dropFirst(2)))
             }
         }
         #expect(seen.count > 15)
-        #expect(bytes <= 120_000)
-        #expect(compressed <= 50_000)
+        #expect(bytes <= 180_000)
     }
 
     @Test(
