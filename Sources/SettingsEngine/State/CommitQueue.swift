@@ -19,8 +19,6 @@ struct CommitQueue: Sendable {
         var oldest: [KeptCommit] = []
         var middle = OrderedTree<Chunk>()
         var newest: [KeptCommit] = []
-        /// The sum of what ``fetch(_:)`` has read. Nothing uses it. Without it the compiler would remove the reads.
-        private var fetched = 0
 
         mutating func append(_ commit: KeptCommit) {
             if newest.count == CommitQueue.chunkSize {
@@ -35,7 +33,6 @@ struct CommitQueue: Sendable {
             if oldest.isEmpty {
                 if let chunk = middle.first(from: .zero) {
                     middle.remove(chunk.treeKey)
-                    fetch(chunk.commits)
                     oldest = chunk.commits.reversed()
                 } else {
                     oldest = newest.reversed()
@@ -43,14 +40,6 @@ struct CommitQueue: Sendable {
                 }
             }
             return oldest.popLast()
-        }
-
-        /// Reads a number from each part of commits that soon leave the queue, mostly to be dropped. They are in no cache any more.
-        /// The processor waits for many plain reads at once, but for each release of a reference alone: with this a write takes
-        /// 4 % less time.
-        private mutating func fetch(_ commits: [KeptCommit]) {
-            let commits = commits.span
-            for index in commits.indices { fetched &+= commits[index].sample }
         }
 
         func some(after revision: Revision) -> ArraySlice<KeptCommit> {

@@ -45,15 +45,6 @@ package final class KeptCommit: TreeElement {
     /// One of the suites that the commit touches; nil if it touches none.
     package var firstSuite: SuiteName? { suite }
 
-    /// A number that is read from each object that most commits consist of, and from both ends of a long one: the commit, its
-    /// changes, the name of a key.
-    @inline(__always)
-    var sample: Int {
-        guard !commit.changes.isEmpty else { return size }
-        let byte = commit.changes[0].key.text.utf8.withContiguousStorageIfAvailable { $0[0] } ?? 0
-        return size &+ Int(commit.changes[0].revision.number) &+ Int(byte) &+ (commit.changes[0].isSecret ? 1 : 0)
-    }
-
     func touches(_ name: SuiteName) -> Bool { suite == name || others.contains(name) }
 
     /// Visits the suites that the commit touches, each once.
