@@ -19,9 +19,6 @@ package struct ProcessFigures {
         seconds = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(microseconds) / 1_000_000
     }
 
-    /// The bytes that are resident now.
-    package static var residentBytes: Int { memory().resident }
-
     private static func memory() -> (virtual: Int, resident: Int) {
         let pages = statm()
         let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))

@@ -56,7 +56,7 @@ package final class Daemon: Sendable {
         manager: ServiceManager? = nil,
         reread: (@Sendable () throws(ConfigurationError) -> Configuration)? = nil
     ) throws(StartError) {
-        FreedMemory.giveBackLargeBlocks()
+        FreedMemory.returnLargeBlocks()
         let given = configuration
         var configuration = configuration
         let (policies, files) = try Self.prepare(configuration, listens: sockets.isEmpty)
@@ -151,8 +151,7 @@ package final class Daemon: Sendable {
         self.scrub = scrub
         let scrubs = configuration.scrubInterval
         scrubTicker = scrubs > 0 ? Ticker(every: scrubs * 1000) { scrub.begin() } : nil
-        let memory = FreedMemory()
-        memoryTicker = Ticker(every: FreedMemory.interval * 1000) { memory.giveBack() }
+        memoryTicker = Ticker(every: FreedMemory.trimInterval * 1000) { FreedMemory.trim() }
         expiryTicker = Ticker(every: 86_400_000) { board.policies.warnOfExpiry(log) }
         usageTicker = Ticker(every: TokenUsage.interval * 1000) { tokenUsage.collect(from: board.policies.access) }
         self.manager = manager
