@@ -59,7 +59,7 @@ extension APIHandler {
         _ rendering: Rendering, to ticket: Ticket, as key: LongAnswers.Key? = nil, isOwed: Bool = false,
         held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil, goesFirst: Bool = false
     ) -> Handling {
-        guard rendering.isLong else { return .answer(rendering.make()) }
+        guard rendering.exceedsLoopLimit else { return .answer(rendering.make()) }
         if let key, let shared = share(key, with: ticket) { return shared }
         guard isOwed || goesFirst || !(queue ?? service.renderer).isFull() else {
             return .answer(Response(Problem.tooManyLongAnswers, cursor: cursor(for: nil)))
@@ -85,7 +85,7 @@ extension APIHandler {
     ) {
         guard let flag = longAnswers.add(ticket, to: key) else { return }
         let (mailbox, budget) = (mailbox, service.budget)
-        let bytes = { @Sendable in rendering.weightIsUpperBound ? min(rendering.bytes, budget.room) : rendering.bytes }
+        let bytes = { @Sendable in rendering.bytesToReserve(of: budget.room) }
         var job = BackgroundQueue.Job(bytes: bytes, held: held) { charge in
             let made = LongAnswers.Made(rendering, charge)
             // Before the loop hears of the answer: to have both charged could cost the connection.

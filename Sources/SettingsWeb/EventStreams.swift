@@ -63,7 +63,7 @@ extension Watchers {
         }
         guard state.reaches(subject, after: place) else { return startAnew(ticket) }
         let (commits, reached) = state.nextCommits(
-            for: subject, after: place, effort: Self.effortOnLoop, bytes: Self.pieceBytes)
+            for: subject, after: place, within: .loopLimit, bytes: Self.pieceBytes)
         if let text = text(of: commits, for: subscription, upTo: reached, on: state) {
             sent(ticket, Response(status: 200, body: text), upTo: reached)
         }
@@ -89,11 +89,11 @@ extension Watchers {
             let response = Response(status: 200, body: EventText.text(of: .commit(end)))
             return sent(ticket, response, upTo: state.revision)
         }
-        let rendering = Rendering(weighing: { state.weight(of: subject, upTo: $0) }) {
+        let rendering = Rendering(cost: { state.renderingCost(of: subject, within: $0) }) {
             guard let observed = state.observed(subject, isReset: isReset) else { return Response(status: 200) }
             return Response(status: 200, body: EventText.text(of: .state(observed)))
         }
-        guard rendering.isLong else { return sent(ticket, rendering.make(), upTo: state.revision) }
+        guard rendering.exceedsLoopLimit else { return sent(ticket, rendering.make(), upTo: state.revision) }
         makeBeside(
             rendering, Question(subject, .stateEvent(isReset: isReset, .changes)), for: ticket, upTo: state.revision)
     }
@@ -179,10 +179,10 @@ extension Watchers {
         guard subscription.form.style == .changes else {
             return commits.flatMap { EventText.refetch(subject, after: $0.commit, in: state.epoch) }
         }
-        let rendering = Rendering(weight: commits.weight, weightIsUpperBound: true) {
+        let rendering = Rendering(cost: state.renderingCost(ofChangesIn: commits), isUpperBound: true) {
             Response(status: 200, body: Self.events(subject, commits, on: state))
         }
-        guard rendering.isLong else { return rendering.make().body }
+        guard rendering.exceedsLoopLimit else { return rendering.make().body }
         makeBeside(
             rendering, Question(subject, .commitEvents(.changes)), after: subscription.place, for: ticket,
             upTo: reached)

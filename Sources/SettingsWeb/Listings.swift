@@ -11,11 +11,10 @@ extension State {
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max
         let reader = request.caller?.reader
-        // Hidden suites are looked at, too, and keys that are not all seen have to be counted.
+        // Hidden suites are visited, too, and if the reader may not see all keys of a suite, all its keys are visited to count them.
         let countsKeys = reader?.isOfSomeKeys ?? false
         let looked = reader == nil ? min(limit, suites.count) : suites.count
-        let weight = countsKeys ? max(24 * looked, 4 * Rendering.mostOnLoop) : 24 * looked
-        return Rendering(weight: weight) {
+        return Rendering(searchesHistory: countsKeys, cost: { _ in looked * .listedSuite }) {
             let listing = self.listing(prefix: prefix, after: after, limit: limit, for: reader)
             return Response(json: listing.jsonBytes(), cursor: self.cursor)
         }
@@ -30,7 +29,8 @@ extension State {
         // For a page of what a reader may see all may have to be looked at.
         let looked = caller?.reader == nil ? limit : .max - 1
         return try show(
-            request, bytes, source, weight: { $0.listingWeight(prefix: prefix, after: after, limit: looked, upTo: $1) }
+            request, bytes, source,
+            cost: { $0.listingCost(prefix: prefix, after: after, limit: looked, within: $1) }
         ) { suite, state in
             let listing = suite.listing(prefix: prefix, after: after, limit: limit, for: caller)
             return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.listingTag(for: caller))
@@ -62,7 +62,7 @@ extension State {
         }
         let redacting = suite.hidesValuesInSchema(from: reader) ? reader : nil
         let tag = EntityTag(schema.revision, digest: redacting?.digest)
-        return ReadResult(tag: tag, weighing: { schema.schema.document.weight(upTo: $0) }) {
+        return ReadResult(tag: tag, cost: { .rendering(schema.schema.document, within: $0) }) {
             let body: [UInt8]
             if let redacting {
                 let shown = schema.schema.document(showing: { name in
@@ -79,19 +79,19 @@ extension State {
     /// Shows the keys of the suite in the path, as it is or with `at` as it was; 304 if the caller knows them.
     private func show(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?,
-        weight: @escaping @Sendable (Suite, Int) -> Int,
+        cost: @escaping @Sendable (Suite, Cost) -> Cost,
         _ response: @escaping @Sendable (Suite, State) -> Response
     ) throws(Problem) -> Rendering {
         let name = try request.suite(in: bytes)
         if let moment = request.query.moment(.at) {
             return try past(at: moment, request, bytes, source) { suite, state, _ in
-                ReadResult(tag: suite.listingTag(for: request.caller), weighing: { _ in 0 }) { response(suite, state) }
+                ReadResult(tag: suite.listingTag(for: request.caller), cost: { _ in .zero }) { response(suite, state) }
             }
         }
         guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.reader) }
         try request.ifMatch(in: bytes)?.check(suite: name, at: suite.revision)
         let tag = suite.listingTag(for: request.caller)
-        let result = ReadResult(tag: tag, weighing: { weight(suite, $0) }) { response(suite, self) }
+        let result = ReadResult(tag: tag, cost: { cost(suite, $0) }) { response(suite, self) }
         return result.answer(to: try request.knownTags(in: bytes), cursor)
     }
 
@@ -125,20 +125,28 @@ extension Suite {
         return EntityTag(revision, digest: isWhole ? nil : grants.digest)
     }
 
-    /// The weight of a page of keys: that of the records and of the listed keys, all of which are looked at for each page, and
-    /// of the rest of the schema, which may be repeated for each key.
-    fileprivate func listingWeight(prefix: String, after: String?, limit: Int, upTo most: Int) -> Int {
+    /// The cost of a page of keys: every page visits all keys that the schema lists, and renders for each key of the page the record and the
+    /// part of the schema outside of `properties`.
+    fileprivate func listingCost(prefix: String, after: String?, limit: Int, within mostCost: Cost) -> Cost {
+        var meter = CostMeter(within: mostCost)
         let document = schema?.schema.document
-        let listed = document?["properties"]?.weight(upTo: most) ?? 0
-        let ofKey = 16 + (document?.weight(upTo: listed + most) ?? 0) - listed
-        var (rest, left) = (most - listed - min(schema?.schema.keys.count ?? 0, limit) * ofKey, limit)
+        meter.add(document?["properties"], each: .renderedUnit)
+        guard !meter.isExceeded else { return meter.cost }
+        var ofKey = 16 * Cost.renderedUnit
+        for member in document?.object?.members ?? [] where member.name != "properties" {
+            ofKey += .rendering(member.value, within: mostCost)
+        }
+        meter.add(min(schema?.schema.keys.count ?? 0, limit) * ofKey)
+        var left = limit
         let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
         records.forEach(startingAt: UTF8Text(start)) { record in
             left -= 1
-            rest -= ofKey
-            return left >= 0 && record.name.hasBytePrefix(prefix) && take(record, from: &rest)
+            guard left >= 0, record.name.hasBytePrefix(prefix) else { return false }
+            meter.add(ofKey)
+            addRenderingCost(of: record, to: &meter)
+            return !meter.isExceeded
         }
-        return most - rest
+        return meter.cost
     }
 
     /// Lists the keys that begin with a prefix, in order.
@@ -148,7 +156,7 @@ extension Suite {
         let reader = caller?.reader
         let seesAll = reader?.showAll(of: id) ?? true
         let page = keys(prefix: prefix, after: after, limit: limit) { seesAll || reader?.show(id, $0) ?? true }
-        var allowance = 8 << 20
+        var remainingExtent = 8 << 20
         var entries: [KeyListing.Entry] = []
         let hidesValues = hidesValuesInSchema(from: reader)
         for record in page.records {
@@ -163,8 +171,10 @@ extension Suite {
                 setting: setting(record).shown(to: reader), schema: document,
                 isWritable: admits(record.key) && !isLocked(record.key)
                     && caller?.grants.allow(.write, on: name, .key(record.name)) ?? true)
-            let isLight = (entry.schema ?? .null).isWithin(&allowance) && (record.stored ?? .null).isWithin(&allowance)
-            guard isLight || entries.isEmpty else { break }
+            let fitsPage =
+                (entry.schema ?? .null).subtractExtent(from: &remainingExtent)
+                && (record.stored ?? .null).subtractExtent(from: &remainingExtent)
+            guard fitsPage || entries.isEmpty else { break }
             entries.append(entry)
         }
         let hasMore = page.hasMore || entries.count < page.records.count

@@ -11,7 +11,7 @@ extension Watchers {
         let reader = request.subject.reader
         let state = watchedState().withCursors(for: reader)
         do throws(Problem) {
-            switch state.find(request.subject, since: request.since, effort: Self.effortOnLoop) {
+            switch state.find(request.subject, since: request.since, within: .loopLimit) {
             case .undecided where !request.isStream:
                 guard !service.renderer.isFull() else { throw Problem.tooManyLongAnswers }
                 handler.search(for: exchange.ticket) { [service] in
@@ -53,7 +53,7 @@ extension Watchers {
             let question = Question(subject, .state(isReset: isReset))
             let waits =
                 seconds > 0 && !isStopping
-                && state.isUpToDate(subject, since: request.since, effort: Self.effortOnLoop)
+                && state.isUpToDate(subject, since: request.since, within: .loopLimit)
             guard waits else {
                 return answer(question, on: state, to: exchange.ticket, goesFirst: wasSearched) {
                     state.rendering(of: subject, isReset: isReset)
@@ -93,9 +93,9 @@ extension Watchers {
     ) -> Rendering {
         let rendering = state.rendering(
             of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest)
-        guard rendering.isLong else { return rendering }
+        guard rendering.exceedsLoopLimit else { return rendering }
         let (epoch, store) = (state.epoch, service.store)
-        return Rendering(weight: commits.weight, weightIsUpperBound: true) {
+        return Rendering(cost: state.renderingCost(ofChangesIn: commits), isUpperBound: true) {
             let state = store.state.withCursors(for: subject.reader)
             let since = ResumePoint.cursor(Cursor(epoch: epoch, revision: place))
             switch state.find(subject, since: since) {
@@ -136,7 +136,7 @@ extension Watchers {
 extension State {
     /// The body with the state of everything that is watched.
     func rendering(of subject: WatchSubject, isReset: Bool) -> Rendering {
-        Rendering(weighing: { self.weight(of: subject, upTo: $0) }) {
+        Rendering(cost: { self.renderingCost(of: subject, within: $0) }) {
             guard let observed = self.observed(subject, isReset: isReset) else {
                 return Response(toObserver: self.absence(of: subject), cursor: self.cursor)
             }
@@ -148,7 +148,7 @@ extension State {
     func rendering(
         of subject: WatchSubject, _ commits: [KeptCommit], after place: Revision, limit: Int?, keepsLatest: Bool
     ) -> Rendering {
-        Rendering(weight: commits.weight, weightIsUpperBound: true) {
+        Rendering(cost: renderingCost(ofChangesIn: commits), isUpperBound: true) {
             let changes = self.observed(subject, commits, from: place, limit: limit, keepsLatest: keepsLatest)
             return Response(toObserver: changes.jsonBytes(), cursor: self.cursor)
         }
@@ -160,11 +160,6 @@ extension State {
         problem.retryAfterMs = 1000
         return problem
     }
-}
-
-extension [KeptCommit] {
-    /// The weight of the commits as `Rendering` counts it. Their size is that of their values in memory.
-    var weight: Int { reduce(0) { $0 + $1.size / 64 } }
 }
 
 extension Response {

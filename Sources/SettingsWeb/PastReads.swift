@@ -33,8 +33,10 @@ extension State {
         let known = try request.knownTags(in: bytes)
         let wanted = try request.ifMatch(in: bytes)
         let ofFiles = Service.memory(ofPast: source)
-        let weigh = { @Sendable limit in self.weight(ofPast: name, at: moment, upTo: limit) + ofFiles / 8 }
-        return Rendering(weighing: weigh, isBeside: true, weightIsUpperBound: true) {
+        let cost = { @Sendable limit in
+            self.renderingCost(ofPast: name, at: moment, within: limit) + Cost(microseconds: 0, bytes: ofFiles)
+        }
+        return Rendering(searchesHistory: true, isUpperBound: true, cost: cost) {
             do throws(Problem) {
                 let view = self.reaching(source)
                 let place = try view.revision(at: moment, of: name)
@@ -70,8 +72,10 @@ extension State {
             before: request.query.revision(.before), limit: request.query.count(.historyLimit) ?? 50,
             reader: request.caller?.reader)
         let ofFiles = Service.memory(ofPast: source)
-        let weigh = { @Sendable limit in self.weight(of: question, upTo: limit) + ofFiles / 8 }
-        return Rendering(weighing: weigh, isBeside: source != nil, weightIsUpperBound: true) {
+        let cost = { @Sendable limit in
+            self.renderingCost(of: question, within: limit) + Cost(microseconds: 0, bytes: ofFiles)
+        }
+        return Rendering(searchesHistory: source != nil || question.isFiltered, isUpperBound: true, cost: cost) {
             do throws(Problem) {
                 let page = try self.reaching(source).history(question)
                 return Response(json: page.jsonBytes(), cursor: self.cursor)
@@ -89,11 +93,11 @@ extension State {
         }
         let to = request.query.moment(.to) ?? .revision(revision)
         let ofFiles = Service.memory(ofPast: source)
-        let weigh = { @Sendable limit in
-            self.weight(ofPast: name, at: from, upTo: limit) + self.weight(ofPast: name, at: to, upTo: limit) + ofFiles
-                / 8
+        let cost = { @Sendable limit in
+            self.renderingCost(ofPast: name, at: from, within: limit)
+                + self.renderingCost(ofPast: name, at: to, within: limit) + Cost(microseconds: 0, bytes: ofFiles)
         }
-        return Rendering(weighing: weigh, isBeside: true, weightIsUpperBound: true) {
+        return Rendering(searchesHistory: true, isUpperBound: true, cost: cost) {
             do throws(Problem) {
                 let found = try self.reaching(source).difference(of: name, from: from, to: to, for: reader)
                 return Response(json: found.jsonBytes(), cursor: self.cursor)

@@ -39,7 +39,7 @@ extension APIHandler {
         guard let suite = route.suite, let key = route.key else { return nil }
         let (suiteName, keyName) = (bytes.extracting(suite), bytes.extracting(key))
         for index in keyName.indices where keyName[index] == UInt8(ascii: "%") { return nil }
-        return service.store.read { $0.plainPlace(suiteName, keyName, upTo: Self.quickWrite) }
+        return service.store.read { $0.plainPlace(suiteName, keyName, upTo: 256) }
     }
 
     /// Answers a plain write. One whose connection is gone is not counted.

@@ -141,7 +141,7 @@ extension APIHandler {
         let (suiteName, keyName) = (bytes.extracting(suite), bytes.extracting(key))
         for index in keyName.indices where keyName[index] == UInt8(ascii: "%") { return nil }
         guard let found = service.store.read({ $0.find(suiteName, keyName) }), found.record.standing == .stored,
-            let value = found.record.stored, value.weight(upTo: Rendering.mostOnLoop) <= Rendering.mostOnLoop
+            let value = found.record.stored, !Cost.rendering(value, within: .loopLimit).exceeds(.loopLimit)
         else { return nil }
         return found
     }
@@ -159,7 +159,7 @@ extension APIHandler {
         // A watcher's answer is whole, and names its cursor at some other place.
         let kept = cache.entry(for: question, at: revision).flatMap { $0.headLength > 0 ? $0 : nil }
         if let kept, kept.cursor == cursor { return kept.response }
-        guard kept != nil || suite.weight(upTo: Rendering.mostOnLoop) <= Rendering.mostOnLoop else { return nil }
+        guard kept != nil || !suite.renderingCost(within: .loopLimit).exceeds(.loopLimit) else { return nil }
         let contents = SuiteContents(suite: suite.id, schemaRevision: suite.schemaRevision, values: [])
         let head = SuiteState(contents: contents, revision: revision, cursor: cursor).headBytes()
         let body =

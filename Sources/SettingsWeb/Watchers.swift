@@ -31,8 +31,6 @@ final class Watchers {
     private var isSearchDue = false
     private(set) var isStopping = false
 
-    /// How many commits are looked at for one request while others wait.
-    static let effortOnLoop = 4096
     /// How many subscriptions are looked at in one turn. The other processors, which help to send the answers, fall asleep
     /// between turns: with a quarter of this, 10,000 watchers wait a third longer.
     private static let turn = 2048
@@ -375,7 +373,7 @@ extension Watchers {
         let key = LongAnswers.Key.question(question, place: place, revision: state.revision)
         if let shared = handler.share(key, with: ticket) { return shared }
         let rendering = rendering()
-        guard !rendering.isLong else { return handler.give(rendering, to: ticket, as: key, goesFirst: goesFirst) }
+        guard !rendering.exceedsLoopLimit else { return handler.give(rendering, to: ticket, as: key, goesFirst: goesFirst) }
         let response = rendering.make()
         keep(response, for: question, after: place, on: state)
         return .answer(response)

@@ -111,7 +111,7 @@ extension APIHandler {
         // Requests of a connection are taken one at a time while the writer has much to do.
         if exchange.isBehind, service.store.isBusy { return .notYet }
         var write = try request.write(target, bytes, body: body, on: state)
-        // The effort includes the search of the history, so it can exceed the memory that the write takes.
+        // The estimate includes a search of the history, so it can exceed the memory that the write takes.
         let room = service.budget.room
         let owed = OwedWrite(request, bytes, exchange, isAudited: service.audit != nil)
         if let past = service.past, state.lacksPast(for: write.command) {
@@ -119,7 +119,7 @@ extension APIHandler {
             let long = write
             decideBeside(
                 owed, at: state.baseCursor,
-                bytes: { min(room, Service.memory(ofPast: past) + 16 * state.cost(of: long, upTo: .max / 32).effort) },
+                bytes: { min(room, Service.memory(ofPast: past) + state.cost(of: long, within: .unlimited).cost.bytes) },
                 on: service.historian
             ) {
                 () throws(Problem) in
@@ -127,14 +127,14 @@ extension APIHandler {
             }
             return .laterAlone
         }
-        let cost = state.cost(of: write, upTo: Self.longWrite)
-        guard write.isLong || cost.effort > Self.longWrite else {
+        let cost = state.cost(of: write, within: .loopLimit)
+        guard write.isLong || cost.cost.exceeds(.loopLimit) else {
             // One that may turn out to be long is alone, so that the writer may decide it after others.
             write.isAlone = cost.checksValues || write.command.mayTakeSeveralCommits
             if write.isAlone, exchange.isBehind { return .notYet }
             write.steps = WriteRequest.stepsOfShort
             if case .setting = write.command {
-                write.isQuick = body.count <= Self.quickBody && cost.effort <= Self.quickWrite
+                write.isQuick = body.count <= Self.quickBody && !cost.cost.exceeds(Self.quickWrite)
             }
             collect(write, owed)
             return write.isAlone ? .laterAlone : .later
@@ -142,20 +142,16 @@ extension APIHandler {
         guard !exchange.isBehind else { return .notYet }
         let long = write
         decideBeside(
-            owed, at: state.baseCursor, bytes: { min(room, 16 * state.cost(of: long, upTo: .max / 32).effort) }
+            owed, at: state.baseCursor, bytes: { min(room, state.cost(of: long, within: .unlimited).cost.bytes) }
         ) {
             () throws(Problem) in long
         }
         return .laterAlone
     }
 
-    /// The weight from which on a write is long: it takes some milliseconds, so it waits behind all others, and its
-    /// connection sends one at a time.
-    private static let longWrite = 16 << 10
-
     /// The sizes up to which a write of one key is quick.
     static let quickBody = 4 << 10
-    static let quickWrite = 256
+    static let quickWrite = 256 * Cost.decidedUnit
 
     /// Parses a large body beside the loop. Its connection has no request before it, and sends none until it is answered.
     private func parseBeside(
@@ -270,7 +266,7 @@ extension APIHandler {
             let (state, room) = (service.store.state, service.budget.room)
             let write = OwedWrite(write, charge: nil, hasEarlierCommits: true)
             return decideBeside(
-                write, at: state.cursor, bytes: { min(room, 16 * state.cost(of: remainder, upTo: .max / 32).effort) }
+                write, at: state.cursor, bytes: { min(room, state.cost(of: remainder, within: .unlimited).cost.bytes) }
             ) { () throws(Problem) in remainder }
         }
         let outcome = write.hasEarlierCommits ? outcome.withUnknownOutcome : outcome
@@ -279,7 +275,7 @@ extension APIHandler {
             return answer(write.ticket, outcome.response(to: write, on: service.store.state))
         }
         let state = service.store.state
-        let rendering = Rendering(weighing: { outcome.weight(upTo: $0) }) { outcome.response(to: write, on: state) }
+        let rendering = Rendering(cost: { outcome.renderingCost(within: $0) }) { outcome.response(to: write, on: state) }
         _ = give(rendering, to: write.ticket, isOwed: true, held: write.charge)
     }
 }
@@ -346,11 +342,11 @@ extension OwedWrite {
 }
 
 extension WriteOutcome {
-    /// The weight of the answer; if that is more than a limit, some number above the limit.
-    fileprivate func weight(upTo limit: Int) -> Int {
+    /// The cost of rendering the answer.
+    fileprivate func renderingCost(within limit: Cost) -> Cost {
         switch result {
-        case .success(let answer): answer.weight(upTo: limit)
-        case .failure(let problem): problem.weight(upTo: limit)
+        case .success(let answer): answer.renderingCost(within: limit)
+        case .failure(let problem): .rendering(problem, within: limit)
         }
     }
 
@@ -369,7 +365,7 @@ extension WriteOutcome {
     }
 
     /// True if the answer is not rendered on the loop.
-    fileprivate var isLong: Bool { weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop }
+    fileprivate var isLong: Bool { renderingCost(within: .loopLimit).exceeds(.loopLimit) }
 
     func response(to write: OwedWrite, on state: @autoclosure () -> State) -> Response {
         switch result {

@@ -42,7 +42,8 @@ struct WatchingTests {
                 return
             }
             let (commits, reached) = state.nextCommits(
-                for: subject, after: position, effort: 1 + world.random.below(5), bytes: world.random.below(2000))
+                for: subject, after: position, within: Cost(microseconds: 0.25 * Double(1 + world.random.below(5))),
+                bytes: world.random.below(2000))
             for kept in commits { try view.take(state.streamed(subject, kept.commit)) }
             try #require(reached > position, "seed \(world.random.seed)")
             view.cursor = Cursor(epoch: state.epoch, revision: reached)
@@ -113,7 +114,7 @@ private struct World {
         case .absent:
             #expect(watcher.subject.isOne && state.suite(watcher.subject.suites[0]) == nil)
         case .undecided:
-            Issue.record("nothing bounded the effort")
+            Issue.record("nothing limited the cost")
         case .state(let isReset):
             let observed = try #require(state.observed(watcher.subject, isReset: isReset))
             #expect(isReset == (since != nil))

@@ -286,28 +286,30 @@ extension Problem {
 }
 
 extension Problem {
-    /// The weight of the values in it, with eight for each violation, and one for each eight bytes of its text; if that is
-    /// more than a limit, some number above the limit.
-    package func weight(upTo limit: Int) -> Int {
-        var rest = limit
-        func take(_ errors: [Violation]) {
-            for error in errors where rest >= 0 {
-                rest -= 8 + (error.detail.utf8.count + (error.key?.utf8.count ?? 0)) / 8
+    /// The extent of the body: that of its values, eight units for each violation, and one for each eight bytes of text. If the extent exceeds a
+    /// limit, returns any number above the limit.
+    package func extent(upTo limit: Int) -> Int {
+        var remaining = limit
+        func subtract(_ errors: [Violation]) {
+            for error in errors where remaining >= 0 {
+                remaining -= 8 + (error.detail.utf8.count + (error.key?.utf8.count ?? 0)) / 8
             }
         }
-        take(self.errors)
-        for conflict in self.conflicts where rest >= 0 {
-            take(conflict.errors)
-            _ = conflict.stored?.isWithin(&rest)
+        subtract(self.errors)
+        for conflict in self.conflicts where remaining >= 0 {
+            subtract(conflict.errors)
+            _ = conflict.stored?.subtractExtent(from: &remaining)
         }
-        for change in self.changes where rest >= 0 {
-            rest -= 8
-            _ = change.old?.isWithin(&rest) ?? true && change.new?.isWithin(&rest) ?? true
+        for change in self.changes where remaining >= 0 {
+            remaining -= 8
+            _ =
+                change.old?.subtractExtent(from: &remaining) ?? true
+                && change.new?.subtractExtent(from: &remaining) ?? true
         }
-        for current in [self.current].compactMap(\.self) + self.failed.map(\.current) where rest >= 0 {
-            rest -= 8
-            if case .setting(let setting) = current { _ = setting.value?.isWithin(&rest) }
+        for current in [self.current].compactMap(\.self) + self.failed.map(\.current) where remaining >= 0 {
+            remaining -= 8
+            if case .setting(let setting) = current { _ = setting.value?.subtractExtent(from: &remaining) }
         }
-        return limit - rest
+        return limit - remaining
     }
 }

@@ -114,7 +114,7 @@ extension JSONPatch {
 /// A run of a patch on a value of its own.
 private struct PatchRun {
     private(set) var value: JSONValue
-    private var allowance = JSONPatch.maximumWork
+    private var remainingWork = JSONPatch.maximumWork
 
     init(_ value: JSONValue) {
         self.value = value
@@ -134,7 +134,7 @@ private struct PatchRun {
             try move(from: from, to: path)
         case .copy(let from, let path):
             let copied = try source(from)
-            try weigh(copied, at: path)
+            try chargeCopy(of: copied, at: path)
             try put(copied, at: path, replacing: false)
         case .test(let path, let expected):
             try test(path, expected)
@@ -175,7 +175,7 @@ private struct PatchRun {
         }
         let moved = try source(from)
         if !from.tokens.isEmpty { try put(nil, at: from, replacing: true) }
-        if path.tokens.count > from.tokens.count { try weigh(moved, at: path) }
+        if path.tokens.count > from.tokens.count { try chargeCopy(of: moved, at: path) }
         try put(moved, at: path, replacing: false)
     }
 
@@ -224,18 +224,18 @@ extension PatchRun {
         guard new.isNested(atMost: levels(below: path)) else { throw .tooDeep }
     }
 
-    private mutating func weigh(_ copied: JSONValue, at path: JSONPointer) throws(OperationError) {
+    private mutating func chargeCopy(of copied: JSONValue, at path: JSONPointer) throws(OperationError) {
         guard levels(below: path) >= 0 else { throw .tooDeep }
         do {
-            try copied.weigh(levels: levels(below: path), allowance: &allowance)
+            try copied.measure(levels: levels(below: path), subtractingFrom: &remainingWork)
         } catch {
             throw error == .depth ? .tooDeep : Self.tooMuch
         }
     }
 
     private mutating func spend(_ work: Int) throws(OperationError) {
-        allowance -= work
-        guard allowance >= 0 else { throw Self.tooMuch }
+        remainingWork -= work
+        guard remainingWork >= 0 else { throw Self.tooMuch }
     }
 
     private static let tooMuch = OperationError(

@@ -11,7 +11,7 @@ package enum Finding: Sendable {
     case commits([KeptCommit])
     /// Nothing has happened since.
     case nothing
-    /// More commits than were allowed would have to be looked at.
+    /// Comparing the commits would have cost more than the limit.
     case undecided
 }
 
@@ -20,22 +20,22 @@ extension State {
     ///
     /// - Parameters:
     ///   - since: the last place in history that the watcher knows; nil if it knows nothing.
-    ///   - effort: the number of commits to look at, at most.
-    package func find(_ subject: WatchSubject, since: ResumePoint?, effort: Int = .max) -> Finding {
+    ///   - limit: the most that comparing commits may cost.
+    package func find(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost = .unlimited) -> Finding {
         guard let since, reaches(subject, since) else {
             return isThere(subject) ? .state(isReset: since != nil) : .absent
         }
-        guard let commits = commits(for: subject, after: since.revision, effort: effort) else { return .undecided }
+        guard let commits = commits(for: subject, after: since.revision, within: limit) else { return .undecided }
         return commits.isEmpty ? .nothing : .commits(commits)
     }
 
     /// True if a caller with limited grants presents a cursor of a caller that sees everything, and no visible commit
     /// follows that cursor.
-    package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, effort: Int) -> Bool {
+    package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
         guard subject.reader != nil, case .cursor(let cursor) = since, cursor.epoch == baseCursor.epoch,
             reaches(subject, after: cursor.revision)
         else { return false }
-        return commits(for: subject, after: cursor.revision, effort: effort)?.isEmpty ?? false
+        return commits(for: subject, after: cursor.revision, within: limit)?.isEmpty ?? false
     }
 
     private func reaches(_ subject: WatchSubject, _ since: ResumePoint) -> Bool {
@@ -80,21 +80,23 @@ extension State {
         subject.suitePrefixes.isEmpty ? subject.suites : [nil]
     }
 
-    /// Returns the commits after a revision that concern a watcher, oldest first; nil if that takes too many looks.
+    /// Returns the commits after a revision that concern a watcher, oldest first. Returns nil if comparing the
+    /// commits costs more than the limit.
     package func commits(
-        for subject: WatchSubject, after revision: Revision, upTo end: Revision? = nil, effort: Int = .max
+        for subject: WatchSubject, after revision: Revision, upTo end: Revision? = nil,
+        within limit: Cost = .unlimited
     ) -> [KeptCommit]? {
         var found: [KeptCommit] = []
-        var looks = 0
+        var meter = CostMeter(within: limit)
         let candidates = candidates(for: subject)
         for suite in candidates {
             forEachCandidate(of: suite, after: revision) { kept in
                 if let end, kept.commit.revision > end { return false }
-                looks += kept.effort
-                if looks <= effort, subject.matches(kept.commit) { found.append(kept) }
-                return looks <= effort
+                meter.add(kept.comparisonCost)
+                if !meter.isExceeded, subject.matches(kept.commit) { found.append(kept) }
+                return !meter.isExceeded
             }
-            guard looks <= effort else { return nil }
+            guard !meter.isExceeded else { return nil }
         }
         guard candidates.count > 1 else { return found }
         // A commit that touched several suites stands in the log of each.
@@ -108,20 +110,21 @@ extension State {
     /// looked for. The caller goes on from there until that is the state's own revision.
     ///
     /// - Parameters:
-    ///   - effort: how many commits to look at, of each suite where suites are named. Those with many changes count for more.
-    ///   - bytes: the weight of the commits together. One is always returned.
+    ///   - limit: the most that comparing the commits of each named suite, or of all suites, may cost.
+    ///   - bytes: the most memory of the commits together. At least one commit is returned.
     package func nextCommits(
-        for subject: WatchSubject, after revision: Revision, effort: Int, bytes: Int
+        for subject: WatchSubject, after revision: Revision, within limit: Cost, bytes: Int
     ) -> (commits: [KeptCommit], reached: Revision) {
         var reached = self.revision
         for suite in candidates(for: subject) {
-            var (count, last) = (0, revision)
+            var meter = CostMeter(within: limit)
+            var last = revision
             forEachCandidate(of: suite, after: revision) { kept in
-                guard count < effort else {
+                guard !meter.isExceeded else {
                     reached = min(reached, last)
                     return false
                 }
-                count += kept.effort
+                meter.add(kept.comparisonCost)
                 last = kept.commit.revision
                 return true
             }
@@ -138,6 +141,6 @@ extension State {
 }
 
 extension KeptCommit {
-    /// The work of looking whether the commit concerns a watcher: each change is compared with all that it watches.
-    fileprivate var effort: Int { 1 + commit.changes.count / 2 }
+    /// The cost of comparing the commit with a subject.
+    fileprivate var comparisonCost: Cost { .comparedCommit + commit.changes.count * .comparedChange }
 }

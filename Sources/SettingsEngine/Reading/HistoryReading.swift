@@ -79,6 +79,9 @@ package struct HistoryQuestion: Sendable {
 }
 
 extension HistoryQuestion {
+    /// True if the page may omit commits of the suite.
+    package var isFiltered: Bool { !filter.isEverything || by != nil || reader != nil }
+
     /// The revision before which the commits are.
     package func end(on state: State) -> Revision {
         before ?? state.revision.advanced(by: 1) ?? state.revision
@@ -132,20 +135,21 @@ extension State {
         return page.result(oldest: historyFloor(of: suite))
     }
 
-    /// The weight of answering the question at most; if that is more than a limit, some number above the limit.
-    package func weight(of question: HistoryQuestion, upTo limit: Int) -> Int {
-        // Of those that are asked for, the newest may stand behind very many others, but they make no more than a page.
-        guard question.filter.isEverything, question.by == nil, question.reader == nil else {
-            return HistoryPage.most / 8
-        }
-        var weight = 0
-        var left = question.limit
+    /// The cost of answering the question from the commits in memory.
+    package func renderingCost(of question: HistoryQuestion, within limit: Cost) -> Cost {
+        var meter = CostMeter(within: limit)
+        // A filter may select any of the commits, so only the size of a page bounds the estimate.
+        var remainingCommits = question.isFiltered ? .max : question.limit
+        var bytes = 0
         history.forEachReversed(of: question.suite, before: question.end(on: self)) { kept in
-            weight += kept.size / 16
-            left -= 1
-            return left > 0 && weight <= limit
+            guard bytes == 0 || bytes + kept.size <= HistoryPage.most else { return false }
+            bytes += kept.size
+            // Of the values before and after a commit, both in memory, the page shows the values after it.
+            meter.add(.rendering(commitBytes: kept.size / 2))
+            remainingCommits -= 1
+            return remainingCommits > 0 && !meter.isExceeded
         }
-        return weight
+        return meter.cost
     }
 
     fileprivate func commit(_ commit: Commit, for question: HistoryQuestion) -> HistoryCommit? {

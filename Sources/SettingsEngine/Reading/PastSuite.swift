@@ -41,11 +41,14 @@ extension State {
         return time <= instant
     }
 
-    /// The weight of showing a suite as it was at some place; if that is more than a limit, some number above the limit.
-    package func weight(ofPast name: SuiteName, at moment: Moment, upTo limit: Int) -> Int {
+    /// The cost of rendering a suite as it was at a moment, from the commits in memory.
+    package func renderingCost(ofPast name: SuiteName, at moment: Moment, within limit: Cost) -> Cost {
+        var meter = CostMeter(within: limit)
+        suite(name)?.addRenderingCost(to: &meter)
+        // Finding the last commit before an instant may take all commits.
         let start: Revision = if case .revision(let revision) = moment { revision } else { .zero }
-        // What was there is shown once; a commit has what was before, too, and weighs eight times as much to be undone.
-        return (suite(name)?.weight(upTo: limit) ?? 0) + history.weight(of: name, after: start, upTo: limit) / 8
+        history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.showingPast)
+        return meter.cost
     }
 
     /// Marks what is a secret now: it is one in what was before, too.

@@ -137,7 +137,7 @@ extension State {
             var rest = limit
             let name = suite.records.with(key) { record in
                 if record.standing == .invalid { rest = -1 }
-                _ = record.stored?.isWithin(&rest)
+                _ = record.stored?.subtractExtent(from: &rest)
                 return record.key
             }
             return rest < 0 ? nil : PlainPlace(suite: suite.id, key: name, schema: suite.schema)

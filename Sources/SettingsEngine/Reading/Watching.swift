@@ -21,18 +21,29 @@ extension State {
         return ObservedState(.several(found, missing: missing), cursor: cursor, isReset: isReset)
     }
 
-    /// The weight of what an answer with the state shows at most; if that is more than a limit, some number above the limit.
-    package func weight(of subject: WatchSubject, upTo limit: Int) -> Int {
-        var rest = limit
-        func take(_ suite: Suite) -> Bool {
-            rest -= 4 + suite.weight(upTo: rest)
-            return rest >= 0
+    /// The cost of rendering the state of everything that a subject names. The filter of keys may leave less to render.
+    package func renderingCost(of subject: WatchSubject, within limit: Cost) -> Cost {
+        var meter = CostMeter(within: limit)
+        func add(_ suite: Suite) -> Bool {
+            meter.add(4 * .renderedUnit)
+            suite.addRenderingCost(to: &meter)
+            return !meter.isExceeded
         }
-        for name in subject.suites where rest >= 0 {
-            if let suite = suite(name) { _ = take(suite) }
+        for name in subject.suites where !meter.isExceeded {
+            if let suite = suite(name) { _ = add(suite) }
         }
-        for prefix in subject.suitePrefixes where rest >= 0 { forEachSuite(prefix, take) }
-        return limit - rest
+        for prefix in subject.suitePrefixes where !meter.isExceeded { forEachSuite(prefix, add) }
+        return meter.cost
+    }
+
+    /// The cost of rendering the changes of commits, at most as many as one answer has.
+    package func renderingCost(ofChangesIn commits: [KeptCommit]) -> Cost {
+        var bytes = 0
+        for kept in commits {
+            guard bytes == 0 || bytes + kept.size <= Self.mostObserved else { break }
+            bytes += kept.size
+        }
+        return .rendering(commitBytes: bytes)
     }
 
     /// The suites that a watcher's answer shows: those that it names, and those that exist of the others.

@@ -1,7 +1,7 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A commit with its weight and the suites that it touches, which the history, the table of request keys and the outcome of
+/// A commit with its memory size and the suites that it touches, which the history, the table of request keys and the outcome of
 /// the write share.
 package final class KeptCommit: TreeElement {
     package let commit: Commit
@@ -12,7 +12,7 @@ package final class KeptCommit: TreeElement {
     private let others: [SuiteName]
 
     package convenience init(_ commit: Commit) {
-        self.init(commit, size: commit.weight)
+        self.init(commit, size: commit.memorySize)
     }
 
     init(_ commit: Commit, size: Int) {
@@ -58,27 +58,27 @@ package final class KeptCommit: TreeElement {
 /// a restart nothing is.
 extension Commit {
     /// About how many bytes of memory the commit takes, with all that it holds.
-    package var weight: Int {
-        var weight = Weight.allocation + MemoryLayout<Commit>.stride
-        weight += Weight.array(of: Change.self, changes.count) + Weight.array(of: SuiteChange.self, suiteChanges.count)
-        weight += (origin?.weight ?? 0) + Weight.text(requestKey?.text) + Weight.text(requestDigest)
+    package var memorySize: Int {
+        var memorySize = MemorySize.allocation + MemoryLayout<Commit>.stride
+        memorySize += MemorySize.array(of: Change.self, changes.count) + MemorySize.array(of: SuiteChange.self, suiteChanges.count)
+        memorySize += (origin?.memorySize ?? 0) + MemorySize.text(requestKey?.text) + MemorySize.text(requestDigest)
         // By its members in a span, as a loop over the array or a method of a change would copy that.
         let changes = changes.span
         for index in changes.indices {
-            weight += Weight.text(changes[index].suite.text) + Weight.text(changes[index].key.text)
-            weight += (changes[index].old?.weight ?? 0) + (changes[index].new?.weight ?? 0)
-            weight += changes[index].record.oldRejected?.weight ?? 0
-            weight += changes[index].record.rejected?.weight ?? 0
+            memorySize += MemorySize.text(changes[index].suite.text) + MemorySize.text(changes[index].key.text)
+            memorySize += (changes[index].old?.memorySize ?? 0) + (changes[index].new?.memorySize ?? 0)
+            memorySize += changes[index].record.oldRejected?.memorySize ?? 0
+            memorySize += changes[index].record.rejected?.memorySize ?? 0
         }
         for change in suiteChanges {
-            weight += Weight.text(change.suite.text) + (change.replaced?.document.weight ?? 0)
-            weight += Weight.text(change.schemaText) + Weight.text(change.replaced?.text)
-            if case .schemaSet(_, let document) = change.kind { weight += document.weight }
+            memorySize += MemorySize.text(change.suite.text) + (change.replaced?.document.memorySize ?? 0)
+            memorySize += MemorySize.text(change.schemaText) + MemorySize.text(change.replaced?.text)
+            if case .schemaSet(_, let document) = change.kind { memorySize += document.memorySize }
         }
         if case .setting(let setting)? = answer {
-            weight += Weight.text(setting.suite.text) + Weight.text(setting.key.text)
-            weight += (setting.value?.weight ?? 0) + (setting.previous?.value?.weight ?? 0)
+            memorySize += MemorySize.text(setting.suite.text) + MemorySize.text(setting.key.text)
+            memorySize += (setting.value?.memorySize ?? 0) + (setting.previous?.value?.memorySize ?? 0)
         }
-        return weight
+        return memorySize
     }
 }

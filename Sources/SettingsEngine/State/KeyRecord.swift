@@ -49,7 +49,7 @@ extension KeyRecord {
         origin: CommitOrigin? = nil, isSecret: Bool = false
     ) {
         let origin = standing == .unset ? origin?.withoutNote : origin
-        let size = Weight.setting(key) + (stored?.weight ?? 0) + (origin?.weight ?? 0)
+        let size = MemorySize.setting(key) + (stored?.memorySize ?? 0) + (origin?.memorySize ?? 0)
         self.init(
             key: key, stored: stored, standing: standing, isSecret: isSecret, size32: UInt32(clamping: size),
             revision: revision, modified: modified, origin: origin)

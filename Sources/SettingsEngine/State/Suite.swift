@@ -42,7 +42,7 @@ package struct Suite: TreeElement {
         self.revision = revision
         self.schemaRevision = schemaRevision
         removed = RemovedKeys(floor: floor)
-        sizeOfRest = Weight.suite(id)
+        sizeOfRest = MemorySize.suite(id)
     }
 }
 
@@ -63,31 +63,35 @@ extension Suite {
         records.find(key.text) ?? removed.find(key.text.utf8Span.span)
     }
 
-    /// The weight of showing all of the suite; if that is more than a limit, some number above the limit.
-    package func weight(upTo limit: Int) -> Int {
-        var rest = limit - (schema?.schema.mayTakeLong ?? false ? Self.weightOfCheck : 0)
-        records.forEach { record in take(record, from: &rest) }
-        return limit - rest
+    /// The cost of rendering the whole suite.
+    package func renderingCost(within limit: Cost) -> Cost {
+        var meter = CostMeter(within: limit)
+        addRenderingCost(to: &meter)
+        return meter.cost
     }
 
-    /// The weight of showing a record; if that is more than a limit, some number above the limit.
-    package func weight(of record: KeyRecord, upTo limit: Int) -> Int {
-        var rest = limit
-        _ = take(record, from: &rest)
-        return limit - rest
+    /// The cost of rendering one record.
+    package func renderingCost(of record: KeyRecord, within limit: Cost) -> Cost {
+        var meter = CostMeter(within: limit)
+        addRenderingCost(of: record, to: &meter)
+        return meter.cost
     }
 
-    /// Takes the weight of showing a record out of an allowance: that of its value, one for each eight bytes of its name, and
-    /// four. Returns false if the allowance is too small.
-    package func take(_ record: KeyRecord, from rest: inout Int) -> Bool {
-        rest -= 4 + record.name.utf8.count / 8
-        // What is wrong with an invalid value is found out each time.
-        if record.standing == .invalid { rest -= Self.weightOfCheck }
-        return rest >= 0 && (record.stored?.isWithin(&rest) ?? true)
+    func addRenderingCost(to meter: inout CostMeter) {
+        if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.repeatedCheck) }
+        records.forEach { record in
+            addRenderingCost(of: record, to: &meter)
+            return !meter.isExceeded
+        }
     }
 
-    /// The weight of a check that may take some tens of milliseconds.
-    private static let weightOfCheck = 1 << 16
+    package func addRenderingCost(of record: KeyRecord, to meter: inout CostMeter) {
+        // The record has a revision and a time beside its name and its value.
+        meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
+        // The violations of an invalid value are not stored.
+        if record.standing == .invalid { meter.add(.repeatedCheck) }
+        meter.add(record.stored, each: .renderedUnit)
+    }
 
     /// Returns the value that readers get.
     package func effectiveValue(of record: KeyRecord) -> JSONValue? {
@@ -143,7 +147,7 @@ extension Suite {
     /// Puts another schema in force, or none. Keys that only the one before listed become tombstones.
     mutating func setSchema(_ schema: SchemaVersion?, revision: Revision) {
         if let current = self.schema?.schema { keepSecrets(of: current) }
-        sizeOfRest += (schema?.schema.weight ?? 0) - (self.schema?.schema.weight ?? 0)
+        sizeOfRest += (schema?.schema.memorySize ?? 0) - (self.schema?.schema.memorySize ?? 0)
         self.schema = schema
         schemaRevision = revision
         for record in records.elements where record.standing == .unset && !lists(record.key) {
@@ -175,7 +179,7 @@ extension Suite {
         self.records = records
         self.removed = removed
         recount()
-        sizeOfRest += schema?.schema.weight ?? 0
+        sizeOfRest += schema?.schema.memorySize ?? 0
         records.forEach { record in
             sizeOfRest += record.size
             return true

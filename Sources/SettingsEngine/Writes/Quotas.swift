@@ -4,7 +4,7 @@ internal import SettingsModel
 /// The quotas of what is stored. A write that would exceed one by adding to it is refused; one that only takes away never
 /// is, also where more is stored than a quota allows since it was lowered.
 ///
-/// Bytes are those of memory, about, as `Weight` counts them.
+/// Bytes are those of memory, about, as `MemorySize` counts them.
 package struct Quotas: Equatable, Sendable {
     package var suites = 100_000
     /// The keys of a suite that have a value or are listed by its schema.
@@ -119,7 +119,7 @@ private struct SuiteExtent {
         switch change.kind {
         case .created:
             growthOfSuites += 1
-            (isGone, size) = (false, Weight.suite(change.suite))
+            (isGone, size) = (false, MemorySize.suite(change.suite))
         case .dropped:
             growthOfSuites -= 1
             (isGone, size, keys) = (true, 0, 0)
@@ -127,8 +127,8 @@ private struct SuiteExtent {
             let names = document["properties"]?.object?.members ?? []
             setSchema(
                 names.isEmpty ? .none : .names(Set(names.map { UTF8Text($0.name) })), names.count,
-                weight: Weight.schema(document, change.schemaText), of: state.suite(change.suite))
-        case .schemaRemoved: setSchema(.none, 0, weight: 0, of: state.suite(change.suite))
+                memorySize: MemorySize.schema(document, change.schemaText), of: state.suite(change.suite))
+        case .schemaRemoved: setSchema(.none, 0, memorySize: 0, of: state.suite(change.suite))
         }
     }
 
@@ -141,9 +141,9 @@ private struct SuiteExtent {
     }
 
     /// Counts as if the suite, with what it stores before the write, had another schema.
-    private mutating func setSchema(_ listing: Listing, _ count: Int, weight: Int, of suite: Suite?) {
+    private mutating func setSchema(_ listing: Listing, _ count: Int, memorySize: Int, of suite: Suite?) {
         self.listing = listing
-        size += weight - (suite?.schema?.schema.weight ?? 0)
+        size += memorySize - (suite?.schema?.schema.memorySize ?? 0)
         keys = count
         suite?.forEachRecord { record in
             if record.stored != nil, !lists(record.key) { keys += 1 }
@@ -178,10 +178,10 @@ extension [Change] {
 extension State {
     /// Returns the bytes of the value that a change stores, and by how many the record of the setting grows, about.
     fileprivate func growth(of change: Change, by origin: CommitOrigin?) -> (value: Int, bytes: Int) {
-        let value = change.stored?.weight ?? 0
+        let value = change.stored?.memorySize ?? 0
         let origin = change.source == .unset ? origin?.withoutNote : origin
         let before = suite(change.suite)?.knownRecord(change.key)?.size ?? 0
-        return (value, Weight.setting(change.key) + value + (origin?.weight ?? 0) - before)
+        return (value, MemorySize.setting(change.key) + value + (origin?.memorySize ?? 0) - before)
     }
 }
 

@@ -1,57 +1,61 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// What deciding a write takes.
+/// An estimate of what deciding a write takes.
 package struct WriteCost {
-    /// The weight of what is looked at: of the values before, and of suites as a whole.
-    package var effort = 0
-    /// True if names or values are to be checked that were not checked before, so that it may turn out to be long.
+    /// The cost of reading and replacing stored values, and of rules about whole suites.
+    package var cost = Cost.zero
+    /// True if names or values are to be checked that were not checked before. The steps of the schema validator come on top of the cost.
     package var checksValues = false
 }
 
 extension State {
-    /// Weighs a write before it is decided.
-    ///
-    /// - Parameter limit: the effort beyond which the rest need not be known.
-    package func cost(of request: WriteRequest, upTo limit: Int) -> WriteCost {
+    /// Estimates the cost of deciding a write on this state.
+    package func cost(of request: WriteRequest, within limit: Cost) -> WriteCost {
+        var meter = CostMeter(within: limit)
+        let checksValues = addCost(of: request, to: &meter)
+        return WriteCost(cost: meter.cost, checksValues: checksValues)
+    }
+
+    /// Adds the cost of a write. Returns true if names or values are to be checked.
+    private func addCost(of request: WriteRequest, to meter: inout CostMeter) -> Bool {
         switch request.command {
-        case .setting(let operation): cost(of: operation, request.checkedAgainst, upTo: limit)
+        case .setting(let operation): return addCost(of: operation, request.checkedAgainst, to: &meter)
         case .mergeSuite(let name, let values):
-            WriteCost(
-                effort: effort(ofTouching: values.lazy.map(\.name), in: name, upTo: limit),
-                checksValues: schema(of: name) != nil)
+            addCost(ofChanging: values.lazy.map(\.name), in: name, to: &meter)
+            return schema(of: name) != nil
         case .replaceSuite(let name, _), .resetSuite(let name, _), .dropSuite(let name), .removeSchema(let name):
-            WriteCost(effort: effort(ofAll: name, upTo: limit), checksValues: schema(of: name) != nil)
+            addCost(ofWhole: name, to: &meter)
+            return schema(of: name) != nil
         case .setSchema(let name, _, _):
-            WriteCost(effort: effort(ofAll: name, upTo: limit), checksValues: hasSuite(name))
-        case .refuseSchema: WriteCost()
-        case .undo(let undo, let suite, _):
-            WriteCost(effort: effort(of: undo, in: suite, upTo: limit), checksValues: true)
+            addCost(ofWhole: name, to: &meter)
+            return hasSuite(name)
+        case .refuseSchema: return false
+        case .undo(let undo, _, _):
+            addCost(of: undo, to: &meter)
+            return true
         case .restore(let name, let restore, _):
-            WriteCost(effort: effort(of: restore, in: name, upTo: limit), checksValues: true)
-        case .transaction(let transaction): cost(of: transaction, upTo: limit)
+            addCost(of: restore, in: name, to: &meter)
+            return true
+        case .transaction(let transaction): return addCost(of: transaction, to: &meter)
         }
     }
 
-    private func cost(of transaction: Transaction, upTo limit: Int) -> WriteCost {
-        var sum = WriteCost()
-        for operation in transaction.operations where sum.effort <= limit {
-            let cost = cost(of: operation, nil, upTo: limit)
-            sum.effort += cost.effort
-            sum.checksValues = sum.checksValues || cost.checksValues
+    private func addCost(of transaction: Transaction, to meter: inout CostMeter) -> Bool {
+        var checksValues = transaction.conditions.contains { condition in
+            guard case .setting(let name, _, _) = condition else { return false }
+            return schema(of: name) != nil
         }
-        sum.checksValues =
-            sum.checksValues
-            || transaction.conditions.contains { condition in
-                guard case .setting(let name, _, _) = condition else { return false }
-                return schema(of: name) != nil
-            }
-        return sum
+        for operation in transaction.operations where !meter.isExceeded {
+            let checksOperation = addCost(of: operation, nil, to: &meter)
+            checksValues = checksValues || checksOperation
+        }
+        return checksValues
     }
 
-    private func cost(
-        of operation: Transaction.Operation, _ checked: SchemaVersion?, upTo limit: Int
-    ) -> WriteCost {
+    private func addCost(
+        of operation: Transaction.Operation, _ checked: SchemaVersion?, to meter: inout CostMeter
+    ) -> Bool {
         let key = operation.key
         let (isChange, isRemoval) =
             switch operation.action {
@@ -59,60 +63,69 @@ extension State {
             case .change: (true, false)
             case .delete: (false, true)
             }
-        // Nearly every write comes by here, so what it needs is taken out of the suite and its record, which are not copied.
-        let found = suites.with(operation.suite.text.utf8Span.span) { ($0.schema, $0.records, $0.ruleEffort) }
-        guard let (schema, records, ruleEffort) = found else { return WriteCost() }
-        // A tombstone would say as little as no record.
+        // Nearly every write calls this, so the parts that it needs are taken out of the suite and the record instead of copying both.
+        let found = suites.with(operation.suite.text.utf8Span.span) { ($0.schema, $0.records, $0.suiteRuleCost) }
+        guard let (schema, records, ruleCost) = found else { return false }
+        meter.add(ruleCost)
+        // A tombstone costs as little as no record.
         let (stored, standing) = records.with(key.text.utf8Span.span) { ($0.stored, $0.standing) } ?? (nil, .unset)
         // The value before is compared, and kept in the history.
         let before = isChange ? Suite.effectiveValue(of: key, standing, stored, under: schema) : stored
-        var rest = limit - ruleEffort
-        _ = before?.isWithin(&rest)
-        var cost = WriteCost(effort: limit - rest)
-        if let schema {
-            let isChecked = isRemoval || checked === schema
-            cost.checksValues = schema.schema.hasSuiteRules || standing == .invalid || !isChecked
-        }
-        return cost
+        meter.add(before, each: .decidedUnit)
+        guard let schema else { return false }
+        let isChecked = isRemoval || checked === schema
+        return schema.schema.hasSuiteRules || standing == .invalid || !isChecked
     }
 
-    private func effort(ofAll suite: SuiteName, upTo limit: Int) -> Int {
-        self.suite(suite)?.weight(upTo: limit) ?? 0
+    private func addCost(ofWhole suite: SuiteName, to meter: inout CostMeter) {
+        guard !meter.isExceeded else { return }
+        self.suite(suite)?.addDecisionCost(to: &meter)
     }
 
-    private func effort(of undo: UndoRequest, in name: SuiteName?, upTo limit: Int) -> Int {
-        guard let kept = history.commit(undo.revision) else { return 0 }
+    private func addCost(of undo: UndoRequest, to meter: inout CostMeter) {
+        guard let kept = history.commit(undo.revision) else { return }
+        meter.add(.undoing(commitBytes: kept.size))
+        kept.forEachSuite { history.addCost(ofCommitsOf: $0, after: undo.revision, to: &meter, Cost.undoing) }
         // The validator checks all stored values against a schema that comes back.
-        let suites = Set(kept.commit.suiteChanges.map(\.suite))
-        var later = kept.size / 8
-        kept.forEachSuite { suite in
-            if later <= limit { later += history.weight(of: suite, after: undo.revision, upTo: limit) }
-        }
-        return suites.reduce(later) { $0 > limit ? $0 : $0 + (suite($1)?.weight(upTo: limit) ?? 0) }
+        for suite in Set(kept.commit.suiteChanges.map(\.suite)) { addCost(ofWhole: suite, to: &meter) }
     }
 
-    private func effort(of restore: RestoreRequest, in name: SuiteName, upTo limit: Int) -> Int {
-        // All commits may have to be looked at for the last one before an instant.
-        guard case .revision(let revision) = restore.moment else { return limit + 1 }
-        return history.weight(of: name, after: revision, upTo: limit) + (suite(name)?.weight(upTo: limit) ?? 0)
+    private func addCost(of restore: RestoreRequest, in name: SuiteName, to meter: inout CostMeter) {
+        addCost(ofWhole: name, to: &meter)
+        // Finding the last commit before an instant may take all commits.
+        let start: Revision = if case .revision(let revision) = restore.moment { revision } else { .zero }
+        if start == .zero { meter.add(Cost(microseconds: 2 * Cost.loopLimit.microseconds)) }
+        history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.undoing)
     }
 
-    private func effort(ofTouching names: some Sequence<String>, in suite: SuiteName, upTo limit: Int) -> Int {
-        guard let suite = self.suite(suite) else { return 0 }
-        var rest = limit - suite.ruleEffort
-        for name in names where rest >= 0 {
-            rest -= 4
-            _ = suite.records.find(name)?.stored?.isWithin(&rest)
+    private func addCost(
+        ofChanging names: some Sequence<String>, in suite: SuiteName, to meter: inout CostMeter
+    ) {
+        guard let suite = self.suite(suite) else { return }
+        meter.add(suite.suiteRuleCost)
+        for name in names where !meter.isExceeded {
+            meter.add(4 * .decidedUnit)
+            meter.add(suite.records.find(name)?.stored, each: .decidedUnit)
         }
-        return limit - rest
     }
 }
 
 extension Suite {
-    /// The work of checking the rules about the suite as a whole. Inlined, so that a borrowed suite is not copied.
+    /// Adds the cost of a write that reads and replaces all values of the suite.
+    fileprivate func addDecisionCost(to meter: inout CostMeter) {
+        if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.repeatedCheck) }
+        records.forEach { record in
+            meter.add((4 + record.name.utf8.count / 8) * .decidedUnit)
+            if record.standing == .invalid { meter.add(.repeatedCheck) }
+            meter.add(record.stored, each: .decidedUnit)
+            return !meter.isExceeded
+        }
+    }
+
+    /// The cost of checking the rules about the suite as a whole. Inlined, so that a borrowed suite is not copied.
     @inline(__always)
-    fileprivate var ruleEffort: Int {
-        guard let schema = schema?.schema, schema.hasSuiteRules else { return 0 }
-        return 8 * (schema.suiteRuleKeys?.count ?? (records.count + schema.keys.count))
+    fileprivate var suiteRuleCost: Cost {
+        guard let schema = schema?.schema, schema.hasSuiteRules else { return .zero }
+        return (schema.suiteRuleKeys?.count ?? (records.count + schema.keys.count)) * .keyOfSuiteRule
     }
 }

@@ -91,8 +91,8 @@ struct WriteDraft {
     /// The keys named in the body that their suites do not admit. They are reported with the violations.
     private(set) var unknown: [UnknownKey] = []
     private var index: [KeyAddress: Touched] = [:]
-    /// The weight that the results of changes in place may still have, all together.
-    private var allowance = 16 << 20
+    /// The extent that the results of changes in place may still have, all together.
+    private var remainingResultExtent = 16 << 20
     /// The steps of checking that all names and values of the write may still take, together: each has a budget of its own,
     /// and there may be very many.
     var steps: Int
@@ -220,15 +220,17 @@ extension WriteDraft {
         } catch {
             throw problem(error, in: operation.name, of: key)
         }
-        try weigh(result, of: key)
+        try checkResultExtent(of: result, for: key)
         set(key, to: result, at: place, isDerived: true)
     }
 
     /// Throws if a result is too large, or if the request makes too many large ones. A value that grows with each request
     /// would otherwise take all memory.
-    private mutating func weigh(_ result: JSONValue, of key: Touched) throws(Problem) {
-        let before = allowance
-        guard result.isWithin(&allowance), before - allowance <= Self.heaviestResult else {
+    private mutating func checkResultExtent(of result: JSONValue, for key: Touched) throws(Problem) {
+        let before = remainingResultExtent
+        guard result.subtractExtent(from: &remainingResultExtent),
+            before - remainingResultExtent <= Self.largestResult
+        else {
             throw Problem(
                 .invalidOperation,
                 "the result of changing \(key.key) of suite \(key.suite) in place is too large, or the request makes too many "
@@ -237,7 +239,7 @@ extension WriteDraft {
     }
 
     /// About 16 MB of text, which is also what a body may bring.
-    private static let heaviestResult = (2 << 20) + 1024
+    private static let largestResult = (2 << 20) + 1024
 
     /// The problem of an operation that could not be done to a key, or of a test in it that found another value.
     func problem(_ error: OperationError, in operation: String, of key: Touched) -> Problem {

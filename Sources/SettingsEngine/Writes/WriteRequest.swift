@@ -190,23 +190,26 @@ package struct WriteAnswer: Sendable {
         self.commit = commit
     }
 
-    /// The weight of the values in it; if that is more than a limit, some number above the limit.
-    package func weight(upTo limit: Int) -> Int {
-        var rest = limit
+    /// The cost of rendering the answer.
+    package func renderingCost(within limit: Cost) -> Cost {
+        var meter = CostMeter(within: limit)
         switch body {
         case .setting(let setting):
-            _ = setting.value?.isWithin(&rest) ?? true && setting.previous?.value?.isWithin(&rest) ?? true
-        case .change(let changes): Self.take(changes, from: &rest)
-        case .summary(let summary): Self.take(summary.changes, from: &rest)
+            meter.add(setting.value, each: .renderedUnit)
+            meter.add(setting.previous?.value, each: .renderedUnit)
+        case .change(let changes): Self.addRenderingCost(of: changes, to: &meter)
+        case .summary(let summary): Self.addRenderingCost(of: summary.changes, to: &meter)
         }
-        return limit - rest
+        return meter.cost
     }
 
-    private static func take(_ changes: [Change], from rest: inout Int) {
+    private static func addRenderingCost(of changes: [Change], to meter: inout CostMeter) {
+        // A span, because a loop over the array would copy each change.
         let changes = changes.span
-        for index in changes.indices where rest >= 0 {
-            rest -= 4 + changes[index].key.text.utf8.count / 8
-            _ = changes[index].old?.isWithin(&rest) ?? true && changes[index].new?.isWithin(&rest) ?? true
+        for index in changes.indices where !meter.isExceeded {
+            meter.add((4 + changes[index].key.text.utf8.count / 8) * .renderedUnit)
+            meter.add(changes[index].old, each: .renderedUnit)
+            meter.add(changes[index].new, each: .renderedUnit)
         }
     }
 }

@@ -160,55 +160,57 @@ extension JSONValue {
     /// An error that names the limit that a value exceeds.
     package enum Excess: Error {
         case depth
-        case weight
+        case extent
     }
 
-    /// Checks the depth of the value, and takes its weight out of an allowance: one for each value in it, and one for each
-    /// eight bytes of text.
-    package func weigh(levels: Int, allowance: inout Int) throws(Excess) {
-        allowance -= 1
+    /// Checks the depth of the value, and subtracts the extent of the value from a limit.
+    ///
+    /// The extent is one unit for each value, and one for each eight bytes of text. Reading, comparing or writing any unit takes about the same
+    /// time.
+    package func measure(levels: Int, subtractingFrom remaining: inout Int) throws(Excess) {
+        remaining -= 1
         switch self {
         case .string(let text):
-            allowance -= text.utf8.count / 8
+            remaining -= text.utf8.count / 8
         case .array(let elements):
             guard levels > 0 else { throw .depth }
-            for element in elements { try element.weigh(levels: levels - 1, allowance: &allowance) }
+            for element in elements { try element.measure(levels: levels - 1, subtractingFrom: &remaining) }
         case .object(let object):
             guard levels > 0 else { throw .depth }
             for member in object.members {
-                allowance -= member.name.utf8.count / 8
-                try member.value.weigh(levels: levels - 1, allowance: &allowance)
+                remaining -= member.name.utf8.count / 8
+                try member.value.measure(levels: levels - 1, subtractingFrom: &remaining)
             }
         case .null, .bool, .integer, .double:
             break
         }
-        if allowance < 0 { throw .weight }
+        if remaining < 0 { throw .extent }
     }
 
     /// True if the value nests at most so many levels, a scalar being at level 0.
     package func isNested(atMost levels: Int) -> Bool {
-        var allowance = Int.max
-        return levels >= 0 && (try? weigh(levels: levels, allowance: &allowance)) != nil
+        var remaining = Int.max
+        return levels >= 0 && (try? measure(levels: levels, subtractingFrom: &remaining)) != nil
     }
 
-    /// Takes the weight of the value out of an allowance. Returns false if the allowance is too small.
-    package func isWithin(_ allowance: inout Int) -> Bool {
-        (try? weigh(levels: .max, allowance: &allowance)) != nil
+    /// Subtracts the extent of the value from a limit. Returns false if the value exceeds the limit.
+    package func subtractExtent(from remaining: inout Int) -> Bool {
+        (try? measure(levels: .max, subtractingFrom: &remaining)) != nil
     }
 
-    /// The weight of the value; if that is more than a limit, some number above the limit.
-    package func weight(upTo limit: Int) -> Int {
-        var rest = limit
-        _ = isWithin(&rest)
-        return limit - rest
+    /// The extent of the value. If the extent exceeds a limit, returns any number above the limit.
+    package func extent(upTo limit: Int) -> Int {
+        var remaining = limit
+        _ = subtractExtent(from: &remaining)
+        return limit - remaining
     }
 
     /// True if the value is short enough for a message.
     package var isShort: Bool {
-        var allowance = 125
-        return isWithin(&allowance)
+        var remaining = 125
+        return subtractExtent(from: &remaining)
     }
 
-    /// The cost of reading all of the value.
-    var extent: Int { weight(upTo: .max) }
+    /// The extent of the whole value.
+    var extent: Int { extent(upTo: .max) }
 }

@@ -130,7 +130,7 @@ public struct Schema: Sendable {
     }
 
     /// True if checking those rules may take long, however few keys there are.
-    package var mayTakeLong: Bool { suiteRules?.mayTakeLong ?? false }
+    package var hasExpensiveSuiteRules: Bool { suiteRules?.hasExpensiveRules ?? false }
 
     /// The keys that those rules look at; nil if they look at all.
     package var suiteRuleKeys: Set<UTF8Text>? { suiteRules?.keys }

@@ -108,7 +108,7 @@ struct SchemaValidator {
 
     /// The budget for checking a value: some fifty milliseconds, and more for a large one.
     static func budget(for value: JSONValue) -> Int {
-        min(mostSteps, 1_000_000 + 4 * value.weight(upTo: mostSteps))
+        min(mostSteps, 1_000_000 + 4 * value.extent(upTo: mostSteps))
     }
 
     /// True if further checks would not change the result.

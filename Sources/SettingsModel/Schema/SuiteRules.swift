@@ -7,7 +7,7 @@ struct SuiteRules: Sendable {
     /// A keyword that looks at all keys.
     let broadKeyword: String?
     /// True if checking them may take long for few and small values.
-    let mayTakeLong: Bool
+    let hasExpensiveRules: Bool
 
     /// Returns nil if the schema has no rules beyond its keys.
     init?(of nodes: [SchemaNode]) {
@@ -16,7 +16,7 @@ struct SuiteRules: Sendable {
         guard !rules.isTrivial else { return nil }
         let rulesForDefaults = nodes[0].ofSuite(objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: true) })
         self.nodes = nodes + [rules, rulesForDefaults]
-        mayTakeLong = rules.combination != nil || rules.values != nil || !(rules.objects?.nodes.isEmpty ?? true)
+        hasExpensiveRules = rules.combination != nil || rules.values != nil || !(rules.objects?.nodes.isEmpty ?? true)
         var (keys, broadKeyword) = (Set<UTF8Text>(), String?.none)
         for id in self.nodes.conjoined(from: [nodes.count]) {
             let node = self.nodes[id]

@@ -59,7 +59,7 @@ enum Reading: Hashable, Sendable {
             return try Self.setting(key, isRaw: isRaw, of: suite, for: reader, at: now)
         case .suite(_, _, _, _, let reader):
             let reading = self
-            return ReadResult(tag: suite.tag(for: reader), weighing: { suite.weight(upTo: $0) }) {
+            return ReadResult(tag: suite.tag(for: reader), cost: { suite.renderingCost(within: $0) }) {
                 reading.response(suite, at: place, now: now)
             }
         }
@@ -88,7 +88,7 @@ enum Reading: Hashable, Sendable {
         switch record.standing {
         case .stored, .default:
             let value = suite.effectiveValue(of: record) ?? .null
-            return ReadResult(tag: tag, source: source, weighing: { value.weight(upTo: $0) }) {
+            return ReadResult(tag: tag, source: source, cost: { .rendering(value, within: $0) }) {
                 let setting = suite.setting(record).shown(to: reader)
                 var response =
                     isRaw
@@ -98,7 +98,7 @@ enum Reading: Hashable, Sendable {
                 return response
             }
         case .unset, .invalid:
-            let refusal = Rendering(weighing: { suite.weight(of: record, upTo: $0) }) {
+            let refusal = Rendering(cost: { suite.renderingCost(of: record, within: $0) }) {
                 let problem = record.standing == .unset ? suite.notSet(key) : suite.invalidStored(record)
                 var refusal = Response(problem, cursor: cursor, tag: tag)
                 refusal.fields.append(source: source)
@@ -129,13 +129,13 @@ struct ReadResult: Sendable {
     let rendering: Rendering
 
     init(
-        tag: EntityTag, source: Source? = nil, weighing: @escaping @Sendable (Int) -> Int,
+        tag: EntityTag, source: Source? = nil, cost: @escaping @Sendable (Cost) -> Cost,
         _ make: @escaping @Sendable () -> Response
     ) {
         self.tag = tag
         self.source = source
         isRefusal = false
-        rendering = Rendering(weighing: weighing, make: make)
+        rendering = Rendering(cost: cost, make: make)
     }
 
     init(refusal: Rendering, tag: EntityTag?) {

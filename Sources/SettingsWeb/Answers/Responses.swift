@@ -3,42 +3,49 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A response that is still to be rendered, with the work which that takes.
+/// A response that is still to be rendered, with an estimate of what rendering it costs.
 struct Rendering: Sendable {
-    /// The weight that is rendered on a loop: about 16,000 values or 128 KB of text, for which it takes a millisecond or two.
-    static let mostOnLoop = 16 << 10
-
-    /// Weighs what is to be rendered: one for each value and for each eight bytes of text. Stops above a limit.
-    let weight: @Sendable (_ limit: Int) -> Int
-    /// True if the weight counts a search of the history and so can exceed the memory that the response takes. The
-    /// estimate is then limited to the memory budget, so that the queue does not refuse the job.
-    let weightIsUpperBound: Bool
-    /// Renders the response; on any thread.
+    /// Estimates the cost of rendering, up to a limit.
+    private let estimate: @Sendable (_ limit: Cost) -> Cost
+    /// True if finding what to render may take much time, however small the response is.
+    private let searchesHistory: Bool
+    /// True if the estimate of the memory is an upper bound, which the response mostly stays far below.
+    private let isUpperBound: Bool
+    /// Renders the response. Thread-safe.
     let make: @Sendable () -> Response
 
-    /// - Parameter isBeside: true if it is made beside the loop, however little it shows: much is looked at for it.
+    /// - Parameters:
+    ///   - searchesHistory: true to render in the background even if the response is small.
+    ///   - isUpperBound: true if the response mostly takes far less memory than estimated.
     init(
-        weighing: @escaping @Sendable (_ limit: Int) -> Int, isBeside: Bool = false, weightIsUpperBound: Bool = false,
+        searchesHistory: Bool = false, isUpperBound: Bool = false, cost: @escaping @Sendable (_ limit: Cost) -> Cost,
         make: @escaping @Sendable () -> Response
     ) {
-        weight = { limit in isBeside && limit <= Self.mostOnLoop ? limit + 1 : weighing(limit) }
-        self.weightIsUpperBound = weightIsUpperBound
+        self.searchesHistory = searchesHistory
+        self.isUpperBound = isUpperBound
+        estimate = cost
         self.make = make
     }
 
-    init(weight: Int, weightIsUpperBound: Bool = false, make: @escaping @Sendable () -> Response) {
-        self.init(weighing: { _ in weight }, weightIsUpperBound: weightIsUpperBound, make: make)
+    init(cost: Cost, isUpperBound: Bool = false, make: @escaping @Sendable () -> Response) {
+        self.init(isUpperBound: isUpperBound, cost: { _ in cost }, make: make)
     }
 
     init(_ response: Response) {
-        self.init(weight: 0) { response }
+        self.init(cost: .zero) { response }
     }
 
-    /// True if it is to be rendered beside the loop.
-    var isLong: Bool { weight(Self.mostOnLoop) > Self.mostOnLoop }
+    /// True if rendering takes more time than an event loop may spend on one request.
+    var exceedsLoopLimit: Bool { searchesHistory || estimate(.loopLimit).exceeds(.loopLimit) }
 
-    /// The memory that making it takes, about.
-    var bytes: Int { 8 * weight(.max / 16) }
+    /// The memory to reserve before rendering, out of a budget.
+    ///
+    /// An upper bound must neither refuse a response that would fit, nor wait until the whole budget is free. So it counts as a quarter of the
+    /// budget at most.
+    func bytesToReserve(of budget: Int) -> Int {
+        let bytes = estimate(Cost(microseconds: .infinity, bytes: budget)).bytes
+        return isUpperBound ? min(bytes, budget / 4) : bytes
+    }
 }
 
 extension Response {

@@ -67,11 +67,11 @@ extension APIHandler {
         if let kept = cache.entry(for: question, at: revision) {
             return .answer(Response(json: kept.response.body, cursor: cursor, tag: tag))
         }
-        let listed = 8 * (suite.schema?.schema.keys.count ?? 0)
-        let rendering = Rendering(weighing: { listed + suite.weight(upTo: $0) }) {
+        let listed = 8 * (suite.schema?.schema.keys.count ?? 0) * Cost.renderedUnit
+        let rendering = Rendering(cost: { listed + suite.renderingCost(within: $0) }) {
             Response(json: FlagList(suite, for: reader).jsonBytes(), cursor: cursor, tag: tag)
         }
-        guard !rendering.isLong else {
+        guard !rendering.exceedsLoopLimit else {
             return give(
                 rendering, to: exchange.ticket, as: .question(question, place: .zero, revision: state.revision))
         }
@@ -90,7 +90,7 @@ extension Suite {
         }
         guard record.standing != .invalid else { throw invalidStored(record) }
         let value = effectiveValue(of: record)
-        return Rendering(weighing: { value?.weight(upTo: $0) ?? 0 }) {
+        return Rendering(cost: { .rendering(value, within: $0) }) {
             Response(json: Flag(self.id, record, value: value).jsonBytes(), cursor: cursor)
         }
     }

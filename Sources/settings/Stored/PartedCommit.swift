@@ -85,7 +85,7 @@ struct PartedCommit {
     private func part(from start: Int, most: Int) -> Range<Int> {
         var (end, size) = (start, 0)
         while end < operations.count, end - start < most, size < Self.mostBytes {
-            if case .set(let value) = operations[end].action { size += 16 * value.weight(upTo: Self.mostBytes) }
+            if case .set(let value) = operations[end].action { size += 16 * value.extent(upTo: Self.mostBytes) }
             size += 64 + operations[end].key.text.utf8.count
             end += 1
         }

@@ -28,7 +28,7 @@ struct LargeBodyTests {
     }
 
     /// So many keys make a suite whose answer is rendered beside the loop.
-    static let longCount = Rendering.mostOnLoop / 4
+    static let longCount = Int(Cost.loopLimit.microseconds / Cost.renderedUnit.microseconds) / 4 + 1
 
     static let schema =
         #"{"additionalProperties":false,"properties":{"#

@@ -155,8 +155,10 @@ extension Suite? {
     /// True if writing the suite takes about that many bytes at most.
     fileprivate func isLighter(than bytes: Int) -> Bool {
         guard let self else { return true }
-        let limit = bytes / 8
-        return self.weight(upTo: limit) + (self.schema?.schema.document.weight(upTo: limit) ?? 0) <= limit
+        let limit = Cost(microseconds: .infinity, bytes: bytes)
+        let cost =
+            self.renderingCost(within: limit) + .rendering(self.schema?.schema.document, within: limit)
+        return !cost.exceeds(limit)
     }
 }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import SettingsEngine
 
 @Suite(.ownThread)
-struct CommitWeightTests {
+struct MemorySizeTests {
     private static let short = "fifteen bytes.."
     private static let long = String(repeating: "x", count: 1_000)
 
@@ -28,22 +28,22 @@ struct CommitWeightTests {
 
     @Test("texts of up to fifteen bytes weigh nothing beyond their places, longer ones what they take")
     func texts() throws {
-        let plain = try Self.commit().weight
-        #expect(try Self.commit(changing: [Self.short], to: .string(Self.short)).weight == plain)
+        let plain = try Self.commit().memorySize
+        #expect(try Self.commit(changing: [Self.short], to: .string(Self.short)).memorySize == plain)
         for longer in [
             try Self.commit(changing: [String(repeating: "k", count: 250)]), try Self.commit(by: Self.long),
             try Self.commit(from: .string(Self.long)), try Self.commit(to: [.string(Self.long)]),
             try Self.commit(to: .object(try #require(JSONObject([.init(name: Self.long, value: 1)])))),
         ] {
-            #expect(longer.weight > plain + 250)
-            #expect(longer.weight < plain + 1_300)
+            #expect(longer.memorySize > plain + 250)
+            #expect(longer.memorySize < plain + 1_300)
         }
     }
 
     @Test("every change weighs what its place takes and the text of its key")
     func changes() throws {
         let keys = (0..<1_000).map { "player.volume.\(100_000 + $0)" }
-        let each = try (Self.commit(changing: keys).weight - Self.commit(changing: []).weight) / 1_000
+        let each = try (Self.commit(changing: keys).memorySize - Self.commit(changing: []).memorySize) / 1_000
         #expect(each >= MemoryLayout<Change>.stride + 32 + 20)
         #expect(each <= MemoryLayout<Change>.stride + 32 + 20 + 64)
     }
@@ -54,11 +54,11 @@ struct CommitWeightTests {
         let document: JSONValue = ["title": .string(Self.long)]
         let set = SuiteChange(suite: try SuiteName("app"), kind: .schemaSet(revision: revision, document: document))
         var removed = SuiteChange(suite: try SuiteName("app"), kind: .schemaRemoved)
-        let plain = Commit(revision: revision, time: Timestamp(milliseconds: 0), suiteChanges: [removed]).weight
+        let plain = Commit(revision: revision, time: Timestamp(milliseconds: 0), suiteChanges: [removed]).memorySize
         removed.replaced = .init(document: document, revision: revision)
         for change in [set, removed] {
-            let weight = Commit(revision: revision, time: Timestamp(milliseconds: 0), suiteChanges: [change]).weight
-            #expect((plain + 1_000...plain + 1_300).contains(weight))
+            let memorySize = Commit(revision: revision, time: Timestamp(milliseconds: 0), suiteChanges: [change]).memorySize
+            #expect((plain + 1_000...plain + 1_300).contains(memorySize))
         }
     }
 }

@@ -3,23 +3,23 @@ internal import SettingsModel
 
 extension JSONValue {
     /// The memory that the value takes beyond its own place. Recursion follows nesting, which is bounded.
-    var weight: Int {
+    var memorySize: Int {
         switch self {
         case .null, .bool, .integer, .double: return 0
-        case .string(let text): return Weight.text(text)
+        case .string(let text): return MemorySize.text(text)
         case .array(let elements):
-            var weight = Weight.array(of: JSONValue.self, elements.count)
+            var memorySize = MemorySize.array(of: JSONValue.self, elements.count)
             let span = elements.span
-            for index in span.indices where !span[index].isPlain { weight += span[index].weight }
-            return weight
+            for index in span.indices where !span[index].isPlain { memorySize += span[index].memorySize }
+            return memorySize
         case .object(let object):
-            var weight = Weight.array(of: JSONObject.Member.self, object.count)
+            var memorySize = MemorySize.array(of: JSONObject.Member.self, object.count)
             let span = object.members.span
             for index in span.indices {
-                weight += Weight.text(span[index].name)
-                if !span[index].value.isPlain { weight += span[index].value.weight }
+                memorySize += MemorySize.text(span[index].name)
+                if !span[index].value.isPlain { memorySize += span[index].value.memorySize }
             }
-            return weight
+            return memorySize
         }
     }
 
@@ -33,7 +33,7 @@ extension JSONValue {
 }
 
 /// The memory that parts of a value take.
-enum Weight {
+enum MemorySize {
     /// The header of an object, and what the allocator adds.
     static let allocation = 48
 
@@ -49,7 +49,7 @@ enum Weight {
 }
 
 /// What counts for the quotas: about the memory that it takes, so that they keep a machine from running out of it.
-extension Weight {
+extension MemorySize {
     /// About the bytes that a setting takes beside its value and its origin.
     static func setting(_ key: KeyName) -> Int { MemoryLayout<KeyRecord>.stride + text(key.text) }
 
@@ -57,7 +57,7 @@ extension Weight {
     static func suite(_ name: SuiteName) -> Int { bareSuite + text(name.text) }
 
     /// About the bytes that a schema takes, as it was sent and compiled.
-    static func schema(_ document: JSONValue, _ text: String?) -> Int { compiled * document.weight + Weight.text(text) }
+    static func schema(_ document: JSONValue, _ text: String?) -> Int { compiled * document.memorySize + MemorySize.text(text) }
 
     /// The suite, its first leaf, and its log in the history.
     private static let bareSuite = 1024
@@ -67,11 +67,11 @@ extension Weight {
 
 extension Schema {
     /// About the bytes of memory that the schema takes.
-    var weight: Int { Weight.schema(document, text) }
+    var memorySize: Int { MemorySize.schema(document, text) }
 }
 
 extension CommitOrigin {
     /// About the bytes of memory that the origin takes. Counted for each commit and each setting that has it, since after
     /// some commits and a restart few share one.
-    var weight: Int { 2 * Weight.allocation + Weight.text(by) + Weight.text(note) }
+    var memorySize: Int { 2 * MemorySize.allocation + MemorySize.text(by) + MemorySize.text(note) }
 }

@@ -1,0 +1,69 @@
+import SettingsAPI
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsEngine
+
+@Suite(.ownThread)
+struct CostTests {
+    @Test(
+        "A value costs one unit for each value in it, and one for each eight bytes of text",
+        arguments: [
+            (JSONValue.null, 1), (7, 1), ("seven b", 1), ("eight by", 2), ([], 1), ([1, 2, [3]], 5),
+            (["a": 1], 2), (["a name of sixteen": "text of sixteen "], 6),
+        ])
+    func units(value: JSONValue, count: Int) {
+        #expect(Cost.rendering(value, within: .unlimited) == count * .renderedUnit)
+    }
+
+    @Test("An estimate stops once it exceeds the time or the memory of its limit")
+    func limits() {
+        let value = JSONValue.array(Array(repeating: 1, count: 1_000))
+        for limit in [10 * Cost.renderedUnit, Cost(microseconds: .infinity, bytes: 80), Cost(microseconds: 0.6, bytes: .max)] {
+            let cost = Cost.rendering(value, within: limit)
+            #expect(cost.exceeds(limit))
+            #expect(!cost.exceeds(20 * .renderedUnit))
+        }
+        #expect(!Cost.rendering(value, within: .loopLimit).exceeds(.loopLimit))
+    }
+
+    @Test("The cost of a suite is that of its records, and an invalid record costs a check")
+    func suites() throws {
+        var suite = Suite(try SuiteName("app"), revision: .zero, floor: .zero)
+        func put(_ key: String, _ standing: KeyRecord.Standing) throws {
+            suite.put(
+                KeyRecord(
+                    key: try KeyName(key), stored: 1, standing: standing, revision: .zero,
+                    modified: Timestamp(milliseconds: 0)))
+        }
+        for number in 0..<100 { try put("k\(number)", .stored) }
+        #expect(suite.renderingCost(within: .unlimited) == 500 * .renderedUnit)
+        try put("invalid", .invalid)
+        #expect(suite.renderingCost(within: .unlimited).microseconds >= Cost.repeatedCheck.microseconds)
+        #expect(suite.renderingCost(within: .loopLimit).exceeds(.loopLimit))
+    }
+
+    @Test("A page of history is estimated by the commits that it may have, not by the whole history")
+    func history() throws {
+        let suite = try SuiteName("app")
+        var state = State(epoch: try #require(Epoch("e1")))
+        for number in 0..<50 {
+            let revision = try #require(state.revision.advanced(by: 1))
+            let text = JSONValue.string(String(repeating: "x", count: 10_000) + "\(number)")
+            let operation = Transaction.Operation(suite: suite, key: try KeyName("k\(number % 2)"), .set(text))
+            let decision = try state.decide(
+                WriteRequest(.setting(operation)), revision: revision, time: Timestamp(milliseconds: 1))
+            if let commit = decision.commit { try state.apply(commit, schema: decision.schema) }
+        }
+        func bytes(_ limit: Int, _ filter: KeyFilter = .everything) -> Int {
+            let question = HistoryQuestion(
+                suite: suite, filter: filter, by: nil, before: nil, limit: limit, reader: nil)
+            return state.renderingCost(of: question, within: .unlimited).bytes
+        }
+        #expect((10_000...15_000).contains(bytes(1)))
+        #expect((450_000...650_000).contains(bytes(100)))
+        let filter = KeyFilter(keys: [try KeyName("k1")], prefixes: [])
+        #expect(bytes(1, filter) == bytes(100, filter) && bytes(1, filter) <= 650_000)
+    }
+}
