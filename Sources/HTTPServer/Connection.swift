@@ -181,32 +181,24 @@ final class Connection {
         return backlog.map { $0.waiting == .bytes && !$0.parser.hasBegun } ?? true
     }
 
-    /// A request and answers up to this size do not make a connection one to give up.
+    /// A connection that holds at most this much memory is never closed because memory is short.
     private static let smallBytes = 64 * 1024
 
-    /// The memory that it holds beyond what every connection may.
-    private var heldBytes: Int {
+    /// The memory of requests that are not handled yet, and of answers that are not sent yet.
+    private var transferBytes: Int {
         (backlog?.size ?? 0) + (unsent?.count ?? 0) + (owed.first?.stream?.pendingCount ?? 0)
     }
 
-    /// Since when it holds memory; nil if it holds none.
-    var heldSince: UInt64? { [backlog?.begun, unsent?.begun].compactMap(\.self).min() }
-
-    /// True if the connection sends, or has nothing to send and receives, below the minimum rate. False if it has nothing to
-    /// send and its request waits for the daemon.
-    func isSlow(at now: UInt64) -> Bool {
-        if let unsent { return unsent.rate.isMissed(at: now) }
+    /// True if the connection holds memory and transfers less than the minimum rate. False if the peer waits for the daemon.
+    func isSlow(at now: UInt64, onlyUploads: Bool) -> Bool {
+        guard transferBytes > Self.smallBytes else { return false }
+        if let unsent { return !onlyUploads && unsent.rate.isMissed(at: now) }
         return backlog.map { $0.waiting == .bytes && $0.rate.isMissed(at: now) } ?? false
     }
 
-    /// The bytes that it holds by the seconds that it has held them; 0 if it holds little.
-    func burden(at now: UInt64) -> Double {
-        guard heldBytes > Self.smallBytes, let heldSince else { return 0 }
-        return Double(heldBytes) * Double(max(now &- heldSince, 1))
-    }
-
-    /// Ends the connection for want of memory. A request that is still being read is answered, if all before it are.
-    func giveUp(_ context: LoopContext) {
+    /// Ends a transfer that is too slow while memory is short. A request that is being received gets an answer, unless earlier answers are still to
+    /// be sent.
+    func endSlowTransfer(_ context: LoopContext) {
         guard phase == .open, unsent == nil, owed.isEmpty, let backlog else { return reset(context) }
         reject(.tooMuchMemory, backlog.parser.head, backlog.bytes.span, context)
         proceed(context)

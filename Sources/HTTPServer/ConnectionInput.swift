@@ -11,7 +11,7 @@ final class Backlog {
         case answers
         /// For fewer owed answers, or for unsent ones to drain.
         case room
-        /// For memory for a long body, which is not read until then.
+        /// For memory for a large body, which is not read until then.
         case memory
     }
 
@@ -24,24 +24,39 @@ final class Backlog {
     var isFresh = false
     /// True if the peer was asked to send the body (`100 Continue`).
     var isContinued = false
-    /// Where it waits for memory.
-    private var place: MemoryBudget.Place?
-
-    /// When its first bytes came.
-    private(set) var begun: UInt64
     private(set) var rate: MinimumRate
-    private var charge: MemoryBudget.Charge
+    private var charge: MemoryBudget.Reservation
+    /// The admission of a large body; nil until the body is admitted.
+    private var upload: Upload?
+    /// The bytes that admission was asked for. A body that is larger than all memory for bodies is admitted with less.
+    private var requestedBytes = 0
+    /// The client in whose queue the body waits for memory.
+    private var waitingClient: ClientKey?
+    private let connection: UploadQueue.ConnectionID
+    private unowned let context: LoopContext
 
-    /// The length from which on a request gets its memory before it is read.
-    private static let longRequest = 1 << 20
+    /// A longer request needs memory before more of it is read.
+    private static let smallRequest = LoopContext.readSize
+    /// The memory that is first reserved for a chunked body, whose length is not known. A body that needs more is admitted again.
+    private static let chunkedBodyBytes = 2 << 20
 
-    init(_ bytes: Span<UInt8>, _ parser: MessageParser, _ waiting: Waiting, _ context: LoopContext) {
+    init(
+        _ bytes: Span<UInt8>, _ parser: MessageParser, _ waiting: Waiting, of connection: UInt64,
+        _ context: LoopContext
+    ) {
         self.bytes = bytes.withUnsafeBufferPointer { Array($0) }
         self.parser = parser
         self.waiting = waiting
-        begun = context.now
+        self.connection = UploadQueue.ConnectionID(loop: context.loop.index, name: connection)
+        self.context = context
         rate = MinimumRate(at: context.now)
         charge = context.budget.charge(bytes.count)
+        context.backlogs += 1
+    }
+
+    deinit {
+        stopWaiting()
+        context.backlogs -= 1
     }
 
     /// The memory that it takes.
@@ -58,48 +73,62 @@ final class Backlog {
             bytes.reserveCapacity(max(count, isLong ? length + LoopContext.readSize : 2 * bytes.capacity))
         }
         bytes.append(contentsOf: more)
-        charge.resize(to: max(count + parser.decodedLength, charge.reserved))
+        charge.resize(to: max(count + parser.decodedLength, upload?.bytes ?? 0))
     }
 
-    /// The bytes to reserve before more of the request is read; nil for a short one, or if they are reserved.
+    /// The memory that must be admitted before more of the request is read; nil if no more memory is needed.
     var missingMemory: Int? {
-        guard parser.headIsComplete, charge.reserved == 0 else { return nil }
-        if let length = parser.messageLength { return length > Self.longRequest ? length + LoopContext.readSize : nil }
-        // The bytes of a chunked one are kept as they came, and decoded.
-        return size > Self.longRequest ? 2 * parser.longestMessage : nil
+        guard parser.headIsComplete else { return nil }
+        var needed = 0
+        if let length = parser.messageLength {
+            if length > Self.smallRequest { needed = length + LoopContext.readSize }
+        } else if size > Self.smallRequest {
+            // The bytes of a chunked body are kept twice, as received and decoded.
+            let isLarge = size > Self.chunkedBodyBytes - LoopContext.readSize
+            needed = isLarge ? 2 * parser.longestMessage : Self.chunkedBodyBytes
+        }
+        return needed > requestedBytes ? needed : nil
     }
 
-    /// True if memory is reserved for a body that is slow to come.
-    ///
-    /// - Parameter time: since when it comes, in nanoseconds.
-    func isBelowMinimumRate(over time: UInt64) -> Bool {
-        charge.reserved > 0 && UInt64(bytes.count) / UInt64(MinimumRate.bytesPerSecond) < time / 1_000_000_000
-    }
-
-    /// Reserves memory for a long body, and goes on with it. Returns false if there is none.
-    func reserve(_ bytes: Int, _ context: LoopContext) -> Bool {
-        guard let charge = context.budget.reserve(bytes, at: place) else { return false }
-        self.charge = charge
-        place = nil
-        begun = context.now
-        rate = MinimumRate(at: context.now)
-        waiting = .bytes
-        isFresh = true
-        return true
-    }
-
-    /// Waits for memory behind all that do already.
-    func awaitMemory(_ context: LoopContext) {
-        place = context.budget.wait()
+    /// Admits a large body, or queues the body until there is memory.
+    func awaitMemory(_ bytes: Int, from client: ClientKey) {
+        if upload != nil {
+            upload = nil
+            charge = context.budget.charge(size)
+        }
+        requestedBytes = bytes
+        if let upload = context.uploads.admit(bytes, from: client) { return resume(upload) }
+        context.uploads.append(bytes, from: client, on: connection)
+        context.waitingUploads += 1
+        waitingClient = client
         waiting = .memory
     }
 
-    /// Removes bytes of requests that were taken. Those that are left begin to wait.
-    func removeFirst(_ count: Int, _ context: LoopContext) {
-        begun = context.now
+    /// Continues with a body that was admitted.
+    func resume(_ upload: Upload) {
+        if waitingClient != nil { context.waitingUploads -= 1 }
+        waitingClient = nil
+        self.upload = upload
+        upload.reservation.resize(to: max(size, upload.bytes))
+        charge = upload.reservation
+        rate = MinimumRate(at: context.now)
+        waiting = .bytes
+        isFresh = true
+    }
+
+    private func stopWaiting() {
+        guard let waitingClient else { return }
+        context.uploads.remove(connection, of: waitingClient)
+        context.waitingUploads -= 1
+        self.waitingClient = nil
+    }
+
+    /// Removes the bytes of requests that were taken.
+    func removeFirst(_ count: Int) {
         rate = MinimumRate(at: context.now)
         bytes = Array(bytes[count...])
         isContinued = false
+        (upload, requestedBytes) = (nil, 0)
         charge = context.budget.charge(bytes.count)
     }
 
@@ -107,8 +136,8 @@ final class Backlog {
     func longBody(_ body: MessageBody, from start: Int) -> LongBody? {
         switch body {
         case .inPlace(let range) where range.count >= LoopContext.readSize:
-            LongBody(bytes, start + range.lowerBound..<start + range.upperBound, charge)
-        case .decoded(let body) where body.count >= LoopContext.readSize: LongBody(body, body.indices, charge)
+            LongBody(bytes, start + range.lowerBound..<start + range.upperBound, charge, upload)
+        case .decoded(let body) where body.count >= LoopContext.readSize: LongBody(body, body.indices, charge, upload)
         case .none, .inPlace, .decoded: nil
         }
     }
@@ -141,7 +170,8 @@ extension Connection {
         let taken = take(bytes, &context.parser, context)
         guard phase == .open else { return context.parser.reset() }
         if taken.count < bytes.count {
-            backlog = Backlog(bytes.extracting(taken.count...), context.parser, taken.waiting, context)
+            backlog = Backlog(
+                bytes.extracting(taken.count...), context.parser, taken.waiting, of: name, context)
             context.parser.reset()
             awaitMemory(context)
         }
@@ -167,40 +197,33 @@ extension Connection {
         } else {
             backlog.waiting = taken.waiting
             if taken.count > 0 {
-                backlog.removeFirst(taken.count, context)
+                backlog.removeFirst(taken.count)
             }
             awaitMemory(context)
         }
         return taken.count > 0
     }
 
-    /// Stops reading a long body until there is memory for it, or at once if the request is refused for what its head says.
+    /// Stops reading a large body until there is memory for it, or rejects the request if its head is enough to refuse it.
     private func awaitMemory(_ context: LoopContext) {
-        guard let backlog, backlog.waiting == .bytes, backlog.missingMemory != nil else { return }
-        if let head = backlog.parser.head, owed.isEmpty,
-            let refusal = context.handler.refusal(beforeBodyOf: head, backlog.bytes.span, from: peer, user)
-        {
-            return reject(with: refusal, head, backlog.bytes.span, context)
+        guard let backlog, backlog.waiting == .bytes, let bytes = backlog.missingMemory else { return }
+        var client = ClientKey(peer, user?.id)
+        if let head = backlog.parser.head, owed.isEmpty {
+            switch context.handler.decision(beforeBodyOf: head, backlog.bytes.span, from: peer, user) {
+            case .refuse(let refusal): return reject(with: refusal, head, backlog.bytes.span, context)
+            case .receive(let key): client = key ?? client
+            }
         }
-        guard !reserveMemory(context) else { return }
-        backlog.awaitMemory(context)
-        deadlineKind = .idle
-        context.awaitingMemory.append(name)
+        backlog.awaitMemory(bytes, from: client)
+        if backlog.waiting == .memory { deadlineKind = .idle }
     }
 
-    /// Reserves memory for the body that is being read. Returns false if there is none.
-    private func reserveMemory(_ context: LoopContext) -> Bool {
-        guard let backlog, let bytes = backlog.missingMemory else { return true }
-        return backlog.reserve(bytes, context)
-    }
-
-    /// Goes on reading a body that waits for memory. Returns false if there is none yet.
-    func readLongBody(_ context: LoopContext) -> Bool {
-        guard phase == .open, backlog?.waiting == .memory else { return true }
-        guard reserveMemory(context) else { return false }
+    /// Continues to read a large body that was admitted.
+    func resume(_ upload: Upload, _ context: LoopContext) {
+        guard phase == .open, let backlog, backlog.waiting == .memory else { return }
+        backlog.resume(upload)
         deadlineKind = .idle
         proceed(context)
-        return true
     }
 
     /// True if the last request that was taken admits no other until it is answered.

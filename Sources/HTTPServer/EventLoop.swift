@@ -50,7 +50,8 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Begins to serve. The loop retains itself until `stop`. The factory is called on the loop.
     init(
-        index: Int, _ counts: ClientCounts, limits: TransportLimits, budget: MemoryBudget, clock: MonotonicClock,
+        index: Int, _ counts: ClientCounts, limits: TransportLimits, budget: MemoryBudget, uploads: UploadQueue,
+        clock: MonotonicClock,
         makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
     ) throws(SystemError) {
         self.index = index
@@ -59,10 +60,7 @@ package final class EventLoop: @unchecked Sendable {
         epoll = try Epoll(capacity: Self.eventsPerTurn)
         queue = DispatchQueue(label: "loop-\(index)", qos: .userInitiated)
         queue.sync {
-            context = LoopContext(self, makeHandler(self), limits, budget, epoll, now: clock.now())
-        }
-        budget.add { [weak self] ofBodies in
-            if let self { run { self.relieve(ofBodies: ofBodies) } }
+            context = LoopContext(self, makeHandler(self), limits, budget, uploads, epoll, now: clock.now())
         }
         queue.async { self.serve() }
     }
@@ -128,11 +126,6 @@ package final class EventLoop: @unchecked Sendable {
 
     // MARK: On the loop
 
-    /// Closes the slow connection that has held the most for the longest, for work that waits for memory.
-    private func relieve(ofBodies: Bool) {
-        context?.relieveOnce(ofBodies: ofBodies)
-    }
-
     func find(_ ticket: Ticket) -> (Connection, LoopContext)? {
         dispatchPrecondition(condition: .onQueue(queue))
         guard let context,
@@ -176,7 +169,7 @@ package final class EventLoop: @unchecked Sendable {
         }
         if let end = context.stopDeadline, context.now >= end { context.connections.all.forEach { $0.close(context) } }
         goOn(context)
-        context.readLongBodies()
+        context.resumeAdmittedUploads()
         for item in work { item() }
         serve(events, context)
         readLast(context)
@@ -236,7 +229,7 @@ package final class EventLoop: @unchecked Sendable {
             } while !context.unsettled.isEmpty && clock.now() < end
         }
         context.handler.turnEnded()
-        if context.budget.isExceeded { context.relieve() }
+        context.closeSlowTransfers()
         let now = clock.now()
         let time = now &- context.now
         if time > context.limits.slowBatch { context.handler.wasSlow(nanoseconds: time) }

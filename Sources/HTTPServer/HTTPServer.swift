@@ -39,11 +39,13 @@ package final class HTTPServer: Sendable {
     ) throws(SystemError) {
         var loops: [EventLoop] = []
         let counts = ClientCounts()
+        let uploads = UploadQueue(budget)
         for index in 0..<max(1, loopCount ?? Self.defaultLoopCount) {
             do throws(SystemError) {
                 loops.append(
                     try EventLoop(
-                        index: index, counts, limits: limits, budget: budget, clock: clock, makeHandler: makeHandler))
+                        index: index, counts, limits: limits, budget: budget, uploads: uploads, clock: clock,
+                        makeHandler: makeHandler))
             } catch {
                 for loop in loops { loop.stop(within: 0) {} }
                 throw error

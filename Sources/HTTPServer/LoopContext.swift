@@ -8,14 +8,17 @@ package final class LoopContext {
     package static let readSize = 64 * 1024
     /// An output buffer that one large answer has grown is not kept.
     private static let keptOutput = 1024 * 1024
-    /// The nanoseconds after which memory for a long body is looked for again.
-    private static let memoryPause: UInt64 = 5_000_000
+    /// The nanoseconds after which the loop tries again to admit bodies that wait for memory.
+    private static let admissionInterval: UInt64 = 5_000_000
+    /// The nanoseconds between two checks of the rates of all transfers.
+    private static let rateCheckInterval: UInt64 = 250_000_000
 
     let loop: EventLoop
     let handler: any RequestHandler
     var moreFields: [FieldBlock]
     private(set) var limits: TransportLimits
     let budget: MemoryBudget
+    let uploads: UploadQueue
     let epoll: Epoll
     let readBuffer: UnsafeMutableRawBufferPointer
     /// Answers of the connection whose turn it is; empty between turns.
@@ -53,34 +56,32 @@ package final class LoopContext {
     var ended = Deque<UInt64>()
     /// How many of those may wait. Beyond that the oldest is closed.
     private static let mostEnded = 512
-    /// Connections that wait for memory for a long body, in the order of `MemoryBudget.wait`.
-    var awaitingMemory = Deque<UInt64>()
-    /// When the first of them last got its memory, or another connection was closed for it.
-    private var movedOn: UInt64 = 0
+    /// The number of connections whose large bodies wait for memory in `uploads`.
+    var waitingUploads = 0
+    /// The number of connections with requests that are not received in full or not handled yet.
+    var backlogs = 0
     /// When connections that send much at once are put off, so that those with small requests have their turn.
     var longRequestsEnd: UInt64 = .max
     /// The queues of bytes that connections are to send.
     var outputQueues = 0
     /// When all connections are closed; nil before the loop begins to stop.
     var stopDeadline: UInt64?
-    /// When connections were last closed for want of memory.
-    private var relieved: UInt64 = 0
-    /// The nanoseconds between two looks at all connections, which take a while where there are thousands. Where there are
-    /// few they are short: meanwhile each sends as fast as the loop reads.
-    private var reliefPause: UInt64 { UInt64(min(connections.count, 1000)) * 10_000 }
+    /// When the loop last checked the rates of all transfers.
+    private var ratesChecked: UInt64
 
     init(
         _ loop: EventLoop, _ handler: any RequestHandler, _ limits: TransportLimits, _ budget: MemoryBudget,
-        _ epoll: Epoll,
-        now: UInt64
+        _ uploads: UploadQueue, _ epoll: Epoll, now: UInt64
     ) {
         self.loop = loop
         self.handler = handler
         moreFields = handler.moreFields
         self.limits = limits
         self.budget = budget
+        self.uploads = uploads
         self.epoll = epoll
         self.now = now
+        ratesChecked = now
         readBuffer = .allocate(byteCount: Self.readSize, alignment: 64)
         parser = MessageParser(limits: limits.request)
         deadlines = DeadlineWheel(now: now, tick: 250_000_000, size: 512)
@@ -106,7 +107,8 @@ package final class LoopContext {
     func timeToWait(now: UInt64) -> Int? {
         guard drained.isEmpty, postponed.isEmpty, ended.isEmpty, unsettled.isEmpty else { return 0 }
         var time = min(deadlines.wakeTime, alarms.wakeTime, stopDeadline ?? DeadlineWheel.never)
-        if !awaitingMemory.isEmpty { time = min(time, self.now &+ Self.memoryPause) }
+        if waitingUploads > 0 { time = min(time, self.now &+ Self.admissionInterval) }
+        if hasTransfers { time = min(time, ratesChecked &+ Self.rateCheckInterval) }
         guard time != DeadlineWheel.never else { return nil }
         // Rounded up, as a wait that ends too early is repeated.
         return time > now ? Int(clamping: (time - now) / 1_000_000 + 1) : 0
@@ -141,44 +143,26 @@ package final class LoopContext {
         if ended.count > Self.mostEnded, let oldest = ended.popFirst() { connections.find(oldest)?.close(self) }
     }
 
-    /// Goes on with connections that wait for memory, in their order, as far as there is some. Where there is none for a
-    /// second, a connection is closed whose body has memory and does not come.
-    func readLongBodies() {
-        while let first = awaitingMemory.first {
-            guard connections.find(first)?.readLongBody(self) ?? true else {
-                guard now &- movedOn >= TransportLimits.second else { return }
-                movedOn = now
-                return budget.relieve(ofBodies: true)
-            }
-            _ = awaitingMemory.popFirst()
-            movedOn = now
-        }
-        movedOn = now
-    }
-
-    /// Closes connections, those that hold the most for the longest first, until no more is charged than there is.
-    func relieve() {
-        guard now &- relieved >= reliefPause else { return }
-        relieved = now
-        let candidates = connections.all.map { (connection: $0, burden: $0.burden(at: now)) }
-        for candidate in candidates.sorted(by: { $0.burden > $1.burden }) where candidate.burden > 0 {
-            guard budget.isExceeded else { return }
-            candidate.connection.giveUp(self)
+    /// Continues to read the bodies that are admitted now.
+    func resumeAdmittedUploads() {
+        while waitingUploads > 0, let (connection, upload) = uploads.admitNext(on: loop.index) {
+            connections.find(connection.name)?.resume(upload, self)
         }
     }
 
-    /// Closes one connection that holds much memory and is slow.
-    ///
-    /// - Parameter ofBodies: true to close a connection only if its long body has been slow since it began.
-    func relieveOnce(ofBodies: Bool) {
-        let slow = connections.all.filter { connection in
-            guard ofBodies else { return connection.isSlow(at: now) }
-            guard let since = connection.heldSince, connection.backlog?.waiting != .memory else { return false }
-            let time = now &- since
-            return time >= TransportLimits.second && connection.backlog?.isBelowMinimumRate(over: time) ?? false
+    /// True if a connection may be sending or receiving something that did not fit into one call.
+    private var hasTransfers: Bool { outputQueues > 0 || backlogs > 0 }
+
+    /// While memory is short, closes the connections that hold memory and whose transfers are slower than `MinimumRate`. While only bodies wait for
+    /// memory, closes the slow uploads.
+    func closeSlowTransfers() {
+        guard hasTransfers, now &- ratesChecked >= Self.rateCheckInterval else { return }
+        ratesChecked = now
+        let memoryIsShort = budget.isShort
+        guard memoryIsShort || uploads.hasWaiting else { return }
+        for connection in connections.all where connection.isSlow(at: now, onlyUploads: !memoryIsShort) {
+            connection.endSlowTransfer(self)
         }
-        let worst = slow.max { $0.burden(at: now) < $1.burden(at: now) }
-        if let worst, worst.burden(at: now) > 0 { worst.giveUp(self) }
     }
 
     func emptyOutput() {

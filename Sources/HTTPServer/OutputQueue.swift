@@ -25,16 +25,13 @@ final class OutputQueue {
     private var first = 0
     /// The bytes that are left.
     private(set) var count = 0
-    /// When its first bytes came.
-    let begun: UInt64
     private(set) var rate: MinimumRate
     private unowned let context: LoopContext
-    private let charge: MemoryBudget.Charge
+    private let charge: MemoryBudget.Reservation
 
     init(_ context: LoopContext) {
         self.context = context
         context.outputQueues += 1
-        begun = context.now
         rate = MinimumRate(at: context.now)
         charge = context.budget.charge()
     }

@@ -23,10 +23,10 @@ package protocol RequestHandler: AnyObject {
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response
 
-    /// Returns the refusal of a request whose long body is not read yet, if its head is enough for one; nil otherwise.
-    func refusal(
+    /// Decides whether the large body of a request is received.
+    func decision(
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
-    ) -> Response?
+    ) -> BodyDecision
 
     /// Hands over what was collected, after all events of a batch. May `respond`.
     func batchEnded()
@@ -59,9 +59,9 @@ package protocol RequestHandler: AnyObject {
 extension RequestHandler {
     package var moreFields: [FieldBlock] { [FieldBlock()] }
     package func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int { 0 }
-    package func refusal(
+    package func decision(
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
-    ) -> Response? { nil }
+    ) -> BodyDecision { .receive(from: nil) }
     package func batchEnded() {}
     package func turnEnded() {}
     package func wasSlow(nanoseconds: UInt64) {}
@@ -70,6 +70,14 @@ extension RequestHandler {
     package func alarm(_ ticket: Ticket) {}
     package func drained(_ ticket: Ticket) {}
     package func stopping() {}
+}
+
+/// A decision of a handler on a request whose large body is not received yet.
+package enum BodyDecision {
+    /// The head is enough to refuse the request.
+    case refuse(Response)
+    /// The body is received once there is memory. Bodies of different clients wait in different queues; nil for the queue of the peer.
+    case receive(from: ClientKey?)
 }
 
 /// A decision of a handler on a request.
@@ -111,12 +119,15 @@ package struct LongBody: Sendable {
     package let bytes: [UInt8]
     package let range: Range<Int>
     /// The charge for its memory.
-    package let charge: MemoryBudget.Charge
+    package let charge: MemoryBudget.Reservation
+    /// Other large bodies may be admitted once this is deallocated.
+    private let upload: Upload?
 
-    init(_ bytes: [UInt8], _ range: Range<Int>, _ charge: MemoryBudget.Charge) {
+    init(_ bytes: [UInt8], _ range: Range<Int>, _ charge: MemoryBudget.Reservation, _ upload: Upload?) {
         self.bytes = bytes
         self.range = range
         self.charge = charge
+        self.upload = upload
     }
 
     package var count: Int { range.count }
@@ -130,7 +141,7 @@ package enum Rejection: Sendable {
     case tooManyConnections(limit: Int)
     /// As that, from the peer's address.
     case tooManyConnectionsOfAddress(limit: Int)
-    /// The memory for what is on its way is used up, and this is the largest and slowest part of it.
+    /// The memory for bodies is used up, and the body has waited too long for memory or came more slowly than `MinimumRate`.
     case tooMuchMemory
 }
 

@@ -19,7 +19,7 @@ package enum ClientKey: Hashable, Sendable {
 package final class ClientCounts: Sendable {
     /// A client that has something under way. All that it has shares the object, so that an end takes no look-up.
     package final class Client: Sendable {
-        fileprivate let key: ClientKey
+        package let key: ClientKey
         fileprivate let count = Atomic(0)
 
         fileprivate init(_ key: ClientKey) {

@@ -321,11 +321,16 @@ package final class APIHandler: RequestHandler {
         return refused(problem, head, bytes, from: peer)
     }
 
-    package func refusal(
+    package func decision(
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
-    ) -> Response? {
+    ) -> BodyDecision {
         caller = nil
-        return refusal(before: head, bytes, from: peer, user).map { refused($0, head, bytes, from: peer) }
+        if let problem = refusal(before: head, bytes, from: peer, user) {
+            return .refuse(refused(problem, head, bytes, from: peer))
+        }
+        if let caller, caller.isKnown { return .receive(from: .caller(caller.name)) }
+        guard policies.proxies.trusts(peer) else { return .receive(from: ClientKey(peer, user?.id)) }
+        return .receive(from: ClientKey(policies.proxies.client(of: head, bytes, from: peer), nil))
     }
 
     private func refused(

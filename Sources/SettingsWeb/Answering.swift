@@ -57,7 +57,7 @@ extension APIHandler {
     ///   - goesFirst: true if a long one goes before others: what it shows was searched beside the loop already.
     func give(
         _ rendering: Rendering, to ticket: Ticket, as key: LongAnswers.Key? = nil, isOwed: Bool = false,
-        held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil, goesFirst: Bool = false
+        held: MemoryBudget.Reservation? = nil, on queue: BackgroundQueue? = nil, goesFirst: Bool = false
     ) -> Handling {
         guard rendering.exceedsLoopLimit else { return .answer(rendering.make()) }
         if let key, let shared = share(key, with: ticket) { return shared }
@@ -81,11 +81,11 @@ extension APIHandler {
     /// Makes a long answer beside the loop, once for all callers that come meanwhile.
     func make(
         _ rendering: Rendering, _ key: LongAnswers.Key, for ticket: Ticket, isOwed: Bool,
-        held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil, goesFirst: Bool = false
+        held: MemoryBudget.Reservation? = nil, on queue: BackgroundQueue? = nil, goesFirst: Bool = false
     ) {
         guard let flag = longAnswers.add(ticket, to: key) else { return }
         let (mailbox, budget) = (mailbox, service.budget)
-        let bytes = { @Sendable in rendering.bytesToReserve(of: budget.room) }
+        let bytes = { @Sendable in rendering.bytesToReserve(of: budget.capacity) }
         var job = BackgroundQueue.Job(bytes: bytes, held: held) { charge in
             let made = LongAnswers.Made(rendering, charge)
             // Before the loop hears of the answer: to have both charged could cost the connection.

@@ -29,7 +29,7 @@ extension APIHandler {
         let copied = exchange.longBody == nil ? body : Span()
         let size = request.head.length + copied.count
         // The other half is left for what takes less long.
-        guard let charge = service.budget.chargeIfRoom(size, of: service.budget.room / 2) else { throw .tooMuchHeld }
+        guard let charge = service.budget.reserve(size, within: service.budget.capacity / 2) else { throw .tooMuchHeld }
         let client: ClientCounts.Client
         do throws(WatcherCount.Excess) {
             client = try service.watchers.add(ClientKey(of: request.caller, exchange))

@@ -58,7 +58,7 @@ extension Service {
         text.gauge("settingsd_watchers", "Requests that wait for something to happen.", watchers.total)
         text.gauge("settingsd_streams", "Those of them that are streams of events.", loops.streams)
         text.counter("settingsd_wakeups_total", "Watchers that commits have woken.", loops.wakeUps)
-        text.gauge("settingsd_buffer_bytes", "Bytes of requests and answers that are on their way.", budget.used)
+        text.gauge("settingsd_buffer_bytes", "Bytes of requests and answers that are on their way.", budget.usedBytes)
         text.counter(
             "settingsd_log_dropped_lines_total", "Lines of the log that standard error did not accept.",
             LineWriter.standardError.droppedLines)

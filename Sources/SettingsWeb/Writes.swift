@@ -20,7 +20,7 @@ final class OwedWrite: Sendable {
     /// The request as the audit file has it; nil without one.
     let audited: AuditLog.Request?
     /// The charge for the memory of a long write.
-    let charge: MemoryBudget.Charge?
+    let charge: MemoryBudget.Reservation?
     /// What is known of the request of a plain write; nil for any other, of which `underWay` has that and the texts.
     let plainRequest: RequestLookedAt?
     /// The texts of a plain write.
@@ -50,7 +50,7 @@ final class OwedWrite: Sendable {
     }
 
     /// The same write with the charge for its memory.
-    init(_ write: OwedWrite, charge: MemoryBudget.Charge?, hasEarlierCommits: Bool) {
+    init(_ write: OwedWrite, charge: MemoryBudget.Reservation?, hasEarlierCommits: Bool) {
         (ticket, createdStatus, isMinimal) = (write.ticket, write.createdStatus, write.isMinimal)
         (caller, client, audited) = (write.caller, write.client, write.audited)
         (plainRequest, plain) = (write.plainRequest, write.plain)
@@ -112,14 +112,16 @@ extension APIHandler {
         if exchange.isBehind, service.store.isBusy { return .notYet }
         var write = try request.write(target, bytes, body: body, on: state)
         // The estimate includes a search of the history, so it can exceed the memory that the write takes.
-        let room = service.budget.room
+        let room = service.budget.capacity
         let owed = OwedWrite(request, bytes, exchange, isAudited: service.audit != nil)
         if let past = service.past, state.lacksPast(for: write.command) {
             guard !exchange.isBehind else { return .notYet }
             let long = write
             decideBeside(
                 owed, at: state.baseCursor,
-                bytes: { min(room, Service.memory(ofPast: past) + state.cost(of: long, within: .unlimited).cost.bytes) },
+                bytes: {
+                    min(room, Service.memory(ofPast: past) + state.cost(of: long, within: .unlimited).cost.bytes)
+                },
                 on: service.historian
             ) {
                 () throws(Problem) in
@@ -172,7 +174,7 @@ extension APIHandler {
     /// Decides a long write beside the loop if it needs no commit; if it does, it goes to the writer after that.
     private func decideBeside(
         _ owed: OwedWrite, at cursor: Cursor, bytes: @escaping @Sendable () -> Int,
-        held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil,
+        held: MemoryBudget.Reservation? = nil, on queue: BackgroundQueue? = nil,
         _ read: @escaping @Sendable () throws(Problem) -> WriteRequest
     ) {
         let (mailbox, service, key) = (mailbox, service, LongAnswers.Key.caller(owed.ticket))
@@ -263,7 +265,7 @@ extension APIHandler {
             service.audit?.add(commit, from: request) { [store = service.store] in store.state }
         }
         if let remainder = outcome.remainder {
-            let (state, room) = (service.store.state, service.budget.room)
+            let (state, room) = (service.store.state, service.budget.capacity)
             let write = OwedWrite(write, charge: nil, hasEarlierCommits: true)
             return decideBeside(
                 write, at: state.cursor, bytes: { min(room, state.cost(of: remainder, within: .unlimited).cost.bytes) }
@@ -275,7 +277,9 @@ extension APIHandler {
             return answer(write.ticket, outcome.response(to: write, on: service.store.state))
         }
         let state = service.store.state
-        let rendering = Rendering(cost: { outcome.renderingCost(within: $0) }) { outcome.response(to: write, on: state) }
+        let rendering = Rendering(cost: { outcome.renderingCost(within: $0) }) {
+            outcome.response(to: write, on: state)
+        }
         _ = give(rendering, to: write.ticket, isOwed: true, held: write.charge)
     }
 }

@@ -10,17 +10,20 @@ struct CostTests {
     @Test(
         "A value costs one unit for each value in it, and one for each eight bytes of text",
         arguments: [
-            (JSONValue.null, 1), (7, 1), ("seven b", 1), ("eight by", 2), ([], 1), ([1, 2, [3]], 5),
-            (["a": 1], 2), (["a name of sixteen": "text of sixteen "], 6),
+            ("null", 1), ("7", 1), (#""seven b""#, 1), (#""eight by""#, 2), ("[]", 1), ("[1,2,[3]]", 5),
+            (#"{"a":1}"#, 2), (#"{"a name of sixteen":"text of sixteen "}"#, 6),
         ])
-    func units(value: JSONValue, count: Int) {
-        #expect(Cost.rendering(value, within: .unlimited) == count * .renderedUnit)
+    func units(text: String, count: Int) throws {
+        #expect(Cost.rendering(try JSONValue(parsing: text), within: .unlimited) == count * .renderedUnit)
     }
 
     @Test("An estimate stops once it exceeds the time or the memory of its limit")
     func limits() {
         let value = JSONValue.array(Array(repeating: 1, count: 1_000))
-        for limit in [10 * Cost.renderedUnit, Cost(microseconds: .infinity, bytes: 80), Cost(microseconds: 0.6, bytes: .max)] {
+        let limits = [
+            10 * Cost.renderedUnit, Cost(microseconds: .infinity, bytes: 80), Cost(microseconds: 0.6, bytes: .max),
+        ]
+        for limit in limits {
             let cost = Cost.rendering(value, within: limit)
             #expect(cost.exceeds(limit))
             #expect(!cost.exceeds(20 * .renderedUnit))

@@ -15,7 +15,7 @@ final class BackgroundQueue: Sendable {
         /// Measures the memory that the work takes, about.
         var bytes: @Sendable () -> Int = { 0 }
         /// The charge for what the job keeps while it waits. It is part of its memory.
-        var held: MemoryBudget.Charge?
+        var held: MemoryBudget.Reservation?
         /// True if it goes before the others that wait, as what goes on with a job that has had its turn: until then that keeps
         /// the state that it was done on, with all that was replaced since.
         var goesFirst = false
@@ -25,7 +25,7 @@ final class BackgroundQueue: Sendable {
         /// there was no room within `patience`. Nil if the work must be done.
         var refuse: (@Sendable (Problem?) -> Void)?
         /// The work. Gets the charge for its memory, to resize it to what is left of that.
-        let work: @Sendable (MemoryBudget.Charge) -> Void
+        let work: @Sendable (MemoryBudget.Reservation) -> Void
     }
 
     private struct Waiting: Sendable {
@@ -46,6 +46,7 @@ final class BackgroundQueue: Sendable {
         /// The bytes that all of them hold.
         var held = 0
         var isRunning = false
+        var waitsForMemory = false
 
         var count: Int { waiting.count + urgent.count + (current == nil ? 0 : 1) }
     }
@@ -82,7 +83,7 @@ final class BackgroundQueue: Sendable {
     /// True if no further work should be promised: many jobs wait, or they hold much memory.
     func isFull(for caller: ClientKey? = nil) -> Bool {
         line.withLock { line in
-            let part = line.waiting.contains(caller) ? budget.room / 4 : budget.room / 2
+            let part = line.waiting.count(of: caller) > 0 ? budget.capacity / 4 : budget.capacity / 2
             return line.count >= mostJobs || holdsLittle && line.held > part
         }
     }
@@ -114,20 +115,30 @@ final class BackgroundQueue: Sendable {
                 continue
             }
             let bytes = measured(first)
-            if bytes > budget.room, let refuse = first.job.refuse {
+            if bytes > budget.capacity, let refuse = first.job.refuse {
                 drop()
-                refuse(Problem(memoryOfRequest: bytes, allowed: budget.room))
+                refuse(Problem(memoryOfRequest: bytes, allowed: budget.capacity))
                 continue
             }
             // A job that has to be done and is late does not wait for room.
-            let charge = isLate ? budget.charge(bytes) : budget.chargeIfRoom(bytes, beside: first.job.held?.bytes ?? 0)
+            let missing = max(0, min(bytes, budget.capacity) - (first.job.held?.bytes ?? 0))
+            let charge = isLate ? budget.charge(missing) : budget.reserve(missing)
+            setWaiting(charge == nil)
             guard let charge else {
-                budget.relieve()
                 return queue.asyncAfter(deadline: .now() + Self.pause) { self.work() }
             }
             drop()
             first.job.work(charge)
         }
+    }
+
+    private func setWaiting(_ waits: Bool) {
+        let changes = line.withLock { line in
+            defer { line.waitsForMemory = waits }
+            return line.waitsForMemory != waits
+        }
+        guard changes else { return }
+        if waits { budget.beginWaiting() } else { budget.endWaiting() }
     }
 
     private func next() -> Waiting? {

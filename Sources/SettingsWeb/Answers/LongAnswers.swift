@@ -21,9 +21,9 @@ struct LongAnswers {
     /// A body with the charge for its memory, which lasts until no connection sends it any more.
     final class Body: Sendable {
         let bytes: [UInt8]
-        private let charge: MemoryBudget.Charge
+        private let charge: MemoryBudget.Reservation
 
-        init(_ bytes: [UInt8], _ charge: MemoryBudget.Charge) {
+        init(_ bytes: [UInt8], _ charge: MemoryBudget.Reservation) {
             self.bytes = bytes
             self.charge = charge
         }
@@ -97,7 +97,7 @@ struct LongAnswers {
         /// The nanoseconds that rendering it took.
         let time: UInt64
 
-        init(_ rendering: Rendering, _ charge: MemoryBudget.Charge) {
+        init(_ rendering: Rendering, _ charge: MemoryBudget.Reservation) {
             let start = MonotonicClock.system.now()
             let response = rendering.make()
             time = MonotonicClock.system.now() &- start

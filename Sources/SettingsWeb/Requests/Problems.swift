@@ -22,7 +22,8 @@ extension Problem {
         case .tooMuchMemory:
             self.init(
                 .overloaded, outcome: .notDone, retryAfterMs: Int64.random(in: 1000...3000),
-                "too many bytes of requests and answers are under way, and this request came slowest; try again")
+                "the server is out of memory for request bodies: this request waited too long for memory, or its body came at less "
+                    + "than 64 KiB a second; try again, or send the body faster")
         }
     }
 

@@ -14,7 +14,7 @@ struct HeldRequest {
     let caller: Caller?
     let client: ClientCounts.Client
     /// The charge for the copies of head and body.
-    let charge: MemoryBudget.Charge
+    let charge: MemoryBudget.Reservation
     /// Nil until the end of the history is known.
     fileprivate(set) var place: Cursor?
 }

@@ -8,9 +8,9 @@ final class Topic {
     let subject: WatchSubject
     fileprivate(set) var members: [Ticket] = []
     /// The charge for its names, if they are many.
-    private let charge: MemoryBudget.Charge?
+    private let charge: MemoryBudget.Reservation?
 
-    fileprivate init(_ subject: WatchSubject, _ charge: MemoryBudget.Charge?) {
+    fileprivate init(_ subject: WatchSubject, _ charge: MemoryBudget.Reservation?) {
         self.subject = subject
         self.charge = charge
     }
@@ -49,10 +49,10 @@ struct SubscriptionIndex {
         return (topic, topic.members.count - 1)
     }
 
-    private func charge(_ subject: WatchSubject) throws(Problem) -> MemoryBudget.Charge? {
+    private func charge(_ subject: WatchSubject) throws(Problem) -> MemoryBudget.Reservation? {
         guard subject.nameCount > Self.fewNames else { return nil }
         // The other half is left for what takes less long.
-        guard let charge = budget.chargeIfRoom(subject.nameCount * Self.bytesOfName, of: budget.room / 2) else {
+        guard let charge = budget.reserve(subject.nameCount * Self.bytesOfName, within: budget.capacity / 2) else {
             throw .tooManyNames
         }
         return charge

@@ -46,7 +46,7 @@ struct BufferTests {
         try Self.await(daemon) { $0 < 40_000 }
     }
 
-    @Test("Bodies beyond the memory for buffers cost the largest and slowest of them, and no small request")
+    @Test("While bodies wait for memory, a body that stops coming gets 503, and small requests are served")
     func bodies() throws {
         let daemon = try TestDaemon(Self.small)
         let slow = try (0..<4).map { _ in try daemon.connect() }
@@ -143,8 +143,8 @@ struct BufferTests {
     @Test("Where bodies hold all memory, the slow one is closed for the next, and one at full speed goes on")
     func slowBesideFast() throws {
         let daemon = try TestDaemon {
-            // Room for two bodies of a megabyte.
-            $0.bufferBytes = 32 << 20
+            // Room for two bodies of a megabyte of one client.
+            $0.bufferBytes = 64 << 20
             $0.loops = 1
         }
         func begin(_ key: String, _ count: Int) throws -> RawClient {

@@ -90,9 +90,9 @@ struct BackgroundQueueTests {
         let budget = MemoryBudget(limit: 1200)
         let held = budget.charge(600)
         let queue = BackgroundQueue("long work", budget, mostJobs: 256)
-        let job = BackgroundQueue.Job(bytes: { 500 }) { _ in log.add("done with \(budget.used)") }
-        budget.add { _ in held.resize(to: 0) }
+        let job = BackgroundQueue.Job(bytes: { 500 }) { _ in log.add("done with \(budget.usedBytes)") }
         queue.run(job)
+        held.resize(to: 0)
         #expect(log.wait(for: "done with 500"))
     }
 
@@ -101,13 +101,12 @@ struct BackgroundQueueTests {
         let log = EventLog()
         let budget = MemoryBudget(limit: 1200)
         let held = budget.charge(600)
-        budget.add { _ in log.add("relieved") }
         let queue = BackgroundQueue("long work", budget, mostJobs: 256)
-        var job = BackgroundQueue.Job(bytes: { budget.room + 1 }) { _ in log.add("done") }
+        var job = BackgroundQueue.Job(bytes: { budget.capacity + 1 }) { _ in log.add("done") }
         job.refuse = { problem in log.add("\(problem?.status ?? 0), limit \(problem?.limit ?? 0)") }
         queue.run(job)
         #expect(log.wait { !$0.isEmpty })
-        #expect(log.all == ["413, limit \(budget.room)"])
+        #expect(log.all == ["413, limit \(budget.capacity)"])
         withExtendedLifetime(held) {}
     }
 }
