@@ -264,6 +264,8 @@ package final class Daemon: Sendable {
         options.snapshotInterval = UInt64(max(1, configuration.snapshotInterval)) * 1_000_000_000
         let replaced = budget.charge()
         options.chargeReplaced = { replaced.resize(to: $0) }
+        let line = budget.charge()
+        options.chargeSnapshotLine = { line.resize(to: $0) }
         let past = budget.charge()
         options.chargePast = { past.resize(to: $0) }
         log.info("data in \(path), durability \(configuration.durability.rawValue)")

@@ -61,4 +61,16 @@ struct MemorySizeTests {
             #expect((plain + 1_000...plain + 1_300).contains(memorySize))
         }
     }
+
+    @Test("a commit replaces the values and schemas that were stored before")
+    func replaced() throws {
+        #expect(try Self.commit(from: .string(Self.long), to: 1).replacedBytes > 1_000)
+        #expect(try Self.commit(from: nil, to: .string(Self.long)).replacedBytes == 0)
+        var removed = SuiteChange(suite: try SuiteName("app"), kind: .schemaRemoved)
+        removed.replaced = .init(
+            document: ["title": .string(Self.long)], revision: try #require(Revision(1)))
+        let commit = Commit(
+            revision: try #require(Revision(2)), time: Timestamp(milliseconds: 0), suiteChanges: [removed])
+        #expect(commit.replacedBytes > 1_000)
+    }
 }

@@ -60,7 +60,9 @@ extension Commit {
     /// About how many bytes of memory the commit takes, with all that it holds.
     package var memorySize: Int {
         var memorySize = MemorySize.allocation + MemoryLayout<Commit>.stride
-        memorySize += MemorySize.array(of: Change.self, changes.count) + MemorySize.array(of: SuiteChange.self, suiteChanges.count)
+        memorySize +=
+            MemorySize.array(of: Change.self, changes.count)
+            + MemorySize.array(of: SuiteChange.self, suiteChanges.count)
         memorySize += (origin?.memorySize ?? 0) + MemorySize.text(requestKey?.text) + MemorySize.text(requestDigest)
         // By its members in a span, as a loop over the array or a method of a change would copy that.
         let changes = changes.span
@@ -80,5 +82,19 @@ extension Commit {
             memorySize += (setting.value?.memorySize ?? 0) + (setting.previous?.value?.memorySize ?? 0)
         }
         return memorySize
+    }
+
+    /// About how many bytes of memory the values and schemas take that the commit replaced or removed. A state before the commit keeps them.
+    package var replacedBytes: Int {
+        var bytes = 0
+        // A span, because a loop over the array would copy each change.
+        let changes = changes.span
+        for index in changes.indices {
+            bytes += (changes[index].old?.memorySize ?? 0) + (changes[index].record.oldRejected?.memorySize ?? 0)
+        }
+        for change in suiteChanges {
+            bytes += change.replaced.map { MemorySize.schema($0.document, $0.text) } ?? 0
+        }
+        return bytes
     }
 }

@@ -20,6 +20,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         package var snapshotInterval: UInt64 = 300_000_000_000
         /// Charges for the memory of large values that were replaced while a snapshot holds them; called with 0 after it.
         package var chargeReplaced: @Sendable (_ bytes: Int) -> Void = { _ in }
+        /// Charges for the memory of a long line of a snapshot; called with 0 once the line is written.
+        package var chargeSnapshotLine: @Sendable (_ bytes: Int) -> Void = { _ in }
         /// Charges for the memory of commits that left the history and are not in a past file yet.
         package var chargePast: @Sendable (_ bytes: Int) -> Void = { _ in }
         /// True to sync and to write snapshots in the call that finds them due, for tests.
@@ -47,6 +49,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     /// Nil if the history is no longer than what memory has.
     private var past: PastSchedule?
     private var staged = JournalBatch()
+    /// The memory of large values that the staged commits replaced, if a snapshot keeps them.
+    private var stagedReplacedBytes = 0
     /// The state that was published last: all that was flushed, whenever nothing is staged.
     private var latest: State
     /// The reason why the next start would not find what is written now; nil if the last look found all in place.
@@ -165,6 +169,9 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         // Only the first line of a batch can say that everything before it is on disk.
         let followsSync = staged.isEmpty && journal.file?.isSynced ?? true
         staged.add(commit.commit, after: predecessor, followsSync: followsSync)
+        if snapshots.isWriting, commit.size >= SnapshotSchedule.largeCommitBytes {
+            stagedReplacedBytes += commit.commit.replacedBytes
+        }
     }
 
     package var flushesAtOnce: Bool {
@@ -174,12 +181,15 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     }
 
     package func flush(by deadline: UInt64 = .max) throws(CommitLogError) {
-        defer { staged.removeAll() }
+        defer {
+            staged.removeAll()
+            stagedReplacedBytes = 0
+        }
         do throws(CommitLogError) {
             try ensureJournal()
             guard !staged.isEmpty else { return }
             try journal.append(staged)
-            snapshots.noteCommits(bytes: staged.bytes.count)
+            snapshots.noteCommits(bytes: staged.bytes.count, replacedBytes: stagedReplacedBytes)
             journal.syncIfDue(now: clock)
             report(nil)
         } catch {

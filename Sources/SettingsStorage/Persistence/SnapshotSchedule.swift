@@ -33,8 +33,8 @@ struct SnapshotSchedule {
     private var replaced = 0 {
         didSet { if replaced != oldValue { options.chargeReplaced(replaced) } }
     }
-    /// The bytes of commits that are written at once from which on they have large values.
-    private static let large = 256 << 10
+    /// A commit of at least this size is assumed to replace large values.
+    static let largeCommitBytes = 256 << 10
 
     init(latest: Revision, grown: Int, _ options: LocalLog.Options, now: UInt64) {
         self.latest = latest
@@ -56,21 +56,28 @@ struct SnapshotSchedule {
         return grown >= max(options.snapshotJournalBytes, size) || now &- time >= options.snapshotInterval
     }
 
-    /// Takes note of commits that were written at once.
-    mutating func noteCommits(bytes: Int) {
+    /// True while a snapshot is being written.
+    var isWriting: Bool { task.isBusy }
+
+    /// Records commits that one flush has written.
+    ///
+    /// - Parameters:
+    ///   - bytes: what they take in the journal.
+    ///   - replacedBytes: the memory of large values that they replaced.
+    mutating func noteCommits(bytes: Int, replacedBytes: Int) {
         grown += bytes
-        // A value takes about twice the memory of its text.
-        if bytes >= Self.large, task.isBusy { replaced += 2 * bytes }
+        if task.isBusy { replaced += replacedBytes }
     }
 
     /// Begins to write a snapshot, which a journal goes on from.
     mutating func begin(_ state: State, journal: Revision, in directory: DataDirectory) {
-        let grown = grown
+        let (grown, options) = (grown, options)
         self.grown = 0
         task.begin { task in
             do throws(FileError) {
                 let size = try SnapshotWriter.write(
-                    state, journal: journal, in: directory, isAbandoned: { task.isAbandoned })
+                    state, journal: journal, in: directory, isAbandoned: { task.isAbandoned },
+                    chargeLine: options.chargeSnapshotLine)
                 // What cannot be removed now is removed after the next one.
                 try? directory.removeOutdated()
                 return Report(revision: state.revision, grown: grown, result: .success(size))

@@ -109,12 +109,12 @@ struct LocalLogTests {
         var options = LocalLog.Options(durability: .always)
         options.chargeReplaced = { charged.store($0, ordering: .relaxed) }
         var snapshots = SnapshotSchedule(latest: .zero, grown: 0, options, now: 0)
-        snapshots.noteCommits(bytes: 1_000_000)
+        snapshots.noteCommits(bytes: 1_000_000, replacedBytes: 2_000_000)
         #expect(charged.load(ordering: .relaxed) == 0)
         let state = State(epoch: try #require(Epoch("e")))
         snapshots.begin(state, journal: .zero, in: DataDirectory("/data", in: SimulatedDisk()))
-        for bytes in [1_000_000, 1_000, 500_000] { snapshots.noteCommits(bytes: bytes) }
-        #expect(charged.load(ordering: .relaxed) == 3_000_000)
+        for bytes in [1_000_000, 0, 500_000] { snapshots.noteCommits(bytes: 1_000, replacedBytes: bytes) }
+        #expect(charged.load(ordering: .relaxed) == 1_500_000)
         try eventually { snapshots.hasReport }
         _ = snapshots.takeReport(now: { 1 }, LogHarness.quiet)
         #expect(charged.load(ordering: .relaxed) == 0)

@@ -18,6 +18,7 @@ package struct SnapshotWriter {
 
     private let output: Output
     private let isAbandoned: () -> Bool
+    private let chargeLine: (_ bytes: Int) -> Void
     private var buffer: [UInt8] = []
     private var json = JSONWriter()
     /// The end of what was written.
@@ -29,12 +30,14 @@ package struct SnapshotWriter {
     /// Writes a snapshot, durably and under its own name, and returns its size. Removes what was written if that fails, or
     /// once `isAbandoned` returns true (`ECANCELED`).
     package static func write(
-        _ state: State, journal: Revision, in directory: DataDirectory, isAbandoned: @escaping () -> Bool = { false }
+        _ state: State, journal: Revision, in directory: DataDirectory, isAbandoned: @escaping () -> Bool = { false },
+        chargeLine: @escaping (_ bytes: Int) -> Void = { _ in }
     ) throws(FileError) -> Int {
         let name = DataDirectory.snapshotName(at: state.revision)
         do throws(FileError) {
             let file = try OpenFile(directory.temporaryPath(of: name), .replacing, in: directory.fileSystem)
-            let size = try write(state, journal: journal, to: file, isAbandoned: isAbandoned)
+            let size = try write(
+                state, journal: journal, to: file, isAbandoned: isAbandoned, chargeLine: chargeLine)
             try directory.placeTemporary(name)
             return size
         } catch {
@@ -47,9 +50,10 @@ package struct SnapshotWriter {
     /// Writes a snapshot into a file, durably, and returns its size.
     @discardableResult
     static func write(
-        _ state: State, journal: Revision, to file: OpenFile, isAbandoned: @escaping () -> Bool = { false }
+        _ state: State, journal: Revision, to file: OpenFile, isAbandoned: @escaping () -> Bool = { false },
+        chargeLine: @escaping (_ bytes: Int) -> Void = { _ in }
     ) throws(FileError) -> Int {
-        var writer = SnapshotWriter(file, isAbandoned)
+        var writer = SnapshotWriter(.file(file), isAbandoned, chargeLine)
         try writer.add(state, journal: journal)
         try file.sync()
         return writer.offset
@@ -60,7 +64,7 @@ package struct SnapshotWriter {
     package static func send(
         _ state: State, isAbandoned: @escaping () -> Bool, _ send: @escaping ([UInt8]) -> Void
     ) -> Bool {
-        var writer = SnapshotWriter(.pieces(send), isAbandoned)
+        var writer = SnapshotWriter(.pieces(send), isAbandoned) { _ in }
         do throws(FileError) {
             try writer.add(state, journal: state.revision)
             return true
@@ -70,12 +74,15 @@ package struct SnapshotWriter {
     }
 
     init(_ file: OpenFile, _ isAbandoned: @escaping () -> Bool = { false }) {
-        self.init(.file(file), isAbandoned)
+        self.init(.file(file), isAbandoned) { _ in }
     }
 
-    private init(_ output: Output, _ isAbandoned: @escaping () -> Bool) {
+    private init(
+        _ output: Output, _ isAbandoned: @escaping () -> Bool, _ chargeLine: @escaping (_ bytes: Int) -> Void
+    ) {
         self.output = output
         self.isAbandoned = isAbandoned
+        self.chargeLine = chargeLine
         buffer.reserveCapacity(Self.slice + 4096)
     }
 
@@ -178,6 +185,15 @@ package struct SnapshotWriter {
         element(&json)
         if !isFirst { buffer.append(UInt8(ascii: ",")) }
         let rendered = json.bytes
+        guard rendered.count < Self.slice else {
+            // A long line is written from where it was rendered, and its memory is not kept for the next line.
+            chargeLine(2 * rendered.count)
+            flush()
+            write(checking: rendered)
+            json = JSONWriter()
+            chargeLine(0)
+            return buffer.append(UInt8(ascii: "\n"))
+        }
         buffer.append(bytesOf: rendered.span)
         buffer.append(UInt8(ascii: "\n"))
         if buffer.count >= Self.slice { flush() }
@@ -190,13 +206,17 @@ package struct SnapshotWriter {
 
     private mutating func flush() {
         if failure == nil && isAbandoned() { failure = FileError(.write, "snapshot", code: ECANCELED) }
-        defer { buffer.removeAll(keepingCapacity: true) }
+        write(checking: buffer)
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func write(checking bytes: [UInt8]) {
         guard failure == nil else { return }
         do throws(FileError) {
             var check = check
-            check.update(buffer.span)
+            check.update(bytes.span)
             self.check = check
-            try write(buffer)
+            try write(bytes)
         } catch {
             failure = error
         }
