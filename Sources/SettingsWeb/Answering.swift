@@ -45,27 +45,27 @@ extension APIHandler {
     }
 }
 
-/// Long answers.
+/// Answers that are rendered in the background.
 extension APIHandler {
-    /// Renders a short answer here, and a long one beside the loop, which has others to serve.
+    /// Renders a cheap answer here, and an expensive answer in the background.
     ///
     /// - Parameters:
+    ///   - client: the client that the work is done for.
     ///   - key: names the answer for callers that share it.
-    ///   - isOwed: true if it may not be refused, as the answer to a write that was done.
-    ///   - held: the charge for what it is rendered from, if that is no data.
-    ///   - queue: the queue on which a long one is rendered, if that is not the usual one.
-    ///   - goesFirst: true if a long one goes before others: what it shows was searched beside the loop already.
+    ///   - isOwed: true if the answer may not be refused, as the answer to a write that was done.
+    ///   - input: the reservation of what is rendered, if that is not stored.
+    ///   - scheduler: where an expensive answer is rendered; nil for the usual scheduler.
     func give(
-        _ rendering: Rendering, to ticket: Ticket, as key: LongAnswers.Key? = nil, isOwed: Bool = false,
-        held: MemoryBudget.Reservation? = nil, on queue: BackgroundQueue? = nil, goesFirst: Bool = false
+        _ rendering: Rendering, to ticket: Ticket, for client: ClientKey?, as key: LongAnswers.Key? = nil,
+        isOwed: Bool = false, input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
     ) -> Handling {
         guard rendering.exceedsLoopLimit else { return .answer(rendering.make()) }
         if let key, let shared = share(key, with: ticket) { return shared }
-        guard isOwed || goesFirst || !(queue ?? service.renderer).isFull() else {
+        guard isOwed || !(scheduler ?? service.scheduler).isFull(for: client) else {
             return .answer(Response(Problem.tooManyLongAnswers, cursor: cursor(for: nil)))
         }
         make(
-            rendering, key ?? .caller(ticket), for: ticket, isOwed: isOwed, held: held, on: queue, goesFirst: goesFirst)
+            rendering, key ?? .caller(ticket), for: ticket, of: client, isOwed: isOwed, input: input, on: scheduler)
         return .later
     }
 
@@ -78,48 +78,57 @@ extension APIHandler {
         return .later
     }
 
-    /// Makes a long answer beside the loop, once for all callers that come meanwhile.
+    /// Renders an answer in the background, once for all callers that ask for it meanwhile.
     func make(
-        _ rendering: Rendering, _ key: LongAnswers.Key, for ticket: Ticket, isOwed: Bool,
-        held: MemoryBudget.Reservation? = nil, on queue: BackgroundQueue? = nil, goesFirst: Bool = false
+        _ rendering: Rendering, _ key: LongAnswers.Key, for ticket: Ticket, of client: ClientKey?, isOwed: Bool,
+        input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
     ) {
         guard let flag = longAnswers.add(ticket, to: key) else { return }
         let (mailbox, budget) = (mailbox, service.budget)
-        let bytes = { @Sendable in rendering.bytesToReserve(of: budget.capacity) }
-        var job = BackgroundQueue.Job(bytes: bytes, held: held) { charge in
-            let made = LongAnswers.Made(rendering, charge)
-            // Before the loop hears of the answer: to have both charged could cost the connection.
-            held?.resize(to: 0)
+        var work = WorkScheduler.Work(
+            client: client, bytes: { rendering.bytesToReserve(of: budget.capacity) }, input: input
+        ) { reservation in
+            let made = LongAnswers.Made(rendering, reservation)
+            // Before the loop sends the answer: the input is not needed any more.
+            input?.resize(to: 0)
             mailbox.run { $0.finish(made, key) }
         }
-        job.goesFirst = goesFirst
-        job.isWanted = { flag.isSet }
+        work.isWanted = { flag.isSet }
         if !isOwed {
-            job.refuse = { problem in mailbox.run { $0.refuse(key, because: problem ?? .tooManyLongAnswers) } }
+            work.refuse = { refusal in
+                mailbox.run { $0.refuse(key, because: Problem(refusal, orTimeout: .tooManyLongAnswers)) }
+            }
         }
-        (queue ?? service.renderer).run(job)
+        (scheduler ?? service.scheduler).submit(work)
     }
 
-    /// Searches beside the loop for a caller, unless that is gone before it begins, and runs what the search returns on the
-    /// loop.
+    /// Does work for a caller in the background, unless the caller is gone before the work begins, and then runs what the work returns on the loop.
     ///
-    /// - Parameter goesFirst: true if it goes before others that wait.
-    func search(
-        for ticket: Ticket, goesFirst: Bool = false, _ work: @escaping @Sendable () -> @Sendable (APIHandler) -> Void
+    /// - Parameters:
+    ///   - client: the client whose queue the work waits in; nil for the queue of work that looks after the daemon.
+    ///   - bytes: the memory that the work takes.
+    ///   - refuse: runs on the loop instead; nil if the work may not be refused.
+    func runInBackground(
+        for ticket: Ticket, of client: ClientKey?, bytes: Int = 0,
+        refuse: (@Sendable (APIHandler, Problem) -> Void)? = nil,
+        _ work: @escaping @Sendable (MemoryBudget.Reservation) -> @Sendable (APIHandler) -> Void
     ) {
         let key = LongAnswers.Key.caller(ticket)
         guard let flag = longAnswers.add(ticket, to: key) else { return }
-        let mailbox = mailbox
-        var job = BackgroundQueue.Job { _ in
-            let found = work()
+        let finish = { @Sendable [mailbox] (continuation: @escaping @Sendable (APIHandler) -> Void) in
             mailbox.run { handler in
                 _ = handler.longAnswers.finish(key)
-                found(handler)
+                continuation(handler)
             }
         }
-        job.goesFirst = goesFirst
-        job.isWanted = { flag.isSet }
-        service.renderer.run(job)
+        var item = WorkScheduler.Work(client: client, bytes: { bytes }) { reservation in finish(work(reservation)) }
+        item.isWanted = { flag.isSet }
+        if let refuse {
+            item.refuse = { refusal in
+                finish { refuse($0, Problem(refusal, orTimeout: .tooManyLongAnswers)) }
+            }
+        }
+        service.scheduler.submit(item)
     }
 
     private func finish(_ made: LongAnswers.Made, _ key: LongAnswers.Key) {

@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import HTTPWire
+internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsStorage
@@ -94,19 +95,19 @@ extension Watchers {
             return Response(status: 200, body: EventText.text(of: .state(observed)))
         }
         guard rendering.exceedsLoopLimit else { return sent(ticket, rendering.make(), upTo: state.revision) }
-        makeBeside(
+        renderInBackground(
             rendering, Question(subject, .stateEvent(isReset: isReset, .changes)), for: ticket, upTo: state.revision)
     }
 
-    /// Makes a long piece of a stream beside the loop. The stream goes on by itself when it is there.
-    private func makeBeside(
+    /// Renders an expensive piece of a stream in the background. The stream goes on by itself when it is there.
+    private func renderInBackground(
         _ rendering: Rendering, _ question: Question, after place: Revision = .zero, for ticket: Ticket,
         upTo reached: Revision
     ) {
         change(ticket, question.form, .rendering)
         let key = LongAnswers.Key.question(question, place: place, revision: reached)
         if let response = handler.longAnswers.recent(key) { return sent(ticket, response, upTo: reached) }
-        handler.make(rendering, key, for: ticket, isOwed: true)
+        handler.make(rendering, key, for: ticket, of: subscriptions[ticket]?.client.key, isOwed: true)
     }
 
     /// Sends the event that there is no suite, unless the client knows that. The stream waits for one.
@@ -171,7 +172,8 @@ extension Watchers {
         return !text.isEmpty
     }
 
-    /// Renders commits as events. Nil if they are many: then they are rendered beside the loop, and the stream goes on by itself.
+    /// Renders commits as events. Returns nil if that is expensive: the events are then rendered in the
+    /// background, and the stream continues once they are there.
     private func text(
         of commits: [KeptCommit], for subscription: Subscription, upTo reached: Revision, on state: State
     ) -> [UInt8]? {
@@ -183,7 +185,7 @@ extension Watchers {
             Response(status: 200, body: Self.events(subject, commits, on: state))
         }
         guard rendering.exceedsLoopLimit else { return rendering.make().body }
-        makeBeside(
+        renderInBackground(
             rendering, Question(subject, .commitEvents(.changes)), after: subscription.place, for: ticket,
             upTo: reached)
         return nil

@@ -183,10 +183,10 @@ extension APIHandler {
                 handler?.figures.streams = handler?.watchers.streamCount ?? 0
                 guard let figures = sum.add(handler?.figures) else { return }
                 mailbox.run { handler in
-                    // Beside the loop: it counts the keys of all suites, and the files that are open. First, since it is
-                    // wanted most when very many others wait.
-                    handler.search(for: ticket, goesFirst: true) {
-                        [service = handler.service, cursor = handler.cursor(for: caller)] in
+                    // In the background, because it counts the keys of all suites and the open files. Without a client, because the figures
+                    // are needed most while a client has much work waiting.
+                    handler.runInBackground(for: ticket, of: nil) {
+                        [service = handler.service, cursor = handler.cursor(for: caller)] _ in
                         let response = service.metricsText(figures, at: cursor)
                         return { $0.answer(ticket, response) }
                     }

@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import HTTPWire
+internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsStorage
@@ -13,13 +14,7 @@ extension Watchers {
         do throws(Problem) {
             switch state.find(request.subject, since: request.since, within: .loopLimit) {
             case .undecided where !request.isStream:
-                guard !service.renderer.isFull() else { throw Problem.tooManyLongAnswers }
-                handler.search(for: exchange.ticket) { [service] in
-                    // Not of when the request came: until it has its turn, that would keep all that was replaced since.
-                    let state = service.store.state.withCursors(for: reader)
-                    let finding = state.find(request.subject, since: request.since)
-                    return { handler in handler.watchers.searched(request, finding, on: state, exchange) }
-                }
+                try searchInBackground(request, exchange)
                 return .later
             case let finding: return try answer(request, finding, on: state, exchange)
             }
@@ -41,11 +36,12 @@ extension Watchers {
     }
 
     private func answer(
-        _ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange, wasSearched: Bool = false
+        _ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
         guard !request.isStream else { return try stream(request, finding, on: state, exchange) }
         let subject = request.subject
         let place = request.since?.revision ?? .zero
+        let client = ClientKey(of: request.caller, exchange)
         let changes = Question(subject, .changes(limit: request.limit, keepsLatest: request.keepsLatest))
         let seconds = request.wait ?? ObserveRequest.defaultWait
         switch finding {
@@ -55,20 +51,17 @@ extension Watchers {
                 seconds > 0 && !isStopping
                 && state.isUpToDate(subject, since: request.since, within: .loopLimit)
             guard waits else {
-                return answer(question, on: state, to: exchange.ticket, goesFirst: wasSearched) {
+                return answer(question, on: state, to: exchange.ticket, for: client) {
                     state.rendering(of: subject, isReset: isReset)
                 }
             }
             // The watcher's next cursor is one of another epoch, so the answer is the state even after the wait.
             try subscribe(exchange, question, of: request.caller, after: state.revision, on: state)
         case .commits(let commits):
-            return answer(changes, after: place, on: state, to: exchange.ticket, goesFirst: wasSearched) {
-                wasSearched
-                    ? state.rendering(
-                        of: subject, commits, after: place, limit: request.limit, keepsLatest: request.keepsLatest)
-                    : rendering(
-                        of: subject, commits, after: place, limit: request.limit, keepsLatest: request.keepsLatest,
-                        on: state)
+            return answer(changes, after: place, on: state, to: exchange.ticket, for: client) {
+                rendering(
+                    of: subject, commits, after: place, limit: request.limit, keepsLatest: request.keepsLatest,
+                    on: state)
             }
         case .absent:
             guard request.waitsForSuite, !isStopping else { throw state.absence(of: subject) }
@@ -85,8 +78,8 @@ extension Watchers {
         return .later
     }
 
-    /// The body with the changes of commits. One that is rendered beside the loop shows the state of then: to keep this one
-    /// until it has its turn would keep all that is replaced meanwhile.
+    /// The body with the changes of commits. If it is rendered in the background, it shows the state at that time: keeping this state until then
+    /// would keep everything in memory that is replaced meanwhile.
     func rendering(
         of subject: WatchSubject, _ commits: [KeptCommit], after place: Revision, limit: Int?, keepsLatest: Bool,
         on state: State
@@ -110,8 +103,31 @@ extension Watchers {
         }
     }
 
-    /// Goes on with a request for which the history was searched beside the loop, in a state that may be an old one by now.
-    private func searched(_ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange) {
+    /// Searches the history for the commits that a request asks for, and renders them. Both are one piece of work: keeping the commits until another
+    /// one starts would keep everything in memory that is dropped from the history meanwhile.
+    private func searchInBackground(_ request: ObserveRequest, _ exchange: Exchange) throws(Problem) {
+        let (ticket, client) = (exchange.ticket, ClientKey(of: request.caller, exchange))
+        guard !service.scheduler.isFull(for: client) else { throw Problem.tooManyLongAnswers }
+        let bytes = min(State.mostObserved, service.budget.capacity / 4)
+        handler.runInBackground(for: ticket, of: client, bytes: bytes) { handler, problem in
+            handler.answer(ticket, Response(toObserver: problem, cursor: handler.cursor(for: request.caller)))
+        } _: { [store = service.store] reservation in
+            let (subject, since) = (request.subject, request.since)
+            let state = store.state.withCursors(for: subject.reader)
+            let finding = state.find(subject, since: since)
+            guard case .commits(let commits) = finding else {
+                return { $0.watchers.finish(request, finding, on: state, exchange) }
+            }
+            let rendering = state.rendering(
+                of: subject, commits, after: since?.revision ?? .zero, limit: request.limit,
+                keepsLatest: request.keepsLatest)
+            let made = LongAnswers.Made(rendering, reservation)
+            return { $0.answer(ticket, made.response) }
+        }
+    }
+
+    /// Continues with a request for which the history was searched in the background, on a state that may not be the newest any more.
+    private func finish(_ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange) {
         let peer = loop.peer(of: exchange.ticket)
         // The loop will not report the end of a connection that has gone already, so it must not be subscribed.
         guard peer != .gone else { return }
@@ -123,7 +139,7 @@ extension Watchers {
             finding = state.find(request.subject, since: .cursor(place))
         }
         do throws(Problem) {
-            if case .answer(let response) = try answer(request, finding, on: state, exchange, wasSearched: true) {
+            if case .answer(let response) = try answer(request, finding, on: state, exchange) {
                 handler.answer(exchange.ticket, response)
             }
         } catch {

@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import HTTPWire
+internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
@@ -23,7 +24,9 @@ extension APIHandler {
                 throw Problem(.badRequest, "the past does not change: leave out wait, or at")
             }
             let past = try state.past(reading, at: moment, request, bytes, service.past)
-            return give(past, to: ticket, as: request.answerKey(in: bytes, on: state), on: queue(for: request))
+            return give(
+                past, to: ticket, for: ClientKey(of: request.caller, exchange),
+                as: request.answerKey(in: bytes, on: state), on: scheduler(for: request))
         case .observation, .observationOfSeveral, .evaluationEvents:
             return observe(request, bytes, exchange, on: state)
         case .schema, .history, .difference, .keys, .suites:
@@ -36,7 +39,8 @@ extension APIHandler {
                 default: state.suites(request)
                 }
             return give(
-                rendering, to: ticket, as: request.answerKey(in: bytes, on: state), on: queue(for: request))
+                rendering, to: ticket, for: ClientKey(of: request.caller, exchange),
+                as: request.answerKey(in: bytes, on: state), on: scheduler(for: request))
         case .backup: return try backUp(request, exchange)
         case .caller: return .answer(service.caller(request.caller, at: state.cursor))
         case .cluster: return describePeers(ticket, for: request.caller)
@@ -52,10 +56,10 @@ extension APIHandler {
         }
     }
 
-    /// The queue for what may have to be read from files; nil for anything else.
-    private func queue(for request: APIRequest) -> BackgroundQueue? {
+    /// The scheduler for requests that may have to read past files; nil for other requests.
+    private func scheduler(for request: APIRequest) -> WorkScheduler? {
         let isPast = [.history, .difference].contains(request.route.resource) || request.query.has(.at)
-        return isPast && service.past != nil ? service.historian : nil
+        return isPast && service.past != nil ? service.fileReads : nil
     }
 
     /// Answers a reading, or with `wait` holds it until there is another answer than the caller knows.
@@ -81,7 +85,9 @@ extension APIHandler {
         }
         let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
         let key = LongAnswers.Key.question(question, place: .zero, revision: state.revision)
-        return give(result.answer(to: known, state.cursor), to: exchange.ticket, as: key)
+        return give(
+            result.answer(to: known, state.cursor), to: exchange.ticket, for: ClientKey(of: request.caller, exchange),
+            as: key)
     }
 
     private func observe(

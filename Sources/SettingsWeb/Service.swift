@@ -45,12 +45,11 @@ package struct Service: Sendable {
     let obstacle: @Sendable () -> Problem?
     /// The memory for what is on its way.
     package let budget: MemoryBudget
-    /// Renders long answers. Each takes some tens of milliseconds or more, so a caller behind a thousand others had better ask again.
-    let renderer: BackgroundQueue
-    /// Parses large bodies. A megabyte takes 6 ms, and to compile a schema of 100,000 keys takes two seconds.
-    let parser: BackgroundQueue
-    /// Reads past files, each time for some milliseconds, or for as long as the disk takes.
-    let historian: BackgroundQueue
+    /// Parses large bodies, renders large answers, and searches the history in memory. A megabyte of a body takes 6 ms, and compiling a schema of
+    /// 100,000 keys takes two seconds: the second thread serves other clients meanwhile.
+    let scheduler: WorkScheduler
+    /// Reads past files. Other work must not wait for the disk, so this scheduler has a thread of its own.
+    let fileReads: WorkScheduler
 
     /// About the memory that it takes to read from past files, if there are any.
     static func memory(ofPast source: PastSource?) -> Int { source == nil ? 0 : 8 << 20 }
@@ -64,7 +63,7 @@ package struct Service: Sendable {
         },
         debug: @escaping @Sendable (String) -> Void = { _ in }, warn: @escaping @Sendable (String) -> Void = { _ in },
         clock: @escaping @Sendable () -> Timestamp, schemas: @escaping @Sendable () -> String = { "off" },
-        lastReloadFailed: @escaping @Sendable () -> Bool = { false },
+        lastReloadFailed: @escaping @Sendable () -> Bool = { false }, backgroundThreads: Int = 2,
         obstacle: @escaping @Sendable () -> Problem?
     ) {
         self.clock = clock
@@ -89,11 +88,10 @@ package struct Service: Sendable {
         self.lastReloadFailed = lastReloadFailed
         self.obstacle = obstacle
         self.budget = budget
-        renderer = BackgroundQueue("settingsd.renderer", budget, mostJobs: 1024)
-        historian = BackgroundQueue("settingsd.historian", budget, mostJobs: 1024)
-        // What it reads are writes.
-        parser = BackgroundQueue(
-            "settingsd.parser", budget, mostJobs: 1024, holdsLittle: true, patience: store.writePatience)
+        scheduler = WorkScheduler(
+            label: "settingsd.work", threads: backgroundThreads, budget: budget, timeout: store.writePatience)
+        fileReads = WorkScheduler(
+            label: "settingsd.file-reads", threads: 1, budget: budget, timeout: store.writePatience)
     }
 }
 

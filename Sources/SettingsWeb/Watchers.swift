@@ -362,10 +362,10 @@ extension Watchers {
 
 /// Answers.
 extension Watchers {
-    /// Answers a question from the cache, or has the answer rendered: on the loop if it is short, else beside it.
+    /// Answers a question from the cache, or has the answer rendered: on the loop if it is cheap, otherwise in the background.
     func answer(
         _ question: Question, after place: Revision = .zero, on state: State, to ticket: Ticket,
-        goesFirst: Bool = false, _ rendering: () -> Rendering
+        for client: ClientKey?, _ rendering: () -> Rendering
     ) -> Handling {
         if let response = handler.cache.response(to: question, after: place, at: state.revision) {
             return .answer(response)
@@ -373,7 +373,7 @@ extension Watchers {
         let key = LongAnswers.Key.question(question, place: place, revision: state.revision)
         if let shared = handler.share(key, with: ticket) { return shared }
         let rendering = rendering()
-        guard !rendering.exceedsLoopLimit else { return handler.give(rendering, to: ticket, as: key, goesFirst: goesFirst) }
+        guard !rendering.exceedsLoopLimit else { return handler.give(rendering, to: ticket, for: client, as: key) }
         let response = rendering.make()
         keep(response, for: question, after: place, on: state)
         return .answer(response)
@@ -391,12 +391,13 @@ extension Watchers {
         to ticket: Ticket, _ question: Question, after place: Revision = .zero, on state: State,
         _ rendering: () -> Rendering
     ) {
-        respond(to: ticket, answer(question, after: place, on: state, to: ticket, rendering))
+        let client = subscriptions[ticket]?.client.key
+        respond(to: ticket, answer(question, after: place, on: state, to: ticket, for: client, rendering))
     }
 
     /// Answers a subscription with an answer of its own. That ends it.
     private func respond(to ticket: Ticket, _ rendering: Rendering) {
-        respond(to: ticket, handler.give(rendering, to: ticket))
+        respond(to: ticket, handler.give(rendering, to: ticket, for: subscriptions[ticket]?.client.key))
     }
 
     private func respond(to ticket: Ticket, _ handling: Handling) {

@@ -122,7 +122,7 @@ extension APIHandler {
                 bytes: {
                     min(room, Service.memory(ofPast: past) + state.cost(of: long, within: .unlimited).cost.bytes)
                 },
-                on: service.historian
+                on: service.fileReads
             ) {
                 () throws(Problem) in
                 try long.completed(with: past(state))
@@ -161,9 +161,9 @@ extension APIHandler {
         on state: State
     ) throws(Problem) {
         let owed = OwedWrite(request, bytes, exchange, isAudited: service.audit != nil)
-        guard !service.parser.isFull(for: owed.client) else { throw Problem.tooManyWrites }
+        guard !service.scheduler.isFull(for: owed.client) else { throw Problem.tooManyWrites }
         let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
-        decideBeside(owed, at: state.baseCursor, bytes: { body.memoryOfWrite }, held: body.charge) {
+        decideBeside(owed, at: state.baseCursor, bytes: { body.memoryOfWrite }, input: body.charge) {
             [past = service.past] () throws(Problem) in
             let write = try request.write(target, head.span, body: body.bytes.span.extracting(body.range), on: state)
             guard let past, state.lacksPast(for: write.command) else { return write }
@@ -174,7 +174,7 @@ extension APIHandler {
     /// Decides a long write beside the loop if it needs no commit; if it does, it goes to the writer after that.
     private func decideBeside(
         _ owed: OwedWrite, at cursor: Cursor, bytes: @escaping @Sendable () -> Int,
-        held: MemoryBudget.Reservation? = nil, on queue: BackgroundQueue? = nil,
+        input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil,
         _ read: @escaping @Sendable () throws(Problem) -> WriteRequest
     ) {
         let (mailbox, service, key) = (mailbox, service, LongAnswers.Key.caller(owed.ticket))
@@ -186,7 +186,7 @@ extension APIHandler {
                 work(handler)
             }
         }
-        var job = BackgroundQueue.Job(caller: owed.client, bytes: bytes, held: held) { charge in
+        var job = WorkScheduler.Work(client: owed.client, bytes: bytes, input: input) { charge in
             let owed = OwedWrite(owed, charge: charge, hasEarlierCommits: owed.hasEarlierCommits)
             do throws(Problem) {
                 var write = try read()
@@ -203,12 +203,12 @@ extension APIHandler {
             }
         }
         job.isWanted = { isWanted.isSet || owed.hasEarlierCommits }
-        job.refuse = { problem in
-            var problem = problem ?? .tooManyWrites
+        job.refuse = { refusal in
+            var problem = Problem(refusal, orTimeout: .tooManyWrites)
             problem.outcome = .notDone
             give { [problem] in $0.answer(owed, WriteOutcome(id: 0, result: .failure(problem), cursor: cursor)) }
         }
-        (queue ?? service.parser).run(job)
+        (scheduler ?? service.scheduler).submit(job)
     }
 
     func collect(_ request: consuming WriteRequest, _ write: OwedWrite) {
@@ -280,7 +280,7 @@ extension APIHandler {
         let rendering = Rendering(cost: { outcome.renderingCost(within: $0) }) {
             outcome.response(to: write, on: state)
         }
-        _ = give(rendering, to: write.ticket, isOwed: true, held: write.charge)
+        _ = give(rendering, to: write.ticket, for: write.client, isOwed: true, input: write.charge)
     }
 }
 

@@ -57,7 +57,8 @@ struct MemorySizeTests {
         let plain = Commit(revision: revision, time: Timestamp(milliseconds: 0), suiteChanges: [removed]).memorySize
         removed.replaced = .init(document: document, revision: revision)
         for change in [set, removed] {
-            let memorySize = Commit(revision: revision, time: Timestamp(milliseconds: 0), suiteChanges: [change]).memorySize
+            let memorySize = Commit(revision: revision, time: Timestamp(milliseconds: 0), suiteChanges: [change])
+                .memorySize
             #expect((plain + 1_000...plain + 1_300).contains(memorySize))
         }
     }

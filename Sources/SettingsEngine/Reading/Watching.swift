@@ -65,7 +65,7 @@ extension State {
 
     /// The most memory of commits that go into one answer with changes, unless one commit alone takes more. A watcher that
     /// was away for long asks again for the rest, from the place that the answer names.
-    private static let mostObserved = 8 << 20
+    package static let mostObserved = 8 << 20
 
     /// The answer with what commits changed.
     ///

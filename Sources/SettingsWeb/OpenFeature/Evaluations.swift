@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import HTTPWire
+internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
@@ -44,7 +45,9 @@ extension APIHandler {
         guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: reader) }
         let handling =
             if request.route.resource == .evaluation {
-                give(try suite.flag(try request.key(in: bytes), for: reader, at: state.cursor), to: exchange.ticket)
+                give(
+                    try suite.flag(try request.key(in: bytes), for: reader, at: state.cursor), to: exchange.ticket,
+                    for: ClientKey(of: request.caller, exchange))
             } else {
                 try evaluateAll(of: suite, request, bytes, exchange, on: state)
             }
@@ -73,7 +76,8 @@ extension APIHandler {
         }
         guard !rendering.exceedsLoopLimit else {
             return give(
-                rendering, to: exchange.ticket, as: .question(question, place: .zero, revision: state.revision))
+                rendering, to: exchange.ticket, for: ClientKey(of: request.caller, exchange),
+                as: .question(question, place: .zero, revision: state.revision))
         }
         let response = rendering.make()
         cache.keep(ResponseCache.Entry(revision: revision, cursor: cursor, response: response), for: question)

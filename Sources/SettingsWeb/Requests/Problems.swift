@@ -66,6 +66,16 @@ extension Problem {
         self.limit = Int64(allowed)
     }
 
+    /// The problem of work that was refused.
+    ///
+    /// - Parameter timeout: the problem if the work waited too long.
+    init(_ refusal: WorkScheduler.Refusal, orTimeout timeout: Problem) {
+        switch refusal {
+        case .timedOut: self = timeout
+        case .tooLarge(let bytes, let capacity): self.init(memoryOfRequest: bytes, allowed: capacity)
+        }
+    }
+
     static var tooManyNames: Problem {
         Problem(
             .overloaded, retryAfterMs: 1000,

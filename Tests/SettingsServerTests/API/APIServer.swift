@@ -9,16 +9,15 @@ import TestSupport
 
 @testable import SettingsWeb
 
-/// The interface over a store that forgets everything, with one loop, and with a queue for large bodies that the test can
-/// hold.
+/// The interface over a store that forgets everything, with one loop, and with a scheduler for background work that the test
+/// can block.
 final class APIServer {
     let store: Store
     private let server: HTTPServer
     private let port: UInt16
-    private let parser: BackgroundQueue
     private let watchers: WatcherCount
     let policies = PolicyBoard()
-    let renderer: BackgroundQueue
+    let scheduler: WorkScheduler
     private let gate = DispatchSemaphore(value: 0)
     private var isHeld = false
     private var isStopped = false
@@ -41,10 +40,10 @@ final class APIServer {
         let budget = MemoryBudget(limit: 256 << 20)
         let service = Service(
             store: store, policies: policies,
-            budget: budget, peers: peers, warn: warn, clock: { Timestamp(milliseconds: 1) }, obstacle: { nil })
-        parser = service.parser
+            budget: budget, peers: peers, warn: warn, clock: { Timestamp(milliseconds: 1) }, backgroundThreads: 1,
+            obstacle: { nil })
         watchers = service.watchers
-        renderer = service.renderer
+        scheduler = service.scheduler
         server = try HTTPServer(
             listeners: listeners, loopCount: 1, budget: budget, clock: clock,
             makeHandler: { APIHandler(service, on: $0) })
@@ -55,19 +54,11 @@ final class APIServer {
         if !isStopped { server.stop(within: 0) {} }
     }
 
-    /// Returns once so many large bodies wait to be read.
-    func awaitWaiting(_ count: Int) throws {
+    /// Returns once so much work waits. Work that runs does not count.
+    func awaitWork(_ count: Int) throws {
         try eventually {
             settle()
-            return parser.count >= count
-        }
-    }
-
-    /// Returns once so many jobs wait for the renderer. The one that runs does not count.
-    func awaitRenderings(_ count: Int) throws {
-        try eventually {
-            settle()
-            return renderer.count == count
+            return scheduler.count == count
         }
     }
 
@@ -90,11 +81,11 @@ final class APIServer {
         try RawClient(port: port)
     }
 
-    /// From now on large bodies wait to be read.
+    /// From now on work in the background waits.
     func hold() {
         let isRunning = DispatchSemaphore(value: 0)
-        parser.run(
-            BackgroundQueue.Job { [gate] _ in
+        scheduler.submit(
+            WorkScheduler.Work { [gate] _ in
                 isRunning.signal()
                 gate.patientWait()
             })

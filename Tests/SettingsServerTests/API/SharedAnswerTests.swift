@@ -20,18 +20,18 @@ struct SharedAnswerTests {
             #expect(try first.readResponse().status < 300)
         }
         let gate = DispatchSemaphore(value: 0)
-        server.renderer.run(BackgroundQueue.Job { _ in gate.patientWait() })
+        server.scheduler.submit(WorkScheduler.Work { _ in gate.patientWait() })
         // Once that runs, none waits.
-        try server.awaitRenderings(0)
+        try server.awaitWork(0)
         let paths = [target, target, "/diff?from=0"]
         let clients = try paths.map { path in
             let client = try server.connect()
             try client.send("GET /v1/suites/app\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
             return client
         }
-        try server.awaitRenderings(2)
+        try server.awaitWork(2)
         server.settle()
-        #expect(server.renderer.count == 2)
+        #expect(server.scheduler.count == 2)
         gate.signal()
         let answers = try clients.map { try $0.readResponse() }
         #expect(answers.allSatisfy { $0.status == 200 })
@@ -55,11 +55,11 @@ struct SharedAnswerTests {
         }
         try put(1...20)
         let gate = DispatchSemaphore(value: 0)
-        server.renderer.run(BackgroundQueue.Job { _ in gate.patientWait() })
-        try server.awaitRenderings(0)
+        server.scheduler.submit(WorkScheduler.Work { _ in gate.patientWait() })
+        try server.awaitWork(0)
         let observer = try server.connect()
         try observer.send("GET /v1/suites/app/observe?since=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        try server.awaitRenderings(1)
+        try server.awaitWork(1)
         weak let early = server.store.state.history.commit(try #require(Revision(2)))
         #expect(early != nil)
         try put(21...100)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import SettingsServer
+@testable import HTTPServer
 
 struct MemoryBudgetTests {
     /// Steps: `+300` reserves, `+300/500` reserves within a share of 500, `c300` charges, `-` releases the oldest, `=200` resizes the oldest.

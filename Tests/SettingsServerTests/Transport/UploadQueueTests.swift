@@ -1,6 +1,7 @@
+import Platform
 import Testing
 
-@testable import SettingsServer
+@testable import HTTPServer
 
 struct UploadQueueTests {
     /// Bodies may take 1000 bytes together, those of one client 500.

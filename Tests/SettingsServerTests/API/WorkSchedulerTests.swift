@@ -1,0 +1,147 @@
+import Dispatch
+import Platform
+import TestSupport
+import Testing
+
+@testable import HTTPServer
+@testable import SettingsWeb
+
+@Suite(.ownThread)
+struct WorkSchedulerTests {
+    private let log = EventLog()
+    private let gate = DispatchSemaphore(value: 0)
+    private let time = ManualClock()
+    private let budget = MemoryBudget(limit: 800)
+
+    private func scheduler(threads: Int = 1, maximumPerClient: Int = 100) -> WorkScheduler {
+        WorkScheduler(
+            label: "test", threads: threads, budget: budget, maximumPerClient: maximumPerClient,
+            timeout: 10_000_000_000, clock: time.clock)
+    }
+
+    private func client(_ name: some StringProtocol) -> ClientKey { .caller(String(name)) }
+
+    /// Work that notes its name, or the reason why it was refused.
+    private func work(_ name: String, bytes: Int = 0, isOwed: Bool = false) -> WorkScheduler.Work {
+        var work = WorkScheduler.Work(client: client(name.prefix(1)), bytes: { bytes }) { [log] _ in log.add(name) }
+        if !isOwed { work.refuse = { [log] in log.add("\(name) \($0)") } }
+        return work
+    }
+
+    /// Occupies a thread until the gate is opened.
+    private func block(_ scheduler: WorkScheduler) {
+        let isRunning = DispatchSemaphore(value: 0)
+        scheduler.submit(
+            WorkScheduler.Work { [gate] _ in
+                isRunning.signal()
+                gate.patientWait()
+            })
+        isRunning.patientWait()
+    }
+
+    @Test(
+        "One thread serves clients round-robin",
+        arguments: [
+            ("a1 a2 a3", "a1 a2 a3"), ("a1 a2 a3 b1", "a1 b1 a2 a3"), ("a1 b1 a2 c1 b2", "a1 b1 c1 a2 b2"),
+            ("a1 a2! a3", "a1 a3"), ("a1! b1", "b1"),
+        ])
+    func order(submitted: String, done: String) {
+        let scheduler = scheduler()
+        block(scheduler)
+        for name in submitted.split(separator: " ") {
+            var work = work(String(name))
+            // Its client is gone.
+            if name.last == "!" { work.isWanted = { false } }
+            scheduler.submit(work)
+        }
+        scheduler.submit(work("z"))
+        scheduler.submit(work("z end"))
+        gate.signal()
+        #expect(log.wait(for: "z end"))
+        #expect(log.all.filter { !$0.hasPrefix("z") } == done.split(separator: " ").map(String.init))
+        #expect(scheduler.count == 0)
+    }
+
+    @Test("The queue of a client is bounded, and no other client notices")
+    func bound() {
+        let scheduler = scheduler(maximumPerClient: 3)
+        block(scheduler)
+        for number in 1...3 {
+            #expect(!scheduler.isFull(for: client("a")))
+            scheduler.submit(work("a\(number)"))
+        }
+        #expect(
+            scheduler.isFull(for: client("a")) && !scheduler.isFull(for: client("b")) && !scheduler.isFull(for: nil))
+        gate.signal()
+        #expect(log.wait(for: "a3"))
+        #expect(!scheduler.isFull(for: client("a")))
+    }
+
+    @Test("Work waits for memory, which is short meanwhile, and work behind it does not take that memory")
+    func memory() throws {
+        let scheduler = scheduler(threads: 2)
+        let other = budget.charge(300)
+        scheduler.submit(work("a", bytes: 500))
+        try eventually { budget.isShort }
+        scheduler.submit(work("b", bytes: 100))
+        #expect(log.all.isEmpty && scheduler.count == 2)
+        other.resize(to: 100)
+        #expect(log.wait { Set($0) == ["a", "b"] })
+        try eventually { !budget.isShort && budget.usedBytes == 100 }
+    }
+
+    @Test("The memory of the input counts as part of the memory of the work")
+    func input() {
+        let input = budget.charge(600)
+        var work = work("a", bytes: 700)
+        work.input = input
+        let scheduler = scheduler()
+        scheduler.submit(work)
+        #expect(log.wait(for: "a"))
+        scheduler.submit(self.work("b", bytes: 100))
+        #expect(log.wait(for: "b"))
+    }
+
+    @Test("Work that takes more memory than the budget has is refused at once, and work that must be done is done")
+    func tooLarge() {
+        let scheduler = scheduler()
+        let other = budget.charge(600)
+        scheduler.submit(work("a", bytes: 701))
+        #expect(log.wait(for: "a tooLarge(bytes: 701, capacity: 700)"))
+        #expect(!budget.isShort)
+        other.resize(to: 0)
+        scheduler.submit(work("b", bytes: 701, isOwed: true))
+        #expect(log.wait(for: "b"))
+    }
+
+    @Test("Work that waits longer than the timeout is refused, and work that must be done is done without the memory")
+    func timeout() throws {
+        let scheduler = scheduler()
+        let other = budget.charge(600)
+        scheduler.submit(work("a", bytes: 200))
+        scheduler.submit(work("b", bytes: 200, isOwed: true))
+        scheduler.submit(work("c"))
+        try eventually { budget.isShort }
+        time.advance(seconds: 9)
+        #expect(log.all.isEmpty)
+        time.advance(seconds: 2)
+        #expect(log.wait(for: "c timedOut"))
+        #expect(log.all == ["a timedOut", "b", "c timedOut"])
+        #expect(other.bytes == 600)
+        try eventually { !budget.isShort }
+    }
+
+    @Test("Two threads work on two pieces of work at a time")
+    func threads() {
+        let scheduler = scheduler(threads: 2)
+        block(scheduler)
+        scheduler.submit(work("a"))
+        #expect(log.wait(for: "a"))
+        block(scheduler)
+        scheduler.submit(work("b"))
+        #expect(scheduler.count == 1)
+        gate.signal()
+        #expect(log.wait(for: "b"))
+        gate.signal()
+    }
+}
