@@ -40,6 +40,7 @@ package final class APIHandler: RequestHandler {
     var current = RequestLookedAt(since: 0)
     /// Its caller; nil if the caller is not known.
     private var caller: Caller?
+    private var recentTokens = RecentTokens()
     /// Requests that are answered later to callers that may read secrets.
     private var confidential: Set<Ticket> = []
     /// Requests that are answered later, except those that wait for a change and are not logged.
@@ -50,8 +51,7 @@ package final class APIHandler: RequestHandler {
     var isPlainWrite = false
     /// The answer that was begun to the request that is looked at, as a stream is.
     var begun: Response?
-    /// Lines of the access log of the present batch.
-    var lines: [UInt8] = []
+    var accessLog = AccessLog()
     /// The last body of an evaluation that was found to have a context.
     var knownContext: [UInt8] = Array("{\"context\":{}}".utf8)
     /// The number of refused credentials since the last line about one, and the earliest time of the next line.
@@ -76,6 +76,7 @@ package final class APIHandler: RequestHandler {
     /// Takes over policies that a reload brought. What waits for a caller whose credential has ended is answered.
     func take(_ policies: Policies) {
         self.policies = policies
+        recentTokens = RecentTokens()
         hosts = HostCheck(policies.hosts)
         origins = CrossOrigin(policies.hosts, after: origins)
         loop.renewFields()
@@ -158,7 +159,7 @@ package final class APIHandler: RequestHandler {
 
     private func text(of head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange) -> LoggedRequest {
         LoggedRequest(
-            head, bytes, from: exchange.peer, by: caller?.name, number: nextNumber(), for: policies.logging.access)
+            head, bytes, from: exchange.peer, by: caller?.name, number: nextNumber())
     }
 
     /// Returns a number that no other request has.
@@ -200,7 +201,7 @@ package final class APIHandler: RequestHandler {
         }
         let caller: Caller?
         do throws(Problem) {
-            caller = try policies.access?.admit(head, bytes, user: exchange.user, found: &self.caller)
+            caller = try policies.access?.admit(head, bytes, user: exchange.user, recent: &recentTokens, found: &self.caller)
         } catch {
             if !exchange.isBehind { noteRefusedCredential(error, head, from: exchange.peer, named: self.caller?.name) }
             // A guess at a token counts, too.
@@ -342,8 +343,7 @@ package final class APIHandler: RequestHandler {
         note(response, RequestLookedAt(since: loop.now)) {
             head.map {
                 LoggedRequest(
-                    $0, bytes, from: peer, by: caller?.name, number: (loop: loop.index, count: 0),
-                    for: policies.logging.access)
+                    $0, bytes, from: peer, by: caller?.name, number: (loop: loop.index, count: 0))
             }
         }
         return response
@@ -357,7 +357,8 @@ package final class APIHandler: RequestHandler {
         do throws(Problem) {
             try hosts.check(head, bytes, from: peer)
             let user = policies.proxies.trusts(peer) ? nil : user
-            let caller = try policies.access?.admit(head, bytes, user: user, found: &self.caller)
+            let caller = try policies.access?.admit(
+                head, bytes, user: user, recent: &recentTokens, found: &self.caller)
             let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
             try request.checkGrants(in: bytes)
             let state = service.store.state
@@ -374,9 +375,8 @@ package final class APIHandler: RequestHandler {
 
     package func batchEnded() {
         handOver()
-        guard !lines.isEmpty else { return }
-        service.accessLog.append(lines)
-        lines.removeAll(keepingCapacity: true)
+        guard !accessLog.lines.isEmpty else { return }
+        service.accessLog.append(accessLog.takeLines())
     }
 
     package func turnEnded() {

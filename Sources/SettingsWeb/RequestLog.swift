@@ -42,14 +42,9 @@ extension APIHandler {
     }
 
     private func addLine(_ text: LoggedRequest, status: Int, _ bytes: Int, _ nanoseconds: UInt64) {
-        let line = AccessLine(time: service.clock(), text: text, status: status, bytes: bytes, nanoseconds: nanoseconds)
-        switch policies.logging.access {
-        case .off: return
-        case .common: lines += Array(line.common.utf8)
-        case .combined: lines += Array(line.combined.utf8)
-        case .json: lines += line.jsonBytes()
-        }
-        lines.append(UInt8(ascii: "\n"))
+        let entry = AccessLog.Entry(
+            request: text, status: status, bodyBytes: bytes, time: service.clock(), nanoseconds: nanoseconds)
+        accessLog.append(entry, format: policies.logging.access)
     }
 
     private static func description(_ text: LoggedRequest, _ status: Int, _ time: UInt64) -> String {

@@ -134,12 +134,13 @@ package final class AccessPolicy: Sendable {
     /// - Parameters:
     ///   - field: the range of the field `Authorization` in the bytes; nil if it was not sent.
     ///   - key: the range of the field `X-API-Key`, which counts where there is no `Authorization`.
+    ///   - recent: the tokens that the event loop knows already.
     ///   - found: set to the caller, also if its token has expired.
     func caller(
         authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?,
-        found: inout Caller?
+        recent: inout RecentTokens, found: inout Caller?
     ) throws(Problem) -> Caller {
-        let caller = try findCaller(authorization: field, key: key, in: bytes, from: peer)
+        let caller = try findCaller(authorization: field, key: key, in: bytes, from: peer, recent: &recent)
         found = caller
         if let expires = caller.expires, caller.hasExpired(at: clock()) {
             throw .unauthorized("the token expired at \(expires); make another with settingsd token create")
@@ -158,7 +159,8 @@ package final class AccessPolicy: Sendable {
     func hasToken(_ digest: SHA256) -> Bool { tokens[digest] != nil }
 
     private func findCaller(
-        authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?
+        authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?,
+        recent: inout RecentTokens
     ) throws(Problem) -> Caller {
         guard let place = field ?? key else { return peer.map(caller(of:)) ?? anonymous }
         var token = bytes.extracting(place)
@@ -168,7 +170,7 @@ package final class AccessPolicy: Sendable {
             }
             token = token.extracting(range)
         }
-        guard let found = tokens[SHA256(token)] else {
+        guard let found = recent.caller(of: token, find: { tokens[SHA256(token)] }) else {
             throw .unauthorized("the token is not known here; it may be revoked, or be for another daemon")
         }
         return found

@@ -50,68 +50,52 @@ struct PlainWrite {
     let key: KeyName
 }
 
-/// A request as the logs have it: its texts, and the times of its parts. Used on its loop only.
+/// A copy of the head of a request, for the logs, with the times that its parts took. Owned by the event loop.
 final class LoggedRequest {
-    let method: String
-    let target: String
-    let isHTTP11: Bool
-    let by: String?
-    let traceParent: String?
-    /// Nil unless the format of the access log has them.
-    let referer: String?
-    let userAgent: String?
-    private let address: SocketAddress
-    /// The name that its sender gave it.
-    private let givenID: String?
+    let head: RequestHead
+    let bytes: [UInt8]
+    let peer: SocketAddress
+    /// The name of the caller; nil if the caller is not known.
+    let caller: String?
     private let number: (loop: Int, count: Int)
-    /// The times at the writer; nil unless the write took long.
+    /// The times of a write; nil unless the write took long.
     var times: WriteTimes?
-    /// The nanoseconds that rendering the answer took, if that was done beside the loop.
+    /// How long the rendering of the answer took in the background, in nanoseconds.
     var rendering: UInt64?
 
-    /// - Parameter number: makes the name of the request if its sender gave none: its loop, and its number there.
+    /// - Parameter number: the number of the event loop, and of the request on that loop. Both make the name of a request that
+    ///   does not have the field `X-Request-Id`.
     init(
-        _ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, by: String?,
-        number: (loop: Int, count: Int), for format: RequestLogging.Access
+        _ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, by caller: String?,
+        number: (loop: Int, count: Int)
     ) {
-        func text(_ name: StaticString) -> String? {
-            guard format == .combined else { return nil }
-            return head.value(ofFieldNamed: name, in: bytes).map { bytes.text(in: $0) }
-        }
-        (referer, userAgent) = (text("Referer"), text("User-Agent"))
-        method = bytes.text(in: head.methodName)
-        target = bytes.text(in: head.target)
-        isHTTP11 = head.isHTTP11
-        self.by = by
-        traceParent = head.field(.traceParent).flatMap { Self.name($0, in: bytes) }
-        address = peer
-        givenID = head.field(.requestID).flatMap { Self.name($0, in: bytes) }
+        self.head = head
+        self.bytes = bytes.extracting(..<head.length).withUnsafeBufferPointer { Array($0) }
+        self.peer = peer
+        self.caller = caller
         self.number = number
     }
 
-    init(_ plain: PlainWrite, number: (loop: Int, count: Int)) {
-        method = "PUT"
-        target = "/v1/suites/\(plain.suite)/keys/\(plain.key)"
-        isHTTP11 = true
-        (by, traceParent, referer, userAgent, givenID) = (nil, nil, nil, nil, nil)
-        address = plain.peer
-        self.number = number
+    var method: String { text(head.methodName) }
+    var target: String { text(head.target) }
+    /// The host of the client, or `unix`.
+    var host: String { peer.isUnix ? "unix" : peer.host }
+    /// The name of the request: the client's, or a name that this daemon makes.
+    var id: String { head.field(.requestID).flatMap(name) ?? "\(number.loop)-\(number.count)" }
+    var traceParent: String? { head.field(.traceParent).flatMap(name) }
+
+    private func text(_ range: Range<Int>) -> String {
+        let bytes = bytes
+        return bytes.span.text(in: range)
     }
 
-    // Made when they are logged: most requests are not.
+    private static let maximumNameLength = 128
 
-    var peer: String { address.isUnix ? "unix" : address.host }
-
-    /// The name of the request, from its sender or made here.
-    var id: String { givenID ?? "\(number.loop)-\(number.count)" }
-
-    private static let longestName = 128
-
-    /// Returns a name that a request gives itself; nil for one that could be mistaken for more than that.
-    private static func name(_ range: Range<Int>, in bytes: Span<UInt8>) -> String? {
-        guard !range.isEmpty, range.count <= longestName,
+    /// Returns the text of a field that names the request; nil if the text could break the line of a log.
+    private func name(_ range: Range<Int>) -> String? {
+        guard !range.isEmpty, range.count <= Self.maximumNameLength,
             range.allSatisfy({ bytes[$0] > 0x20 && bytes[$0] < 0x7F && bytes[$0] != UInt8(ascii: "\"") })
         else { return nil }
-        return bytes.text(in: range)
+        return text(range)
     }
 }

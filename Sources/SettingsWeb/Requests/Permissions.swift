@@ -43,14 +43,15 @@ extension AccessPolicy {
     ///
     /// - Parameter found: set to the caller once it is found, also if it is refused.
     func admit(
-        _ head: RequestHead, _ bytes: Span<UInt8>, user: PeerUser?, found: inout Caller?
+        _ head: RequestHead, _ bytes: Span<UInt8>, user: PeerUser?, recent: inout RecentTokens, found: inout Caller?
     ) throws(Problem) -> Caller? {
         let route = head.isServerWide ? nil : Route(head.path, in: bytes)
         let need = route?.resource.need(of: head.method) ?? .someGrant
         if case .nothing = need { return nil }
         if opensMetrics, route?.resource == .metrics { return nil }
         let caller = try caller(
-            authorization: head.field(.authorization), key: head.field(.apiKey), in: bytes, from: user, found: &found)
+            authorization: head.field(.authorization), key: head.field(.apiKey), in: bytes, from: user, recent: &recent,
+            found: &found)
         switch need {
         case .nothing: break
         case .someGrant: try caller.demandAny()

@@ -1,0 +1,166 @@
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+internal import SettingsModel
+
+/// The lines of the access log that one event loop has gathered. The loop hands them to the logging thread after each batch
+/// of events. Owned by the event loop.
+struct AccessLog {
+    /// The gathered lines, each with its line feed.
+    private(set) var lines: [UInt8] = []
+    private var clock = LogClock()
+    private var hosts = HostTexts()
+
+    /// An answered request.
+    struct Entry {
+        let request: LoggedRequest
+        let status: Int
+        let bodyBytes: Int
+        /// When the answer was given.
+        let time: Timestamp
+        /// The time from the arrival of the request to its answer.
+        let nanoseconds: UInt64
+
+        fileprivate var arrival: Timestamp { Timestamp(milliseconds: time.milliseconds - Int64(nanoseconds / 1_000_000)) }
+    }
+
+    /// Returns the gathered lines, and removes them.
+    mutating func takeLines() -> [UInt8] {
+        defer { lines = [] }
+        return lines
+    }
+
+    mutating func append(_ entry: Entry, format: RequestLogging.Access) {
+        switch format {
+        case .off: return
+        case .common: appendCommon(entry)
+        case .combined:
+            appendCommon(entry)
+            let (head, bytes) = (entry.request.head, entry.request.bytes)
+            for name: StaticString in ["Referer", "User-Agent"] {
+                lines.append(" \"")
+                append(head.value(ofFieldNamed: name, in: bytes.span), of: bytes)
+                lines.append("\"")
+            }
+        case .json: lines += entry.jsonBytes()
+        }
+        lines.append(UInt8(ascii: "\n"))
+    }
+
+    /// Appends a line in the common log format of Apache httpd: `%h %l %u %t "%r" %>s %b`.
+    private mutating func appendCommon(_ entry: Entry) {
+        let request = entry.request
+        hosts.append(request.peer, to: &lines)
+        lines.append(" - ")
+        if let caller = request.caller { appendEscaped(caller.utf8Span.span) } else { lines.append("-") }
+        lines.append(" [")
+        clock.append(entry.arrival, to: &lines)
+        lines.append("] \"")
+        append(request.head.methodName, of: request.bytes)
+        lines.append(" ")
+        append(request.head.target, of: request.bytes)
+        lines.append(request.head.isHTTP11 ? " HTTP/1.1\" " : " HTTP/1.0\" ")
+        lines.append(decimal: entry.status)
+        lines.append(" ")
+        if entry.bodyBytes > 0, request.head.method != .head {
+            lines.append(decimal: entry.bodyBytes)
+        } else {
+            lines.append("-")
+        }
+    }
+
+    /// Appends a part of the request; `-` if the request does not have the part.
+    private mutating func append(_ range: Range<Int>?, of bytes: [UInt8]) {
+        if let range { appendEscaped(bytes.span.extracting(range)) } else { lines.append("-") }
+    }
+
+    /// Appends a value the way Apache httpd does: with `\"`, `\\`, letters for the usual control characters, and `\xhh` for any
+    /// other byte that is not printable ASCII. An empty value is `-`.
+    private mutating func appendEscaped(_ text: Span<UInt8>) {
+        guard !text.isEmpty else { return lines.append("-") }
+        var start = 0
+        for index in text.indices {
+            let byte = text[index]
+            let isPlain = byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+            guard !isPlain else { continue }
+            lines.append(copying: text.extracting(start..<index))
+            start = index + 1
+            appendEscape(byte)
+        }
+        lines.append(copying: text.extracting(start..<text.count))
+    }
+
+    private mutating func appendEscape(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): lines.append("\\\"")
+        case UInt8(ascii: "\\"): lines.append("\\\\")
+        case 0x08: lines.append("\\b")
+        case 0x09: lines.append("\\t")
+        case 0x0A: lines.append("\\n")
+        case 0x0B: lines.append("\\v")
+        case 0x0D: lines.append("\\r")
+        default:
+            lines.append("\\x")
+            for digit in [byte >> 4, byte & 0xF] {
+                lines.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            }
+        }
+    }
+}
+
+extension AccessLog.Entry: JSONWritable {
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("time", time)
+        writer.member("peer", request.host)
+        writer.member("by", request.caller)
+        writer.member("method", request.method)
+        writer.member("target", request.target)
+        writer.member("status", Int64(status))
+        writer.member("bytes", Int64(bodyBytes))
+        writer.member("microseconds", Int64(nanoseconds / 1000))
+        writer.member("id", request.id)
+        writer.member("traceparent", request.traceParent)
+        writer.endObject()
+    }
+}
+
+/// Times in the form `10/Oct/2000:13:55:36 +0000`. Renders a second once, because thousands of requests arrive in one second.
+private struct LogClock {
+    private var second: Int64 = .min
+    private var text: [UInt8] = []
+
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    mutating func append(_ time: Timestamp, to lines: inout [UInt8]) {
+        let second = time.milliseconds / 1000
+        if second != self.second {
+            self.second = second
+            // The form of the description is `2000-10-10T13:55:36.000Z`.
+            let description = time.description
+            let date = description.prefix(10).split(separator: "-")
+            let month = Int(date[1]).map { Self.months[$0 - 1] } ?? "-"
+            text = Array("\(date[2])/\(month)/\(date[0]):\(description.dropFirst(11).prefix(8)) +0000".utf8)
+        }
+        lines.append(copying: text.span)
+    }
+}
+
+/// The texts of client addresses. Keeps the texts of recent addresses, because rendering an address calls the C library.
+private struct HostTexts {
+    private var texts: [SocketAddress: [UInt8]] = [:]
+
+    private static let maximumCount = 256
+
+    mutating func append(_ peer: SocketAddress, to lines: inout [UInt8]) {
+        guard !peer.isUnix else { return lines.append("unix") }
+        let address = peer.with(port: 0)
+        if let text = texts[address] { return lines.append(copying: text.span) }
+        if texts.count >= Self.maximumCount { texts = [:] }
+        let text = Array(peer.host.utf8)
+        texts[address] = text
+        lines.append(copying: text.span)
+    }
+}
