@@ -228,7 +228,6 @@ package final class EventLoop: @unchecked Sendable {
                 context.handler.batchEnded()
             } while !context.unsettled.isEmpty && clock.now() < end
         }
-        context.handler.turnEnded()
         context.closeSlowTransfers()
         let now = clock.now()
         let time = now &- context.now

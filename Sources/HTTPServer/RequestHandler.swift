@@ -31,9 +31,6 @@ package protocol RequestHandler: AnyObject {
     /// Hands over what was collected, after all events of a batch. May `respond`.
     func batchEnded()
 
-    /// Called when a turn has ended: what is only to be freed need not hold up the answers.
-    func turnEnded()
-
     /// Called after a batch that took over 20 ms, with its length: the other connections of the loop waited meanwhile.
     func wasSlow(nanoseconds: UInt64)
 
@@ -63,7 +60,6 @@ extension RequestHandler {
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> BodyDecision { .receive(from: nil) }
     package func batchEnded() {}
-    package func turnEnded() {}
     package func wasSlow(nanoseconds: UInt64) {}
     package func peerHalfClosed(_ ticket: Ticket) {}
     package func closed(_ ticket: Ticket) {}

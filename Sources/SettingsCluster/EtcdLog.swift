@@ -15,8 +15,8 @@ internal import Synchronization
 
 /// A log that several daemons share: each batch is one transaction of etcd.
 ///
-/// Called by one thread at a time, the one that has taken the writer, except ``health`` and ``silence``. What the calls use
-/// is taken out of its mutex and put back, so that none is held while etcd is asked.
+/// Used on the commit thread, except ``health``, ``silence`` and ``isUnsettled``. A call takes the writer out of its mutex and puts it
+/// back, so that no mutex is held while the call waits for etcd.
 package final class EtcdLog: StorageLog {
     package struct Options: Sendable {
         package var etcd: EtcdOptions
@@ -61,8 +61,15 @@ package final class EtcdLog: StorageLog {
     private let limits: History.Limits
     package let figures = StorageFigures()
 
+    /// The most nanoseconds for which writes gather after a flush.
+    private static let longestGathering: UInt64 = 5_000_000
+
     /// Nil while a call uses it.
     private let writer: Mutex<LogWriter?>
+    /// True if the writer has a batch whose outcome is unknown.
+    private let hasUnsettledBatch = Atomic(false)
+    /// The nanoseconds that the last flush took.
+    private let flushTime = Mutex<UInt64>(0)
     private let staged = Mutex(JournalBatch())
     private let order: Mutex<TurnOrder>
     private let latest: Mutex<Published>
@@ -128,7 +135,7 @@ package final class EtcdLog: StorageLog {
     ///
     /// - Parameters:
     ///   - address: where the daemon listens, for the others; nil to be no member.
-    ///   - wakeWriter: has the writer call ``follow(_:)`` soon. Called on the follower's queue.
+    ///   - wakeWriter: has the commit stage call ``follow(from:)`` soon. Called on the follower's queue.
     package func start(at address: String? = nil, wakeWriter: @escaping @Sendable () -> Void) throws(SystemError) {
         let member = address.map { ClusterMember(id: daemon, address: $0) }
         let follower = try LogFollower(
@@ -171,15 +178,17 @@ package final class EtcdLog: StorageLog {
 
     // MARK: CommitLog
 
-    package var isShared: Bool { true }
-    package var isUnsettled: Bool { writer.withLock { $0?.isUnsettled ?? false } }
-    package var flushesAtOnce: Bool { false }
+    package var requiresFlush: Bool { true }
+    package var maximumBatchesInFlight: Int { 1 }
+    package var gatheringTime: UInt64 { flushTime.withLock { min($0 / 2, Self.longestGathering) } }
+    package var isUnsettled: Bool { hasUnsettledBatch.load(ordering: .acquiring) }
 
     package func stage(_ commit: KeptCommit, after predecessor: Revision) {
         staged.withLock { $0.add(commit.commit, after: predecessor, followsSync: false) }
     }
 
-    package func awaitTurn() -> Bool {
+    /// Waits for a short time if other daemons are to write first. Returns true if they added commits, which must be followed first.
+    private func awaitTurn() -> Bool {
         inbox.awaitNews(until: order.withLock { $0.turn(at: .now) })
     }
 
@@ -191,7 +200,9 @@ package final class EtcdLog: StorageLog {
         guard var writer = writer.withLock({ $0.take() }) else {
             throw CommitLogError(.notDone, .failed, "the log is closed")
         }
-        defer { self.writer.withLock { $0 = writer } }
+        defer { putBack(writer) }
+        let start = clock()
+        defer { flushTime.withLock { $0 = clock() - start } }
         do throws(CommitLogError) {
             let time = Duration.nanoseconds(Int64(clamping: deadline - min(deadline, clock())))
             let most = health == nil ? options.writeTime : Self.shortTime
@@ -252,29 +263,36 @@ package final class EtcdLog: StorageLog {
         CommitLogError(.overtaken, .contended, "other daemons were first; try again")
     }
 
-    package func follow(_ staged: inout StagedState) -> Bool {
+    private func putBack(_ writer: LogWriter) {
+        hasUnsettledBatch.store(writer.isUnsettled, ordering: .releasing)
+        self.writer.withLock { $0 = writer }
+    }
+
+    package func follow(from state: State) -> FollowedState? {
         let (replacement, entries) = inbox.news
+        guard replacement != nil || !entries.isEmpty else { return nil }
+        var followed = FollowedState(state)
         if let replacement {
-            staged.replace(with: replacement.state)
+            followed.replace(with: replacement.state)
             inbox.noteReplaced(by: replacement)
         }
         for entry in entries {
-            let before = staged.state
+            let before = followed
             do throws(LogDamage) {
-                try entry.apply(to: &staged)
+                try entry.apply(to: &followed)
                 inbox.noteApplied(entry.head)
                 order.withLock { $0.note(entry.head, at: .now) }
             } catch {
                 log.error("cannot apply batch \(entry.head.batch) of the log in etcd: \(error); reading all of it anew")
-                staged.replace(with: before)
+                followed = before
                 inbox.demandLoad()
                 break
             }
         }
-        return replacement != nil || !entries.isEmpty
+        return followed
     }
 
-    package func published(_ state: State, mayWait: Bool) {
+    package func published(_ state: State) {
         let head = inbox.applied
         latest.withLock { latest in (latest.state, latest.head) = (state, head) }
     }
@@ -297,7 +315,7 @@ package final class EtcdLog: StorageLog {
     /// Looks for the outcome of a write, though no caller waits.
     private func settleBeside() {
         guard inbox.trouble == nil, var writer = writer.withLock({ $0.take() }) else { return }
-        defer { self.writer.withLock { $0 = writer } }
+        defer { putBack(writer) }
         do throws(CommitLogError) {
             let deadline = ContinuousClock.now + Self.shortTime
             try settle(&writer, by: deadline)

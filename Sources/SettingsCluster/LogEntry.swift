@@ -149,8 +149,15 @@ struct LogEntry: Sendable {
     }
 
     /// Applies the batch to the state behind the batch before it. Throws at the first commit that cannot be applied.
-    func apply(to staged: inout StagedState) throws(LogDamage) {
-        if head.beginsEpoch { staged.beginEpoch(head.epoch, at: max(head.revision, staged.state.revision)) }
+    func apply(to state: inout State) throws(LogDamage) {
+        var followed = FollowedState(state)
+        defer { state = followed.state }
+        try apply(to: &followed)
+    }
+
+    /// Applies the batch to the state behind the batch before it. Throws at the first commit that cannot be applied.
+    func apply(to followed: inout FollowedState) throws(LogDamage) {
+        if head.beginsEpoch { followed.beginEpoch(head.epoch, at: max(head.revision, followed.state.revision)) }
         var rest = lines[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
             let line = Array(rest[..<end])
@@ -159,17 +166,17 @@ struct LogEntry: Sendable {
                 case .success(.commit(let json, let revision, let after, _)) = JournalLine.read(
                     line.span, isTerminated: true)
             else { throw LogDamage("the check of a commit fails") }
-            guard after == staged.state.revision else {
-                throw LogDamage("commit \(revision) follows \(after), but the last one is \(staged.state.revision)")
+            guard after == followed.state.revision else {
+                throw LogDamage("commit \(revision) follows \(after), but the last one is \(followed.state.revision)")
             }
             do {
-                try staged.apply(staged.state.completed(Commit(json: json)))
+                try followed.apply(followed.state.completed(Commit(json: json)))
             } catch {
                 throw LogDamage("commit \(revision) cannot be applied: \(error)")
             }
         }
-        guard rest.isEmpty, staged.state.revision == head.revision else {
-            throw LogDamage("it ends at \(staged.state.revision) instead of \(head.revision)")
+        guard rest.isEmpty, followed.state.revision == head.revision else {
+            throw LogDamage("it ends at \(followed.state.revision) instead of \(head.revision)")
         }
     }
 }

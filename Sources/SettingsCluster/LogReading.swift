@@ -90,15 +90,15 @@ extension EtcdClient {
     mutating func readState(
         _ keys: LogKeys, limits: History.Limits, in directory: DataDirectory, by deadline: Instant
     ) throws(EtcdError) -> LogInbox.Replacement? {
-        var staged: StagedState
+        var state: State
         var place: LogHead?
         if let snapshot = try readSnapshotPointer(keys, by: deadline) {
-            staged = StagedState(try readSnapshot(snapshot, keys, limits: limits, in: directory, by: deadline))
+            state = try readSnapshot(snapshot, keys, limits: limits, in: directory, by: deadline)
             place = snapshot.head
         } else {
             // The epoch is that of the first batch.
             guard let none = Epoch("none") else { return nil }
-            staged = StagedState(State(epoch: none, limits: limits))
+            state = State(epoch: none, limits: limits)
         }
         while true {
             let found = try readLog(behind: place?.batch ?? LogHead.first - 1, keys, by: deadline)
@@ -108,7 +108,7 @@ extension EtcdClient {
                     guard entry.head.batch == (place?.batch ?? LogHead.first - 1) + 1,
                         entry.head.previous == place?.id ?? ""
                     else { throw LogDamage("it does not follow from the one before") }
-                    try entry.apply(to: &staged)
+                    try entry.apply(to: &state)
                 } catch {
                     throw EtcdError(
                         outcome: .refused,
@@ -116,7 +116,7 @@ extension EtcdClient {
                 }
                 place = entry.head
             }
-            if let place, place.batch >= end.batch { return LogInbox.Replacement(state: staged.state, head: place) }
+            if let place, place.batch >= end.batch { return LogInbox.Replacement(state: state, head: place) }
             guard !found.entries.isEmpty else {
                 throw EtcdError(
                     outcome: .refused,
@@ -134,7 +134,7 @@ extension EtcdClient {
         from start: LogInbox.Replacement, _ keys: LogKeys, limits: History.Limits, in directory: DataDirectory,
         by deadline: Instant
     ) throws(EtcdError) -> LogInbox.Replacement {
-        var (staged, place) = (StagedState(start.state), start.head)
+        var (state, place) = (start.state, start.head)
         while true {
             let found = try readLog(behind: place.batch, keys, by: deadline)
             guard let end = found.head else {
@@ -153,7 +153,7 @@ extension EtcdClient {
                     guard entry.head.batch == place.batch + 1, entry.head.previous == place.id else {
                         throw LogDamage("it does not follow from batch \(place.batch)")
                     }
-                    try entry.apply(to: &staged)
+                    try entry.apply(to: &state)
                 } catch {
                     throw EtcdError(
                         outcome: .refused,
@@ -161,7 +161,7 @@ extension EtcdClient {
                 }
                 place = entry.head
             }
-            if place.line == end.line { return LogInbox.Replacement(state: staged.state, head: place) }
+            if place.line == end.line { return LogInbox.Replacement(state: state, head: place) }
             guard !found.entries.isEmpty else {
                 throw EtcdError(outcome: .refused, description: "the log does not go on from batch \(place.batch)")
             }

@@ -84,7 +84,7 @@ package final class Daemon: Sendable {
         let isStopping = StopFlag()
         let board = PolicyBoard(policies)
         let audit = configuration.auditFile.map {
-            AuditLog($0, in: DataDirectory(path), on: state, isShared: persistence.isShared, log)
+            AuditLog($0, in: DataDirectory(path), on: state, isShared: persistence is EtcdLog, log)
         }
         let schemas = SchemaSetter(store, audit, log)
         let tokenUsage = TokenUsage(in: DataDirectory(path), log: log)
@@ -212,7 +212,8 @@ package final class Daemon: Sendable {
     ) -> Ticker? {
         guard let manager, let interval = manager.watchdogInterval else { return nil }
         var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
-        parts.append(Watchdog.Part("the writer") { store.inNextTurn($0) })
+        parts.append(Watchdog.Part("the decide stage") { store.passThroughDecideStage($0) })
+        parts.append(Watchdog.Part("the commit stage") { store.passThroughCommitStage($0) })
         parts.append(Watchdog.Part("the acceptor") { server.inNextAcceptance($0) })
         let watchdog = Watchdog(parts, log) { manager.feedWatchdog() }
         return Ticker(every: Int(clamping: max(1, interval / 4_000_000))) { watchdog.tick() }

@@ -118,7 +118,7 @@ final class Reloader: Sendable {
         log.setLevel(configuration.logLevel)
         server?.renew(configuration.transport)
         service?.watchers.renew(configuration.watchers)
-        service?.store.limitsInForce = configuration.writes
+        service?.store.limits = configuration.writes
         service?.budget.renew(limit: configuration.bufferBytes)
         post(policies)
         audit?.reopen()

@@ -49,9 +49,9 @@ final class SchemaSetter: Sendable {
         let state = store.state
         var refused: [SuiteName: Problem] = [:]
         for file in files ?? [] where state.suite(file.suite)?.schema?.schema.document != file.schema.document {
-            let outcome = set(file)
-            switch outcome.result {
-            case .success: note(outcome.commit, of: file)
+            let result = set(file)
+            switch result.answer {
+            case .success: note(result.commit, of: file)
             case .failure(let problem):
                 refused[file.suite] = problem
                 log.error(
@@ -64,18 +64,16 @@ final class SchemaSetter: Sendable {
     }
 
     /// Sets one schema. Tries again for a while if the writer has no room for it.
-    private func set(_ file: SchemaFile) -> WriteOutcome {
+    private func set(_ file: SchemaFile) -> WriteResult {
         var request = WriteRequest(.setSchema(file.suite, file.schema, onConflict: .refuse))
         request.origin = CommitOrigin(by: Self.caller, note: nil)
-        request.becomeLong()
         let end = MonotonicClock.system.now() + Self.patience
         while true {
-            let reply = AwaitedOutcome()
-            reply.deliver(store.submit([PendingWrite(id: 0, request: request)], replies: reply), replaced: nil)
-            let outcome = reply.wait()
-            guard case .failure(let problem) = outcome.result, problem.code == .overloaded,
+            let receiver = AwaitedResult()
+            let result = store.enqueue(0, request, for: receiver) ?? receiver.wait()
+            guard case .failure(let problem) = result.answer, problem.code == .overloaded,
                 MonotonicClock.system.now() < end
-            else { return outcome }
+            else { return result }
             usleep(Self.pause)
         }
     }
@@ -96,22 +94,22 @@ final class SchemaSetter: Sendable {
     }
 }
 
-/// A receiver that waits for the outcome of one write.
-private final class AwaitedOutcome: WriteReplies {
-    private let outcome = Mutex<WriteOutcome?>(nil)
+/// A receiver that waits for the result of one write.
+private final class AwaitedResult: WriteReceiver {
+    private let result = Mutex<WriteResult?>(nil)
     private let isThere = DispatchSemaphore(value: 0)
 
-    func deliver(_ outcomes: [WriteOutcome], replaced: State?) {
-        guard let first = outcomes.first else { return }
-        outcome.withLock { $0 = first }
+    func deliver(_ results: [WriteResult]) {
+        guard let first = results.first else { return }
+        result.withLock { $0 = first }
         isThere.signal()
     }
 
-    /// Returns the outcome, once.
-    func wait() -> WriteOutcome {
+    /// Returns the result, once.
+    func wait() -> WriteResult {
         while true {
             isThere.wait()
-            if let outcome = outcome.withLock({ $0.take() }) { return outcome }
+            if let result = result.withLock({ $0.take() }) { return result }
         }
     }
 }

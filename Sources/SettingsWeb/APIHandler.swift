@@ -16,8 +16,8 @@ internal import SettingsStorage
 
 /// A request handler that answers the requests of one loop from the store.
 ///
-/// Reads are answered at once from the published state. Writes are collected while a batch of events lasts and handed over
-/// to the writer together; their answers come back together, too. Runs on its loop.
+/// Reads are answered at once from the published state. Writes are collected while a batch of events lasts and queued
+/// together; their results come back together, too. Runs on its loop.
 package final class APIHandler: RequestHandler {
     let service: Service
     let loop: EventLoop
@@ -26,12 +26,9 @@ package final class APIHandler: RequestHandler {
     private var hosts: HostCheck
     private var origins: CrossOrigin
     var cache = ResponseCache()
-    /// The state before the writes that were answered in this turn, to be released when their answers are sent.
-    var replaced: State?
-    /// Writes of the present batch.
+    /// Writes of the present batch of events.
     var collected: [PendingWrite] = []
-    /// Writes that the writer has, by their identifiers.
-    var owed = OwedWrites()
+    var unansweredWrites = UnansweredWrites()
     var longAnswers = LongAnswers()
     var held = HeldRequests()
     var backups: [Ticket: SentBackup] = [:]
@@ -47,8 +44,6 @@ package final class APIHandler: RequestHandler {
     var underWay: [Ticket: RequestUnderWay] = [:]
     /// The ticket of the request that is looked at; nil once it is answered.
     var lookedAt: Ticket?
-    /// True if the request that is looked at is a plain write, which is kept with what the writer has.
-    var isPlainWrite = false
     /// The answer that was begun to the request that is looked at, as a stream is.
     var begun: Response?
     var accessLog = AccessLog()
@@ -125,7 +120,7 @@ package final class APIHandler: RequestHandler {
     ) -> Handling {
         current = RequestLookedAt(since: exchange.arrived)
         (lookedAt, begun) = (exchange.ticket, nil)
-        (caller, isPlainWrite) = (nil, false)
+        caller = nil
         defer { lookedAt = nil }
         let handling = decide(head, bytes, body, exchange)
         let isConfidential = caller?.grants.mayReadSecrets ?? false
@@ -141,7 +136,6 @@ package final class APIHandler: RequestHandler {
                 note(begun, current) { text(of: head, bytes, exchange) }
                 break
             }
-            if isPlainWrite { break }
             if isConfidential { confidential.insert(exchange.ticket) }
             let logged = policies.logging.mayLog(current) ? text(of: head, bytes, exchange) : nil
             // Where thousands wait, an entry would be a tenth of what each takes.
@@ -258,7 +252,6 @@ package final class APIHandler: RequestHandler {
             current.route = RouteName(method: head.method, resource: .setting)
             return .answer(setting)
         }
-        if let taken = plainWrite(head, bytes, body, exchange) { return taken }
         if let flag = plainEvaluation(head, bytes, body, for: caller?.reader) {
             current.route = RouteName(method: .post, resource: .evaluation)
             return .answer(flag)
@@ -374,13 +367,9 @@ package final class APIHandler: RequestHandler {
     }
 
     package func batchEnded() {
-        handOver()
+        enqueueCollectedWrites()
         guard !accessLog.lines.isEmpty else { return }
         service.accessLog.append(accessLog.takeLines())
-    }
-
-    package func turnEnded() {
-        replaced = nil
     }
 
     package func wasSlow(nanoseconds: UInt64) {

@@ -2,11 +2,11 @@ internal import HTTPServer
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// A mailbox that brings what happens on other queues to the loop: outcomes of writes, publications, long work that is done.
+/// A mailbox that brings what happens on other queues to the loop: results of writes, publications, long work that is done.
 ///
 /// The handler is set once, before anything is submitted, and read on its loop only. That is why the reference may be
 /// passed to other queues.
-final class LoopMailbox: WriteReplies, PublicationListener, @unchecked Sendable {
+final class LoopMailbox: WriteReceiver, PublicationListener, @unchecked Sendable {
     private let loop: EventLoop
     weak var handler: APIHandler?
 
@@ -14,11 +14,8 @@ final class LoopMailbox: WriteReplies, PublicationListener, @unchecked Sendable 
         self.loop = loop
     }
 
-    func deliver(_ outcomes: [WriteOutcome], replaced: State?) {
-        run { handler in
-            handler.replaced = replaced
-            handler.finish(outcomes)
-        }
+    func deliver(_ results: [WriteResult]) {
+        run { $0.finish(results) }
     }
 
     func published() {

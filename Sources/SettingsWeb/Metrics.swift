@@ -149,7 +149,7 @@ extension Service {
         text.gauge("settingsd_suites", "Suites.", state.suites.count)
         text.gauge("settingsd_keys", "Keys with a value or listed by a schema, in all suites.", keys)
         text.gauge("settingsd_stored_bytes", "Bytes of memory that all suites take, about.", state.size)
-        text.gauge("settingsd_quota_bytes", "What quotas.totalBytes allows.", store.limitsInForce.quotas.totalBytes)
+        text.gauge("settingsd_quota_bytes", "What quotas.totalBytes allows.", store.limits.quotas.totalBytes)
         text.gauge("settingsd_history_commits", "Recent commits that are kept.", state.history.count)
         text.gauge(
             "settingsd_history_bytes", "Bytes of memory that the commits that are kept take, about.",

@@ -89,9 +89,9 @@ package struct Service: Sendable {
         self.obstacle = obstacle
         self.budget = budget
         scheduler = WorkScheduler(
-            label: "settingsd.work", threads: backgroundThreads, budget: budget, timeout: store.writePatience)
+            label: "settingsd.work", threads: backgroundThreads, budget: budget, timeout: store.limits.queueTimeout)
         fileReads = WorkScheduler(
-            label: "settingsd.file-reads", threads: 1, budget: budget, timeout: store.writePatience)
+            label: "settingsd.file-reads", threads: 1, budget: budget, timeout: store.limits.queueTimeout)
     }
 }
 

@@ -98,37 +98,6 @@ struct WriteDecisionTests {
         }
     }
 
-    @Test("A decision made on an earlier state is used only where the same would be made now")
-    func prepared() throws {
-        var used = 0
-        for random in FuzzBudget.generators(share: 0.03) {
-            var writes = try RandomWrites(random)
-            var run = try Run(seed: random.seed)
-            for _ in 0..<120 {
-                let request = WriteRequest(try writes.next())
-                let time = Timestamp(milliseconds: 5_000_000)
-                guard let revision = run.state.revision.advanced(by: 1),
-                    let early = try? run.state.decide(request, revision: revision, time: run.state.time),
-                    early.commit != nil
-                else { continue }
-                let prepared = PreparedWrite(early, of: request, on: run.state)
-                for _ in 0..<writes.random.below(3) { _ = try run.write(try writes.next()) }
-                let later = try #require(run.issued.advanced(by: 2))
-                if let late = prepared.decision(on: run.state, revision: later, time: time) {
-                    used += 1
-                    let fresh = try run.state.decide(request, revision: later, time: time)
-                    let context: Comment = "seed \(random.seed), at \(run.state.revision): \(request.command)"
-                    try #require(late.commit == fresh.commit, context)
-                    #expect(late.schema?.document == fresh.schema?.document, context)
-                    #expect("\(late.answer)" == "\(fresh.answer)", context)
-                }
-                #expect(prepared.decision(on: run.state, revision: later, time: time) == nil)
-                _ = try run.write(request.command)
-            }
-        }
-        #expect(used > 100)
-    }
-
     @Test("A journal that is read back leads to the same state")
     func replayed() throws {
         for random in FuzzBudget.generators(share: 0.01) {

@@ -35,7 +35,7 @@ extension State {
     ///
     /// - Parameter reader: the grants of a caller that may not see everything. The error then has no count and no size, because
     ///   these include hidden suites and keys.
-    func check(_ growth: StoredGrowth, within quotas: Quotas, for reader: Grants?) throws(Problem) {
+    private func check(_ growth: StoredGrowth, within quotas: Quotas, for reader: Grants?) throws(Problem) {
         let count = suites.count + growth.suites
         if count > max(quotas.suites, suites.count) {
             throw Problem(
@@ -50,16 +50,15 @@ extension State {
         }
     }
 
-    /// Throws if the changes of a commit would exceed a quota by adding to it. Returns by how much they add to what all
-    /// suites hold, or nothing if they do not add to it.
-    func checkedGrowth(
+    /// Throws if the changes of a commit would exceed a quota by adding to it.
+    func checkGrowth(
         _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, within quotas: Quotas,
         for reader: Grants?
-    ) throws(Problem) -> StoredGrowth {
-        if suiteChanges.isEmpty, changes.addNothing(by: origin) { return StoredGrowth() }
+    ) throws(Problem) {
+        if suiteChanges.isEmpty, changes.addNothing(by: origin) { return }
         let growths = changes.map { growth(of: $0, by: origin) }
         let addsKey = changes.contains { $0.stored != nil && $0.oldStored == nil }
-        if suiteChanges.isEmpty, !addsKey, growths.allSatisfy({ $0.bytes <= 0 }) { return StoredGrowth() }
+        if suiteChanges.isEmpty, !addsKey, growths.allSatisfy({ $0.bytes <= 0 }) { return }
         for (change, growth) in zip(changes, growths) where growth.bytes > 0 && growth.value > quotas.valueBytes {
             throw Problem(
                 "the value of \(change.key) in suite \(change.suite) would take about \(growth.value) bytes of memory",
@@ -89,7 +88,6 @@ extension State {
             total.bytes += extent.size - extent.before.size
         }
         try check(total, within: quotas, for: reader)
-        return total
     }
 }
 

@@ -31,12 +31,10 @@ extension WriteDraft {
         let changes = [key.change(revision: revision, time: time, by: request.origin)]
         let isFirst = key.isInNewSuite && key.stored != nil
         let suites = isFirst ? [SuiteChange(suite: operation.suite, kind: .created)] : []
-        let growth = try state.checkedGrowth(
+        try state.checkGrowth(
             suites, changes, by: request.origin, within: quotas, for: request.reader)
         guard !request.isDryRun else { return unchanged(.setting(untouchedSetting(key)), created: created) }
-        var decision = commit(.change(changes), created: created, suites: suites, changes)
-        decision.growth = growth
-        return decision
+        return commit(.change(changes), created: created, suites: suites, changes)
     }
 
     /// The setting in the answer to a write that changes nothing, or is not to.

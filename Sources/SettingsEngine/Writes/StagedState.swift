@@ -69,7 +69,9 @@ package struct StagedState: Sendable {
         guard let revision = issued.advanced(by: 1) else {
             throw Problem(.storageFailed, "there are no revisions left")
         }
-        var decision = try decide(request, revision, at: time(now))
+        var decision = try state.decide(
+            request, revision: revision, time: time(now), opensSuites: opensSuites, commitKeys: commitKeys,
+            quotas: quotas)
         guard let commit = decision.commit.take() else { return (decision.answer, nil) }
         let kept = KeptCommit(commit)
         issued = revision
@@ -87,25 +89,22 @@ package struct StagedState: Sendable {
         return try request.replay(kept.commit, on: state)
     }
 
-    /// Applies a commit that was decided elsewhere. It counts as confirmed.
-    package mutating func apply(_ commit: Commit) throws(CommitMismatch) {
-        try add(KeptCommit(commit), schema: nil)
-        issued = max(issued, commit.revision)
-        confirm(upTo: commit.revision)
-    }
-
-    /// Begins a new epoch. It counts as confirmed.
-    package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
-        state.beginEpoch(epoch, at: revision)
-        issued = max(issued, revision)
-    }
-
-    /// Goes on from another state, of which all is confirmed.
-    package mutating func replace(with state: State) {
-        recall(to: state)
-        issued = max(issued, state.revision)
-        repeatable = [:]
-        indexRequests()
+    /// Continues from a state to which commits of others were applied. Every commit of this state must be confirmed.
+    package mutating func follow(_ followed: FollowedState) {
+        changed = []
+        issued = max(issued, followed.state.revision)
+        state = followed.state
+        if followed.isReplaced {
+            repeatable = [:]
+            return indexRequests()
+        }
+        for commit in followed.commits {
+            if let key = Repeat(commit) { repeatable[key] = commit }
+        }
+        for commit in followed.evicted {
+            guard let key = Repeat(commit), repeatable[key]?.revision == commit.revision else { continue }
+            repeatable[key] = nil
+        }
     }
 
     /// Takes note that the commits up to a revision are durable: ``recall(to:)`` goes back no further.
@@ -126,18 +125,6 @@ package struct StagedState: Sendable {
     private mutating func set(_ key: Repeat, _ commit: KeptCommit?, at revision: Revision) {
         changed.append((key, repeatable[key], revision))
         repeatable[key] = commit
-    }
-
-    private func decide(
-        _ request: WriteRequest, _ revision: Revision, at time: Timestamp
-    ) throws(Problem) -> WriteDecision {
-        if let decision = request.prepared?.decision(on: state, revision: revision, time: time) {
-            // Other suites may have grown meanwhile.
-            try state.check(decision.growth, within: quotas, for: request.reader)
-            return decision
-        }
-        return try state.decide(
-            request, revision: revision, time: time, opensSuites: opensSuites, commitKeys: commitKeys, quotas: quotas)
     }
 
     /// Goes back to a state, of which all is durable. The revisions given out since are never used again.

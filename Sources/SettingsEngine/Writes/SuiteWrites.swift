@@ -120,7 +120,7 @@ extension WriteDraft {
         decision.commit?.requestKey = nil
         decision.commit?.requestDigest = nil
         var remainder = request
-        (remainder.guards, remainder.prepared) = ([], nil)
+        remainder.guards = []
         decision.answer.remainder = WriteAnswer.Remainder(remainder)
         return decision
     }

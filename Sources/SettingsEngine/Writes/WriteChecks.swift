@@ -6,7 +6,7 @@ extension WriteDraft {
     /// Throws when all steps are taken. Inlined, as the draft is copied for a call.
     @inline(__always)
     func checkSteps() throws(Problem) {
-        if steps <= 0 { throw Problem(tookAll: request.steps) }
+        if steps <= 0 { throw .tooManySteps }
     }
 
     /// Throws if a write changes too many keys, which would hold up all others. Inlined, as the draft is copied for a call.
@@ -115,19 +115,12 @@ extension WriteDraft {
 
 extension Problem {
     /// The problem of a write that takes more steps of checking than it has.
-    fileprivate init(tookAll steps: Int) {
-        if steps > WriteRequest.stepsOfShort {
-            self.init(violations: [
-                Violation(
-                    pointer: .root, keyword: "limit",
-                    detail: "the names and values of this write take too long to check together; write fewer at a time")
-            ])
-        } else {
-            // It was to be short and is not.
-            self.init(
-                .overloaded, outcome: .notDone, retryAfterMs: 1000,
-                "the write takes longer than it did when it came; try again in a moment")
-        }
+    fileprivate static var tooManySteps: Problem {
+        Problem(violations: [
+            Violation(
+                pointer: .root, keyword: "limit",
+                detail: "the names and values of this write take too long to check together; write fewer at a time")
+        ])
     }
 
     fileprivate init(touchesMoreThan keys: Int) {

@@ -11,8 +11,6 @@ package struct WriteDecision: Sendable {
     package var commit: Commit?
     /// The schema that the commit sets.
     package var schema: Schema?
-    /// By how much the commit adds to what is stored.
-    var growth = StoredGrowth()
 }
 
 extension State {
@@ -67,7 +65,7 @@ extension WriteDraft {
     func finish(
         _ subject: Subject?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {
-        let growth = try state.checkedGrowth(
+        try state.checkGrowth(
             suites, changes, by: request.origin, within: quotas, for: request.reader)
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let isDone = isChanged && !request.isDryRun
@@ -87,9 +85,7 @@ extension WriteDraft {
         let isGone = isDone && suites.contains { $0.kind == .dropped }
         let tag = subject == nil ? nil : isGone ? .zero : shown
         guard isDone else { return unchanged(.summary(summary), created: created, tag: tag) }
-        var decision = commit(.summary(summary), created: created, tag: tag, suites: suites, changes, schema: schema)
-        decision.growth = growth
-        return decision
+        return commit(.summary(summary), created: created, tag: tag, suites: suites, changes, schema: schema)
     }
 
     /// Decides a write by its commit.

@@ -80,16 +80,8 @@ package struct WriteRequest: Sendable {
     package var checkedAgainst: SchemaVersion?
     /// The bytes that the request keeps in memory.
     package var size = 0
-    /// True if deciding it takes some milliseconds, so that others go first.
-    package var isLong = false
-    /// The steps of checking values that deciding it may take, beside some for each key.
-    package var steps = Self.stepsOfLong
-    /// True if its connection sends no other before this is answered, so that others may be decided before it.
-    package var isAlone = false
-    /// True if deciding it takes some microseconds, so that a loop may do it.
-    package var isQuick = false
-    /// The decision that was made on an earlier state, if any.
-    package var prepared: PreparedWrite?
+    /// The steps of checking values that deciding it may take, beside some for each key: some hundred milliseconds.
+    package var steps = 2_000_000
 
     /// What an undo or a restore needs of the past that is not in memory, if it was read.
     package var past: Past?
@@ -112,39 +104,13 @@ package struct WriteRequest: Sendable {
         }
     }
 
-    /// The steps of a write that is not long: a millisecond or two.
-    package static let stepsOfShort = 50_000
-    /// The steps of any other: some hundred milliseconds.
-    private static let stepsOfLong = 2_000_000
-
     /// About the bytes that a request keeps in memory beside its body.
     package static let overhead = 512
-
-    /// Makes it a long one.
-    package mutating func becomeLong() {
-        isLong = true
-        steps = Self.stepsOfLong
-    }
 }
 
 extension WriteRequest {
     package init(_ command: Command) {
         self.init(command: command)
-    }
-
-    /// A short write of one value, which takes some microseconds to decide.
-    ///
-    /// - Parameters:
-    ///   - schema: the schema that allowed the value, if there is one.
-    ///   - bytes: the length of its body.
-    package init(
-        quick operation: Transaction.Operation, checkedAgainst schema: SchemaVersion?, by origin: CommitOrigin?,
-        bytes: Int
-    ) {
-        // By the memberwise initialiser, as a change is made.
-        self.init(
-            command: .setting(operation), origin: origin, checkedAgainst: schema, size: bytes + Self.overhead,
-            steps: Self.stepsOfShort, isQuick: true)
     }
 }
 

@@ -110,9 +110,6 @@ struct JournalWriter {
         }
     }
 
-    /// True if the end of a sync on the other queue is to be noted.
-    var hasReport: Bool { syncing.hasReport }
-
     /// Takes note of a sync that has ended on the other queue.
     mutating func takeReport(_ log: Log) {
         guard let report = syncing.takeReport(), report.file === file?.file else { return }

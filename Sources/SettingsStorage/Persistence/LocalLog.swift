@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// A log that keeps commits in a directory of this machine: a journal that is synced, and snapshots from time to time.
 ///
-/// Used by one thread at a time, that which uses the flusher, except ``health``. That is why it may be shared unchecked.
+/// Used on the commit thread, except ``health``. That is why it may be shared unchecked.
 /// What runs on other queues reports through the mutex of a ``BackgroundTask``, and `obstacle` has its own.
 package final class LocalLog: StorageLog, @unchecked Sendable {
     package struct Options: Sendable {
@@ -51,6 +51,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     private var staged = JournalBatch()
     /// The memory of large values that the staged commits replaced, if a snapshot keeps them.
     private var stagedReplacedBytes = 0
+    /// True if a commit whose outcome was reported as unknown may come back with the next start.
+    private var isInDoubt = false
     /// The state that was published last: all that was flushed, whenever nothing is staged.
     private var latest: State
     /// The reason why the next start would not find what is written now; nil if the last look found all in place.
@@ -174,11 +176,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         }
     }
 
-    package var flushesAtOnce: Bool {
-        options.durability != .always && lock != nil && displaced == nil && journal.file != nil && health == nil
-            && !journal.hasReport && !snapshots.hasReport && !(past?.hasReport ?? false)
-            && !(past?.isDue(latest) ?? false)
-    }
+    package var requiresFlush: Bool { isInDoubt }
 
     package func flush(by deadline: UInt64 = .max) throws(CommitLogError) {
         defer {
@@ -187,24 +185,25 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         }
         do throws(CommitLogError) {
             try ensureJournal()
+            // If the outcome of a commit was unknown, the present journal begins without that commit.
+            isInDoubt = false
             guard !staged.isEmpty else { return }
             try journal.append(staged)
             snapshots.noteCommits(bytes: staged.bytes.count, replacedBytes: stagedReplacedBytes)
             journal.syncIfDue(now: clock)
             report(nil)
         } catch {
+            if error.outcome == .unknown { isInDoubt = true }
             report(error)
             throw error
         }
     }
 
-    package func published(_ state: State, mayWait: Bool) {
+    package func published(_ state: State) {
         latest = state
         if options.durability == .snapshot { journal.trusted = state.revision }
-        if mayWait {
-            keepPast()
-            snapshotIfDue()
-        }
+        keepPast()
+        snapshotIfDue()
     }
 
     package func tend() {

@@ -44,9 +44,6 @@ struct SnapshotSchedule {
         time = now
     }
 
-    /// True if the end of one is to be noted.
-    var hasReport: Bool { task.hasReport }
-
     /// True if the last one failed.
     var isRetry: Bool { failures > 0 }
 

@@ -1,51 +1,57 @@
 package import Platform
 package import SettingsAPI
 package import SettingsEngine
-internal import SettingsModel
 
-/// A log that makes commits durable. The writer orders them and applies them.
+/// A log that makes commits durable. The commit stage orders the commits and publishes the state after them.
 ///
-/// Called by one thread at a time, that which uses the flusher, in the order: any number of ``stage(_:after:)``, then
-/// one ``flush(by:)``, then, if that succeeded, ``published(_:mayWait:)``.
+/// The commit thread calls, in this order: any number of ``stage(_:after:)``, then one ``flush(by:)``, then, if that succeeded,
+/// ``published(_:)``. It also calls ``tend()`` and ``follow(from:)``. The decide thread reads the properties.
 package protocol CommitLog: AnyObject, Sendable {
-    /// Adds a commit to the batch that ``flush(by:)`` makes durable, behind the commit before it, staged or flushed.
+    /// Adds a commit to the commits that ``flush(by:)`` makes durable. The predecessor is the commit before it, staged or flushed.
     func stage(_ commit: KeptCommit, after predecessor: Revision)
 
-    /// Makes the batch as durable as was promised: all of it or, if it throws, as the error says. Empties the batch in
-    /// either case. After a success, also of an empty batch, no commit comes back whose outcome was unknown before.
+    /// Makes the staged commits as durable as was promised: all of them or, if it throws, as the error says. Afterwards no
+    /// commit is staged. After a success, also without commits, no commit comes back whose outcome was unknown before.
     ///
-    /// - Parameter deadline: the monotonic nanoseconds at which a log that waits for others gives up.
+    /// - Parameter deadline: the monotonic nanoseconds at which a log that waits for other machines gives up.
     func flush(by deadline: UInt64) throws(CommitLogError)
 
-    /// True if other daemons add commits to the same log. Then every answer to a write rests on a flush, also one that
-    /// nothing was staged for: that finds out if there are such commits.
-    var isShared: Bool { get }
+    /// True if even answers without a commit are certain only after a flush: a commit with an unknown outcome may come back, or
+    /// other daemons may have added commits. Read on the commit thread.
+    var requiresFlush: Bool { get }
 
-    /// True if the log is still finding out the outcome of a batch: until then ``flush(by:)`` makes nothing durable.
+    /// The most batches that are waiting for a flush or being flushed at a time. Writes are decided ahead of a flush only if this is
+    /// greater than 1.
+    var maximumBatchesInFlight: Int { get }
+
+    /// The nanoseconds for which the decide stage gathers writes after a flush, because the callers that got their answers
+    /// together send their next writes together. Read on the commit thread.
+    var gatheringTime: UInt64 { get }
+
+    /// True if the log is still finding out the outcome of a flush: until then ``flush(by:)`` makes nothing durable. Thread-safe.
     var isUnsettled: Bool { get }
 
-    /// Waits for a short time if others are to flush first. Returns true if they added commits, to be followed first.
-    func awaitTurn() -> Bool
-
-    /// Applies the commits that other daemons added behind the last one that was flushed or followed. Returns false if
-    /// there are none. Runs while nothing is staged.
-    func follow(_ staged: inout StagedState) -> Bool
-
-    /// True if ``flush()`` would only write what is staged to a file, without a sync.
-    var flushesAtOnce: Bool { get }
+    /// Returns the state with the commits that other daemons added behind it; nil if there are none. Runs while no commit is staged.
+    func follow(from state: State) -> FollowedState?
 
     /// Performs periodic maintenance: interval sync, snapshots, recovery after a failed write.
     func tend()
 
     /// Takes the state that was published, for snapshots.
-    ///
-    /// - Parameter mayWait: false on an event loop. A snapshot that is due is begun by ``tend()`` then.
-    func published(_ state: State, mayWait: Bool)
+    func published(_ state: State)
+}
+
+extension CommitLog {
+    package var maximumBatchesInFlight: Int { 2 }
+    package var gatheringTime: UInt64 { 0 }
+    package var isUnsettled: Bool { false }
+
+    package func follow(from state: State) -> FollowedState? { nil }
 }
 
 /// A commit log that the daemon opens, reports on and closes.
 package protocol StorageLog: CommitLog {
-    /// The reason why writes are refused now; nil if they are taken. May be called from any thread.
+    /// The reason why writes are refused now; nil if they are taken. Thread-safe.
     var health: String? { get }
     var figures: StorageFigures { get }
 
@@ -55,23 +61,14 @@ package protocol StorageLog: CommitLog {
     func close(within bound: UInt64) throws(FileError)
 }
 
-extension CommitLog {
-    package var isShared: Bool { false }
-    package var isUnsettled: Bool { false }
-
-    package func awaitTurn() -> Bool { false }
-
-    package func follow(_ staged: inout StagedState) -> Bool { false }
-}
-
 /// The error of commits that could not be made durable.
 package struct CommitLogError: Error, Hashable, CustomStringConvertible {
     package enum Outcome: Sendable {
-        /// They are not there and will not come back.
+        /// The commits are not stored and will not come back.
         case notDone
-        /// They may be on disk or not. They are never served; after a crash they are ignored.
+        /// The commits may be stored or not. They are never served; after a crash they are ignored.
         case unknown
-        /// They are not there, as commits of other daemons came first. To be decided again once those are followed.
+        /// The commits are not stored, because other daemons added commits first. The writes are decided again on these.
         case overtaken
     }
 

@@ -22,9 +22,6 @@ package final class BackgroundTask<Report: Sendable>: Sendable {
     /// True from the beginning of a task until its result is taken.
     package var isBusy: Bool { progress.withLock { $0.isBusy } }
 
-    /// True if a result waits to be taken.
-    var hasReport: Bool { progress.withLock { $0.report != nil } }
-
     /// True once the task has to end as soon as it can.
     package var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
 

@@ -21,6 +21,8 @@ struct WriteTarget {
 extension APIRequest {
     /// From this size on a body is parsed beside the loop: it takes half a millisecond, to compile it as a schema some twenty.
     static let largeBody = LoopContext.readSize
+    /// The steps of checking a value that an event loop may spend: a millisecond or two.
+    private static let mostStepsOnLoop = 50_000
 
     /// Throws 403 if the key is locked. Runs before the body is looked at, which a 403 must not depend on.
     func checkLock(_ target: WriteTarget, on state: State) throws(Problem) {
@@ -31,9 +33,11 @@ extension APIRequest {
     }
 
     /// Reads the write. Throws if the request is malformed.
+    ///
+    /// - Returns: the write; and true if checking its value takes more steps than an event loop may spend.
     func write(
         _ target: WriteTarget, _ bytes: Span<UInt8>, body: Span<UInt8>, on state: State
-    ) throws(Problem) -> WriteRequest {
+    ) throws(Problem) -> (write: WriteRequest, isCheckCostly: Bool) {
         do throws(Problem) {
             return try read(target, bytes, body: body, on: state)
         } catch {
@@ -45,7 +49,7 @@ extension APIRequest {
 
     private func read(
         _ target: WriteTarget, _ bytes: Span<UInt8>, body: Span<UInt8>, on state: State
-    ) throws(Problem) -> WriteRequest {
+    ) throws(Problem) -> (write: WriteRequest, isCheckCostly: Bool) {
         let (suite, key) = (target.suite, target.key)
         try checkEncoding()
         if route.resource == .transaction, head.has(.ifMatch) || head.has(.ifNoneMatch) {
@@ -62,8 +66,8 @@ extension APIRequest {
         try checkGrants(command)
         var request = WriteRequest(command)
         request.grants = caller?.grants
-        // A millisecond or two on the loop; as long as it takes beside it.
-        request.check(against: target.schema, within: body.count < Self.largeBody ? 50_000 : .max)
+        let isCheckCostly = request.check(
+            against: target.schema, within: body.count < Self.largeBody ? Self.mostStepsOnLoop : .max)
         request.guards = try guards(in: bytes)
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = overridesLocks
@@ -77,7 +81,7 @@ extension APIRequest {
             request.requestKey = requestKey
             request.digest = digest(suite, key, document, format, request.guards)
         }
-        return request
+        return (request, isCheckCostly)
     }
 
     /// Throws 415 if the body is compressed, or encoded in another way.
@@ -214,19 +218,18 @@ extension APIRequest {
 }
 
 extension WriteRequest {
-    /// Checks the value of a `set` against the published schema, to save the writer that work. A value that does not pass
-    /// is left to the writer, which may know a newer schema.
+    /// Checks the value of a `set` against the published schema, which saves the decide stage that work. The decide stage checks a
+    /// value that does not pass again, because it may know a newer schema.
     ///
-    /// - Parameter steps: how many steps the check may take. Beyond them the write is a long one, and left to the writer.
-    fileprivate mutating func check(against schema: SchemaVersion?, within steps: Int) {
+    /// - Parameter steps: the steps that the check may take.
+    /// - Returns: true if the check takes more steps.
+    fileprivate mutating func check(against schema: SchemaVersion?, within steps: Int) -> Bool {
         guard let schema, case .setting(let operation) = command, case .set(let value) = operation.action,
             let key = schema.schema.key(operation.key.text)
-        else { return }
-        switch key.allows(value, within: steps) {
-        case true?: checkedAgainst = schema
-        case false?: break
-        case nil: isLong = true
-        }
+        else { return false }
+        let isAllowed = key.allows(value, within: steps)
+        if isAllowed == true { checkedAgainst = schema }
+        return isAllowed == nil
     }
 }
 

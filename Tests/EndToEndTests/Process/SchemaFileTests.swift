@@ -96,7 +96,7 @@ struct SchemaFileTests {
         for name in names { try file("\(name).json", Self.schema(of: "integer")) }
         let daemon = try TestDaemon(in: directory, data: directory.path + "/data") {
             $0.schemas = directory.path + "/schemas"
-            $0.writes.patience = 20_000_000
+            $0.writes.queueTimeout = 20_000_000
         }
         #expect(try condition(daemon) == "ok")
         for name in names { try file("\(name).json", Self.schema(of: "string")) }

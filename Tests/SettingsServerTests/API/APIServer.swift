@@ -33,7 +33,7 @@ final class APIServer {
         guard let epoch else { throw RawClient.Failure.malformed("no epoch") }
         var writeLimits = WriteLimits()
         // Large bodies of one test may take longer than 10 s together on a busy machine.
-        writeLimits.patience = UInt64(Deadline.patience) * 1_000_000_000
+        writeLimits.queueTimeout = UInt64(Deadline.patience) * 1_000_000_000
         store = Store(
             State(epoch: epoch, limits: limits), log: log, limits: writeLimits,
             clock: { Timestamp(milliseconds: 1) })

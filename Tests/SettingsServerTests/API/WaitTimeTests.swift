@@ -141,10 +141,10 @@ struct WaitTimeTests {
         let length = stream.received.count
         let key = try KeyName("a")
         let write = WriteRequest(.setting(Transaction.Operation(suite: try SuiteName("app"), key: key, .set(2))))
-        let replies = CollectedReplies()
+        let replies = CollectedResults()
         server.whileLoopIsHeld {
             // The loop learns of the commit and of the end of the silence in one batch.
-            #expect(server.store.submit([PendingWrite(id: 1, request: write)], replies: replies).isEmpty)
+            #expect(server.store.enqueue(1, write, for: replies) == nil)
             #expect(replies.wait(for: 1).count == 1)
             time.advance(nanoseconds: 15_100_000_000)
         }

@@ -34,7 +34,7 @@ final class ClusterNode: Sendable {
             log: Log(level: .info, clock: { Timestamp(milliseconds: 1000) }, write: { said?.add($0) }),
             clock: MonotonicClock.system.now)
         var limits = WriteLimits()
-        limits.patience = patience * 1_000_000_000
+        limits.queueTimeout = patience * 1_000_000_000
         let store = Store(state, log: log, limits: limits) { Timestamp(milliseconds: 1000) }
         (self.store, self.log) = (store, log)
         try log.start { [weak store] in store?.tend() }
@@ -52,8 +52,8 @@ final class ClusterNode: Sendable {
     func write(
         _ action: Transaction.Operation.Action, to key: String, guards: [WriteRequest.Guard] = [],
         as requestKey: String? = nil
-    ) throws -> WriteOutcome {
-        let replies = CollectedReplies()
+    ) throws -> WriteResult {
+        let replies = CollectedResults()
         let now = try submit(action, to: key, guards: guards, as: requestKey, replies)
         return try #require(now ?? replies.wait(for: 1)[1])
     }
@@ -61,15 +61,15 @@ final class ClusterNode: Sendable {
     /// Hands over a write. Returns its outcome if that is known at once.
     func submit(
         _ action: Transaction.Operation.Action, to key: String, guards: [WriteRequest.Guard] = [],
-        as requestKey: String? = nil, _ replies: CollectedReplies
-    ) throws -> WriteOutcome? {
+        as requestKey: String? = nil, _ replies: CollectedResults
+    ) throws -> WriteResult? {
         var request = WriteRequest(
             .setting(Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), action)))
         request.guards = guards
         request.requestKey = requestKey.flatMap { RequestKey($0) }
         request.digest = requestKey
         request.size = 100
-        return store.submit([PendingWrite(id: 1, request: request)], replies: replies).first
+        return store.enqueue(1, request, for: replies)
     }
 
     /// Has the log do its periodic maintenance, and waits for that.

@@ -149,7 +149,7 @@ struct EtcdLogTests {
         let one = try hastyNode()
         etcd.signal(0, SIGSTOP)
         #expect(try one.write(.change(.add(.integer(1))), to: "a", as: "k").problem?.outcome == .unknown)
-        let replies = CollectedReplies()
+        let replies = CollectedResults()
         #expect(try one.submit(.change(.add(.integer(1))), to: "a", as: "k", replies) == nil)
         #expect(try one.write(.set(3), to: "b").problem?.outcome == .notDone, "it has another key")
         #expect(replies.order.isEmpty)
@@ -173,7 +173,7 @@ struct EtcdLogTests {
         etcd.signal(0, SIGSTOP)
         defer { etcd.signal(0, SIGCONT) }
         #expect(try one.write(.set(2), to: "a", as: "k").problem?.outcome == .unknown)
-        let replies = CollectedReplies()
+        let replies = CollectedResults()
         #expect(try one.submit(.set(2), to: "a", as: "k", replies) == nil)
         try eventually {
             one.tend()

@@ -69,7 +69,7 @@ final class DataFolder {
             log.stage(KeptCommit(commit), after: state.revision)
             try state.apply(commit)
             try log.flush()
-            log.published(state, mayWait: true)
+            log.published(state)
             states[revision.number] = state
             if number == 4 || number == 8 {
                 clock.advance(nanoseconds: Self.interval)

@@ -109,7 +109,7 @@ final class LogHarness {
         do throws(CommitLogError) {
             try log.flush()
             state = staged
-            log.published(staged, mayWait: true)
+            log.published(staged)
             acknowledged += between
             published.append(staged)
             possible = []

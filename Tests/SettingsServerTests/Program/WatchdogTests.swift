@@ -34,21 +34,22 @@ struct WatchdogTests {
         }
     }
 
-    @Test("A writer whose sync does not end is missed, and found again") func writer() throws {
+    @Test("A commit stage whose sync does not end is missed, and found again") func writer() throws {
         let log = ScriptedLog(isGated: true)
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
-        let watchdog = watchdog([Watchdog.Part("the writer") { store.inNextTurn($0) }])
+        let watchdog = watchdog([
+            Watchdog.Part("the decide stage") { store.passThroughDecideStage($0) },
+            Watchdog.Part("the commit stage") { store.passThroughCommitStage($0) },
+        ])
         try eventually {
             watchdog.tick()
             return fed.count("fed") > 2
         }
-        let operation = Transaction.Operation(suite: try SuiteName("app"), key: try KeyName("a"), .set(1))
-        let write = PendingWrite(id: 1, request: WriteRequest(.setting(operation)))
-        let replies = CollectedReplies()
-        #expect(store.submit([write], replies: replies).isEmpty)
+        let results = CollectedResults()
+        #expect(store.enqueue(1, try .put("a", 1), for: results) == nil)
         log.awaitFlush()
-        try expectHeld(watchdog, "the writer") { log.letGo() }
-        #expect(replies.wait(for: 1).count == 1)
+        try expectHeld(watchdog, "the commit stage") { log.letGo() }
+        #expect(results.wait(for: 1).count == 1)
     }
 
     @Test("A loop that hangs is missed, and found again") func loop() throws {

@@ -7,11 +7,11 @@ import SettingsStorage
 import TestSupport
 import Testing
 
-/// The writer over a log whose disk fails: what it answers while a commit may come back with the next start.
+/// The write path over a log whose disk fails: what it answers while a commit may come back with the next start.
 @Suite(.ownThread)
 struct UnknownOutcomeTests {
     private let disk = SimulatedDisk()
-    private let replies = CollectedReplies()
+    private let replies = CollectedResults()
 
     /// A store over what is on the disk, as after a start.
     private func start() throws -> (store: Store, log: LocalLog) {
@@ -27,12 +27,12 @@ struct UnknownOutcomeTests {
 
     private func end(
         of action: Transaction.Operation.Action, _ key: String, guards: [WriteRequest.Guard] = [], on store: Store
-    ) throws -> WriteOutcome? {
+    ) throws -> WriteResult? {
         var request = WriteRequest(
             .setting(Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), action)))
         request.guards = guards
         request.size = 100
-        _ = store.submit([PendingWrite(id: 1, request: request)], replies: replies)
+        #expect(store.enqueue(1, request, for: replies) == nil)
         return replies.wait(for: 1)[1]
     }
 

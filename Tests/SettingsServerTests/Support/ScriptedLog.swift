@@ -6,7 +6,7 @@ import SettingsStorage
 import Synchronization
 import TestSupport
 
-/// A log that does what a test says: holds a flush until it is let go, or fails it.
+/// A log that does what a test says: holds a flush until it is let go, fails it, or has commits of other daemons.
 final class ScriptedLog: CommitLog {
     private struct Contents {
         var staged: [(commit: Commit, predecessor: Revision)] = []
@@ -14,21 +14,24 @@ final class ScriptedLog: CommitLog {
         var failures: [CommitLogError] = []
         var published: [Revision] = []
         var deadlines: [UInt64] = []
+        var isInDoubt = false
+        var isUnsettled = false
+        /// Commits of other daemons that were not followed yet.
+        var foreign: [Commit] = []
     }
 
     private let contents = Mutex(Contents())
     private let gate: DispatchSemaphore?
     private let flushing = DispatchSemaphore(value: 0)
     private let failsEach: Int?
+    private let isShared: Bool
 
     /// - Parameters:
     ///   - isGated: whether each flush waits for a ``letGo()``.
-    ///   - flushesAtOnce: whether threads that hand over writes may flush.
     ///   - isShared: whether other daemons add commits.
     ///   - failsEach: which flushes fail, in turns with each outcome: each of so many; nil for none but those of ``failNext``.
-    init(isGated: Bool = false, flushesAtOnce: Bool = false, isShared: Bool = false, failsEach: Int? = nil) {
+    init(isGated: Bool = false, isShared: Bool = false, failsEach: Int? = nil) {
         self.failsEach = failsEach
-        self.flushesAtOnce = flushesAtOnce
         self.isShared = isShared
         gate = isGated ? DispatchSemaphore(value: 0) : nil
     }
@@ -47,17 +50,28 @@ final class ScriptedLog: CommitLog {
         contents.withLock { $0.failures.append(CommitLogError(outcome, cause, "as the test wants")) }
     }
 
+    /// Adds a commit of another daemon.
+    func addForeign(_ commit: Commit) {
+        contents.withLock { $0.foreign.append(commit) }
+    }
+
+    func setUnsettled(_ isUnsettled: Bool) {
+        contents.withLock { $0.isUnsettled = isUnsettled }
+    }
+
     /// The commits that each flush made durable.
     var flushes: [[Commit]] { contents.withLock { $0.flushed.map { $0.map(\.commit) } } }
     /// The predecessors that were named for them.
     var predecessors: [Revision] { contents.withLock { $0.flushed.flatMap { $0.map(\.predecessor) } } }
     var published: [Revision] { contents.withLock { $0.published } }
-
     /// The deadline of each flush.
     var deadlines: [UInt64] { contents.withLock { $0.deadlines } }
 
-    let flushesAtOnce: Bool
-    let isShared: Bool
+    // MARK: CommitLog
+
+    var requiresFlush: Bool { isShared || contents.withLock { $0.isInDoubt } }
+    var maximumBatchesInFlight: Int { isShared ? 1 : 2 }
+    var isUnsettled: Bool { contents.withLock { $0.isUnsettled } }
 
     func stage(_ commit: KeptCommit, after predecessor: Revision) {
         contents.withLock { $0.staged.append((commit.commit, predecessor)) }
@@ -70,71 +84,77 @@ final class ScriptedLog: CommitLog {
         let failure = contents.withLock { contents -> CommitLogError? in
             let staged = contents.staged
             contents.staged = []
+            var failure: CommitLogError?
             if let failsEach, contents.deadlines.count % failsEach == 0 {
                 let isUnknown = contents.deadlines.count % (2 * failsEach) == 0
-                return CommitLogError(isUnknown ? .unknown : .notDone, .failed, "as the test wants")
+                failure = CommitLogError(isUnknown ? .unknown : .notDone, .failed, "as the test wants")
+            } else if !contents.failures.isEmpty {
+                failure = contents.failures.removeFirst()
+            } else {
+                contents.flushed.append(staged)
             }
-            if !contents.failures.isEmpty { return contents.failures.removeFirst() }
-            contents.flushed.append(staged)
-            return nil
+            contents.isInDoubt = failure.map { $0.outcome == .unknown || contents.isInDoubt } ?? false
+            return failure
         }
         if let failure { throw failure }
     }
 
+    func follow(from state: State) -> FollowedState? {
+        let commits = contents.withLock { contents in
+            defer { contents.foreign = [] }
+            return contents.foreign
+        }
+        guard !commits.isEmpty else { return nil }
+        var followed = FollowedState(state)
+        for commit in commits { try? followed.apply(commit) }
+        return followed
+    }
+
     func tend() {}
 
-    func published(_ state: State, mayWait: Bool) {
+    func published(_ state: State) {
         contents.withLock { $0.published.append(state.revision) }
     }
 }
 
-extension PendingWrite {
+extension WriteRequest {
     /// A write of one value in the suite `app`.
-    ///
-    /// - Parameter isQuick: whether the thread that hands it over may decide it.
-    convenience init(
-        _ id: Int, _ key: String, _ value: JSONValue, requestKey: String? = nil, guards: [WriteRequest.Guard] = [],
-        isQuick: Bool = false
-    ) throws {
+    static func put(
+        _ key: String, _ value: JSONValue, requestKey: String? = nil, guards: [WriteRequest.Guard] = []
+    ) throws -> WriteRequest {
         let operation = Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), .set(value))
         var request = WriteRequest(.setting(operation))
         request.requestKey = requestKey.flatMap { RequestKey($0) }
         request.digest = requestKey.map { _ in "\(key)=\(value)" }
         request.guards = guards
         request.size = 100
-        request.isQuick = isQuick
-        self.init(id: id, request: request)
+        return request
     }
 }
 
-/// Collects the ends of writes, and lets a test wait for them.
-final class CollectedReplies: WriteReplies {
-    private let outcomes = Mutex<[WriteOutcome]>([])
-    private let states = Mutex<[Revision?]>([])
+/// Collects the results of writes, and lets a test wait for them.
+final class CollectedResults: WriteReceiver {
+    private let results = Mutex<[WriteResult]>([])
     private let arrived = DispatchSemaphore(value: 0)
 
-    func deliver(_ outcomes: [WriteOutcome], replaced: State?) {
-        self.outcomes.withLock { $0 += outcomes }
-        states.withLock { $0.append(replaced?.revision) }
-        for _ in outcomes { arrived.signal() }
+    func deliver(_ results: [WriteResult]) {
+        self.results.withLock { $0 += results }
+        for _ in results { arrived.signal() }
     }
 
-    /// The numbers of the writes in the order of their ends.
-    var order: [Int] { outcomes.withLock { $0.map(\.id) } }
+    /// The numbers of the writes in the order of their results.
+    var order: [Int] { results.withLock { $0.map(\.id) } }
 
-    /// The revisions of the states that came to be released, one for each delivery.
-    var replaced: [Revision?] { states.withLock { $0 } }
-
-    /// The ends of so many writes, by their numbers; fewer if they do not come in time.
-    func wait(for count: Int) -> [Int: WriteOutcome] {
+    /// The results of so many writes, by their numbers; fewer if they do not come in time.
+    func wait(for count: Int) -> [Int: WriteResult] {
         for _ in 0..<count where arrived.wait(timeout: .now() + .seconds(20)) == .timedOut { break }
-        return Dictionary(outcomes.withLock { $0 }.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        return Dictionary(results.withLock { $0 }.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     }
 }
 
-extension WriteOutcome {
+extension WriteResult {
     var setting: SettingState? {
-        guard case .success(let answer) = result else { return nil }
+        guard case .success(let answer) = answer else { return nil }
         switch answer.body {
         case .setting(let setting): return setting
         case .change(let changes): return changes.first?.settingAfter
@@ -143,7 +163,7 @@ extension WriteOutcome {
     }
 
     var problem: Problem? {
-        guard case .failure(let problem) = result else { return nil }
+        guard case .failure(let problem) = answer else { return nil }
         return problem
     }
 }

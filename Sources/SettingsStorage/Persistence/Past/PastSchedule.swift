@@ -40,9 +40,6 @@ struct PastSchedule {
         }
     }
 
-    /// True if the end of one is to be noted.
-    var hasReport: Bool { task.hasReport }
-
     /// True if the history of a state has enough commits for another file.
     func isDue(_ state: State) -> Bool {
         let added = state.history.added

@@ -1,0 +1,200 @@
+internal import Dispatch
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+internal import Synchronization
+
+/// Decides writes and makes them durable.
+///
+/// Two stages form a pipeline. Each stage has a serial Dispatch queue, so it runs on one thread at a time:
+///
+/// - The **decide** stage takes a slice of the queued writes, decides each write on the staged state, and puts the results into a
+///   batch. While the commit stage waits for the disk, the decide stage works on the next batch.
+/// - The **commit** stage takes the batch that has gathered, makes its commits durable with a single flush (group commit), publishes
+///   the new state, and sends the results to the event loops.
+///
+/// Under load, batches therefore grow until one flush serves everything that arrived during the flush before it.
+///
+/// Every result waits for the flush of its batch, including refusals: a refusal may depend on a commit that is staged but not yet
+/// durable.
+///
+/// If a flush fails, the commit stage increments the generation and refuses every batch of the old generation. The decide stage
+/// returns to the published state before it decides a write in the new generation. The generation changes before the refusals are
+/// sent, and a slice reads it while it takes its writes, so a write that follows a refusal is always decided on the published state.
+///
+/// Thread-safe.
+final class WritePipeline: Sendable {
+    private let contents: Mutex<PipelineContents>
+    private let decideStage: DecideStage
+    private let commitStage: CommitStage
+    private let log: any CommitLog
+    private let monotonic: MonotonicClock
+    private let decideQueue = DispatchQueue(label: "settingsd.decide", qos: .userInitiated)
+    private let commitQueue = DispatchQueue(label: "settingsd.commit", qos: .userInitiated)
+    /// The nanoseconds that deciding the queued writes is estimated to take.
+    private let queuedTime = Atomic<UInt64>(0)
+    /// The value of ``queuedTime`` beyond which connections should send one write at a time.
+    private let busyTime: UInt64
+
+    init(
+        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, figures: WriteFigures,
+        monotonic: MonotonicClock, clock: @escaping @Sendable () -> Timestamp
+    ) {
+        self.log = log
+        self.monotonic = monotonic
+        busyTime = 3 * limits.sliceTime
+        contents = Mutex(
+            PipelineContents(
+                limits: limits, maximumBatchesInFlight: log.maximumBatchesInFlight, confirmed: state.revision))
+        decideStage = DecideStage(state, log: log, monotonic: monotonic, clock: clock)
+        commitStage = CommitStage(state, published: published, log: log, figures: figures, monotonic: monotonic)
+    }
+
+    /// The limits of the writes that are decided from now on.
+    var limits: WriteLimits {
+        get { contents.withLock { $0.limits } }
+        set { update { $0.limits = newValue } }
+    }
+
+    /// True if the queued writes take longer than some slices, so that connections should send one write at a time.
+    var isBusy: Bool { queuedTime.load(ordering: .relaxed) > busyTime }
+
+    /// Queues writes. Returns the writes for which the queue has no room.
+    func enqueue(_ writes: [PendingWrite]) -> [PendingWrite] {
+        var refused: [PendingWrite] = []
+        update { contents in
+            let limit = contents.limits.waitingBytes
+            for write in writes where !contents.queue.append(write, within: limit) { refused.append(write) }
+        }
+        return refused
+    }
+
+    /// Refuses costly writes from now on, including those in the queue.
+    func stopping() {
+        update { $0.isStopping = true }
+    }
+
+    /// Calls the body on the commit thread once no write is queued or on its way.
+    func whenIdle(_ body: @escaping @Sendable (State) -> Void) {
+        update { $0.idleHandlers.append(body) }
+    }
+
+    /// Has the commit stage perform the periodic maintenance of the log, and follow other daemons.
+    func tend() {
+        update { $0.isMaintenanceDue = true }
+    }
+
+    /// Calls the body after the decide stage has ended its present slice, however many writes are queued.
+    func passThroughDecideStage(_ body: @escaping @Sendable () -> Void) {
+        decideQueue.async(execute: body)
+    }
+
+    /// Calls the body after the commit stage has ended its present batch.
+    func passThroughCommitStage(_ body: @escaping @Sendable () -> Void) {
+        commitQueue.async(execute: body)
+    }
+
+    /// Changes the contents, then starts the stages that have something to do.
+    private func update(_ change: (inout PipelineContents) -> Void) {
+        let now = monotonic.now()
+        let (startsDecide, startsCommit) = contents.withLock { contents in
+            change(&contents)
+            queuedTime.store(contents.queue.estimatedTime, ordering: .relaxed)
+            return (contents.startDeciding(now), contents.startCommitting())
+        }
+        if startsDecide { decideQueue.async { self.decideSlice() } }
+        if startsCommit { commitQueue.async { self.commitBatches() } }
+    }
+}
+
+/// The decide thread.
+extension WritePipeline {
+    private func decideSlice() {
+        let start = monotonic.now()
+        let slice = contents.withLock { $0.takeSlice(start) }
+        let decisions = decideStage.decide(slice)
+        let isCostly = slice.writes.count == 1 && slice.writes[0].isCostly
+        let end = isCostly ? monotonic.now() : start
+        update { contents in
+            contents.isDeciding = false
+            contents.add(decisions)
+            if isCostly { contents.queue.noteCostlyWrite(endedAt: end, after: end - start, contents.limits) }
+        }
+    }
+}
+
+/// The commit thread.
+extension WritePipeline {
+    private func commitBatches() {
+        let work = contents.withLock { $0.takeCommitWork() }
+        for batch in work.batches { commit(batch, within: work.timeout) }
+        if work.isMaintenanceDue { performMaintenance() }
+        let idleHandlers = finishCommitting()
+        for handler in idleHandlers { handler(commitStage.state) }
+    }
+
+    private func commit(_ batch: consuming WriteBatch, within timeout: UInt64) {
+        guard contents.withLock({ $0.generation == batch.generation }) else {
+            if commitStage.refuseStale(&batch) { return batch.sendResults() }
+            return contents.withLock { $0.queue.returnToFront(batch.writes) }
+        }
+        switch commitStage.commit(&batch, within: timeout) {
+        case .durable:
+            let gatheringTime = log.gatheringTime
+            contents.withLock { contents in
+                contents.confirmed = commitStage.state.revision
+                contents.doubted = commitStage.doubted
+            }
+            batch.sendResults()
+            commitStage.finishPublication()
+            if gatheringTime > 0 { gather(batch.results.count, for: gatheringTime) }
+        case .failed:
+            contents.withLock { $0.beginGeneration(after: commitStage.state, doubted: commitStage.doubted) }
+            batch.sendResults()
+        case .overtaken:
+            let base = commitStage.state
+            let followed = commitStage.follow()
+            contents.withLock { contents in
+                contents.beginGeneration(after: base, followed: followed, doubted: commitStage.doubted)
+                contents.queue.returnToFront(batch.writes)
+            }
+            commitStage.finishPublication()
+        }
+    }
+
+    private func performMaintenance() {
+        commitStage.tend()
+        let base = commitStage.state
+        let followed = commitStage.follow()
+        contents.withLock { contents in
+            if let followed {
+                contents.beginGeneration(after: base, followed: followed, doubted: commitStage.doubted)
+            }
+            contents.returnPostponed()
+        }
+        commitStage.finishPublication()
+    }
+
+    /// Has the decide stage wait until so many more writes are queued, but not longer than a time.
+    private func gather(_ count: Int, for time: UInt64) {
+        let end = monotonic.now() + time
+        contents.withLock { $0.gathering = PipelineContents.Gathering(count: count + $0.queue.count, end: end) }
+        decideQueue.asyncAfter(deadline: .now() + .nanoseconds(Int(time))) {
+            self.update { contents in
+                if contents.gathering?.end == end { contents.gathering = nil }
+            }
+        }
+    }
+
+    /// Ends the work of the commit thread. Returns the idle handlers if nothing else is left to do.
+    private func finishCommitting() -> [@Sendable (State) -> Void] {
+        var handlers: [@Sendable (State) -> Void] = []
+        update { contents in
+            contents.isCommitting = false
+            contents.isFlushing = false
+            handlers = contents.takeIdleHandlers()
+        }
+        return handlers
+    }
+}

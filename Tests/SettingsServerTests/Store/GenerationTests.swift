@@ -1,0 +1,152 @@
+import Dispatch
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsStorage
+
+/// Writes that are decided while the log flushes earlier writes.
+@Suite(.ownThread)
+struct GenerationTests {
+    private let run: ScriptedStore
+
+    init() throws {
+        run = try ScriptedStore()
+    }
+
+    /// Has a flush of write 1 begin, and four writes be decided meanwhile, each on the state after the write before.
+    private func decideAhead() throws {
+        run.enqueue(try run.write(1, "a", 1, requestKey: "one"))
+        run.log.awaitFlush()
+        run.enqueue(
+            try run.write(2, "a", 2, requestKey: "two"), try run.write(3, "a", 2),
+            try run.write(4, "a", 3, guards: [.isAbsent]), try run.write(5, "b", 5))
+        run.awaitDecisions()
+        #expect(run.store.state.revision == .zero)
+    }
+
+    @Test("Writes that are decided during a flush share the next flush, and are answered after it")
+    func ahead() throws {
+        try decideAhead()
+        run.log.letGo()
+        #expect(run.results.wait(for: 1).keys.sorted() == [1])
+        #expect(run.store.state.revision.number == 1)
+        run.log.letGo()
+        let results = run.results.wait(for: 4)
+        #expect(run.results.order == [1, 2, 3, 4, 5])
+        #expect(results[2]?.setting?.previous?.value == 1)
+        #expect(results[3]?.setting?.changed == false)
+        #expect(results[4]?.problem?.code == .preconditionFailed)
+        #expect(results[5]?.setting?.changed == true)
+        #expect(run.log.flushes.map(\.count) == [1, 2] && run.log.predecessors.map(\.number) == [0, 1, 2])
+        #expect(run.store.state.revision.number == 3)
+    }
+
+    @Test(
+        "If a flush fails, the writes that were decided on its commits are not done",
+        arguments: [CommitLogError.Outcome.unknown, .notDone])
+    func aheadOfFailure(outcome: CommitLogError.Outcome) throws {
+        run.log.failNext(outcome, .full)
+        try decideAhead()
+        run.log.letGo()
+        let results = run.results.wait(for: 5)
+        #expect(results[1]?.problem?.outcome == (outcome == .unknown ? .unknown : .notDone))
+        for id in 2...5 {
+            #expect(results[id]?.problem?.outcome == .notDone && results[id]?.problem?.status == 507, "\(id)")
+        }
+        #expect(run.store.state.revision == .zero && run.log.published.isEmpty)
+
+        // The next write is decided on the published state, gets an unused revision, and is no repeat.
+        run.log.letGo()
+        run.enqueue(try run.write(6, "a", 2, requestKey: "two"))
+        let next = try #require(run.results.wait(for: 1)[6]?.setting)
+        #expect(next.previous?.source == .unset && !next.isReplayed && next.revision.number > 3)
+        #expect(run.log.predecessors == [.zero] && run.store.state.revision == next.revision)
+    }
+
+    @Test(
+        "A repeat that is decided during the flush of the first request has the outcome of the first request",
+        arguments: [CommitLogError.Outcome.unknown, .notDone])
+    func repeatAhead(outcome: CommitLogError.Outcome) throws {
+        run.log.failNext(outcome, .failed)
+        try decideAhead()
+        run.enqueue(try run.write(6, "a", 1, requestKey: "one"))
+        run.awaitDecisions()
+        run.log.letGo()
+        let results = run.results.wait(for: 6)
+        #expect(results[1]?.problem?.outcome == (outcome == .unknown ? .unknown : .notDone))
+        #expect(results[6]?.problem?.outcome == results[1]?.problem?.outcome)
+        #expect(results[5]?.problem?.outcome == .notDone)
+    }
+
+    /// Sends another write from the delivery of a refusal, as the fastest client could.
+    private final class EagerReceiver: WriteReceiver {
+        private let results: CollectedResults
+        private let refused: Int
+        private let send: @Sendable () -> Void
+
+        init(_ results: CollectedResults, onRefusalOf refused: Int, _ send: @escaping @Sendable () -> Void) {
+            (self.results, self.refused, self.send) = (results, refused, send)
+        }
+
+        func deliver(_ results: [WriteResult]) {
+            if results.contains(where: { $0.id == refused && $0.problem != nil }) { send() }
+            self.results.deliver(results)
+        }
+    }
+
+    @Test("A write that is sent upon the refusal of another is decided on the published state")
+    func afterRefusal() throws {
+        let (store, results) = (try ScriptedStore(ScriptedLog(failsEach: 2)).store, CollectedResults())
+        #expect(store.enqueue(0, try .put("before", 1), for: results) == nil)
+        _ = results.wait(for: 1)
+        for round in 1...200 {
+            let first = try WriteRequest.put("a", .integer(Int64(round)))
+            let next = try WriteRequest.put("b", .integer(Int64(round)))
+            let receiver = EagerReceiver(results, onRefusalOf: 2 * round) { [results] in
+                _ = store.enqueue(2 * round + 1, next, for: results)
+            }
+            #expect(store.enqueue(2 * round, first, for: receiver) == nil)
+            let found = results.wait(for: 2)
+            #expect(found[2 * round]?.problem != nil, "every other flush fails")
+            try #require(found[2 * round + 1]?.setting?.changed == true, "round \(round)")
+        }
+    }
+
+    @Test("While flushes fail, exactly the acknowledged writes of many threads are stored, each once and in order")
+    func contendedFailures() throws {
+        let log = ScriptedLog(failsEach: 3)
+        let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
+        var all: [WriteResult] = []
+        // How many writes a flush covers depends on who is faster.
+        while all.count < 1000 || log.flushes.count < 6 && all.count < 100_000 {
+            let first = all.count
+            let results = CollectedResults()
+            let requests = try (first..<first + 200).map { number in
+                try WriteRequest.put("k\(number % 7)", .integer(Int64(number)))
+            }
+            DispatchQueue.concurrentPerform(iterations: 8) { thread in
+                for index in stride(from: thread, to: requests.count, by: 8) {
+                    if let refused = store.enqueue(first + index, requests[index], for: results) {
+                        results.deliver([refused])
+                    }
+                }
+            }
+            all += results.wait(for: requests.count).values
+            try #require(all.count == first + requests.count)
+        }
+        let flushed = log.flushes.flatMap(\.self)
+        #expect(all.compactMap { $0.setting?.revision }.sorted() == flushed.map(\.revision))
+        let problems = all.compactMap(\.problem)
+        #expect(!problems.isEmpty && problems.allSatisfy { $0.outcome == .notDone || $0.outcome == .unknown })
+        #expect(log.predecessors == [.zero] + flushed.dropLast().map(\.revision))
+        var state = State(epoch: try #require(Epoch("e0")))
+        for commit in flushed { try state.apply(commit) }
+        #expect(state.revision == store.state.revision)
+        let suite = try SuiteName("app")
+        #expect(state.suite(suite)?.records.elements == store.state.suite(suite)?.records.elements)
+    }
+}

@@ -1,0 +1,154 @@
+import Dispatch
+import Platform
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsStorage
+
+/// A store over a log to which other daemons add commits.
+@Suite(.ownThread)
+struct SharedLogTests {
+    private let run: ScriptedStore
+
+    init() throws {
+        run = try ScriptedStore(ScriptedLog(isGated: true, isShared: true)) { $0.queueTimeout = 1_000_000_000 }
+    }
+
+    /// The commit of a write by another daemon on a state.
+    private func foreign(_ request: WriteRequest, on state: State, at revision: Int64) throws -> Commit {
+        let decision = try state.decide(
+            request, revision: try #require(Revision(revision)), time: Timestamp(milliseconds: 1000))
+        return try #require(decision.commit)
+    }
+
+    private func tend() {
+        let isDone = DispatchSemaphore(value: 0)
+        run.store.tend()
+        run.store.whenIdle { _ in isDone.signal() }
+        isDone.patientWait()
+    }
+
+    @Test("A refusal waits for a flush, because another daemon may have committed")
+    func refusals() throws {
+        run.enqueue(try run.write(1, "a", 1, guards: [.exists]))
+        run.log.awaitFlush()
+        #expect(run.results.order.isEmpty)
+        run.log.letGo()
+        #expect(run.results.wait(for: 1)[1]?.problem?.code == .preconditionFailed)
+    }
+
+    @Test("No write is decided ahead of a flush")
+    func depthOfOne() throws {
+        try run.occupy()
+        run.enqueue(try run.write(2, "a", 1), try run.write(3, "a", 2))
+        run.log.letGo()
+        #expect(run.results.wait(for: 1).keys.sorted() == [1])
+        run.log.letGo()
+        #expect(run.results.wait(for: 2).count == 3)
+        #expect(run.log.flushes.map(\.count) == [1, 2])
+    }
+
+    @Test("Writes that were overtaken are decided again on the commits of the other daemon")
+    func overtaken() throws {
+        run.enqueue(
+            try run.write(1, "a", 1, guards: [.isAbsent]), try run.write(2, "a", 2),
+            try run.write(3, "a", 0, requestKey: "k"))
+        run.log.awaitFlush()
+        run.log.addForeign(try foreign(.put("a", 0, requestKey: "k"), on: run.store.state, at: 7))
+        run.log.failNext(.overtaken, .contended)
+        run.log.letGo()
+        run.log.awaitFlush()
+        #expect(run.results.order.isEmpty)
+        #expect(run.store.state.revision == Revision(7), "the commit of the other daemon is published")
+        run.log.letGo()
+        let results = run.results.wait(for: 3)
+        #expect(results[1]?.problem?.code == .preconditionFailed)
+        #expect(results[2]?.setting?.previous?.value == 0)
+        #expect(results[3]?.setting?.isReplayed == true && results[3]?.setting?.revision == Revision(7))
+        #expect(run.log.predecessors.map(\.number) == [7])
+    }
+
+    @Test("Commits of other daemons are published without a write, and the next write is decided on them")
+    func following() throws {
+        run.log.addForeign(try foreign(.put("a", 1), on: run.store.state, at: 3))
+        tend()
+        #expect(run.store.state.revision == Revision(3))
+        run.log.addForeign(try foreign(.put("b", 1), on: run.store.state, at: 4))
+        tend()
+        run.log.letGo()
+        run.enqueue(try run.write(1, "a", 2))
+        #expect(run.results.wait(for: 1)[1]?.setting?.previous?.value == 1)
+        #expect(run.log.predecessors.map(\.number) == [4])
+    }
+
+    @Test("A write is given up when its time is over, however often other daemons are first")
+    func timeout() throws {
+        let start = run.time.clock.now()
+        try run.occupy()
+        run.enqueue(try run.write(2, "a", 1))
+        run.time.advance(nanoseconds: 800_000_000)
+        run.log.letGo()
+        run.log.awaitFlush()
+        run.time.advance(nanoseconds: 150_000_000)
+        run.log.failNext(.overtaken, .contended)
+        run.log.letGo()
+        let problem = try #require(run.results.wait(for: 2)[2]?.problem)
+        #expect(problem.code == .overloaded && problem.outcome == .notDone)
+        #expect(run.log.deadlines == [start + 1_000_000_000, start + 1_000_000_000])
+    }
+
+    @Test("All writes of an overtaken batch are decided again, also if the bounds are narrower by then")
+    func narrowerBounds() throws {
+        try run.occupy()
+        run.enqueue(try run.write(2, "b", 1), try run.write(3, "c", 1), try run.write(4, "d", 1))
+        run.log.letGo()
+        run.log.awaitFlush()
+        run.store.limits.batchCount = 1
+        run.log.failNext(.overtaken, .contended)
+        for _ in 1...4 { run.log.letGo() }
+        #expect(run.results.wait(for: 4).values.allSatisfy { $0.problem == nil })
+        #expect(run.results.order == [1, 2, 3, 4])
+    }
+
+    @Test("A repeat of a request with an unknown outcome waits until the log knows the outcome")
+    func doubt() throws {
+        run.log.failNext(.unknown, .failed)
+        run.enqueue(try run.write(1, "a", 1, requestKey: "k"))
+        run.log.letGo()
+        #expect(run.results.wait(for: 1)[1]?.problem?.outcome == .unknown)
+        run.log.setUnsettled(true)
+        run.enqueue(try run.write(2, "a", 1, requestKey: "k"))
+        tend()
+        #expect(run.results.order == [1])
+
+        run.log.failNext(.notDone, .failed)
+        run.log.letGo()
+        run.enqueue(try run.write(3, "b", 1))
+        #expect(run.results.wait(for: 1)[3]?.problem?.outcome == .notDone, "it has no key")
+
+        // The commit was stored after all.
+        run.log.addForeign(try foreign(.put("a", 1, requestKey: "k"), on: run.store.state, at: 1))
+        run.log.setUnsettled(false)
+        run.log.letGo()
+        tend()
+        #expect(run.results.wait(for: 1)[2]?.setting?.isReplayed == true)
+    }
+
+    @Test("A repeat is answered as unknown if the outcome of the first request stays unknown")
+    func doubtWithoutEnd() throws {
+        run.log.failNext(.unknown, .failed)
+        run.enqueue(try run.write(1, "a", 1, requestKey: "k"))
+        run.log.letGo()
+        _ = run.results.wait(for: 1)
+        run.log.setUnsettled(true)
+        run.enqueue(try run.write(2, "a", 1, requestKey: "k"))
+        tend()
+        run.time.advance(seconds: 1)
+        tend()
+        let problem = try #require(run.results.wait(for: 1)[2]?.problem)
+        #expect(problem.code == .storageFailed && problem.outcome == .unknown)
+    }
+}

@@ -1,0 +1,111 @@
+import SettingsEngine
+import SettingsModel
+import Testing
+
+@testable import SettingsStorage
+
+struct WriteQueueTests {
+    private static let limits = WriteLimits()
+
+    /// A queue whose mutating methods may be called in expectations.
+    private final class Queue {
+        var queue = WriteQueue()
+
+        func append(_ write: PendingWrite, within limit: Int) -> Bool { queue.append(write, within: limit) }
+
+        func take(atMost most: Int, bytes: Int, now: UInt64, _ limits: WriteLimits) -> [PendingWrite] {
+            queue.take(atMost: most, bytes: bytes, now: now, limits)
+        }
+    }
+
+    private func write(
+        _ id: Int, of caller: ClientKey?, time: UInt64 = PendingWrite.leastTime, arrival: UInt64 = 0, size: Int = 100
+    ) throws -> PendingWrite {
+        var request = try WriteRequest.put("k", 1)
+        request.size = size
+        return PendingWrite(
+            id: id, request: request, receiver: CollectedResults(), caller: caller, estimatedTime: time,
+            arrival: arrival)
+    }
+
+    /// Steps: `a1` adds a cheap write 1 of the caller `a`; `a1:5` adds a write that takes 5 ms; `+7` lets 7 ms pass; `-` takes a
+    /// write; `=5` notes that the last costly write took 5 ms.
+    @Test(
+        "Writes leave the queue in the order of their callers, their cost and their arrival",
+        arguments: [
+            ("nothing is queued", "-", "none"),
+            ("first come, first served", "a1 a2 a3 - - - -", "1 2 3 none"),
+            ("callers take turns", "a1 a2 a3 b4 c5 - - - - -", "1 4 5 2 3"),
+            ("writes without a caller share a place", "_1 _2 b3 - - -", "1 3 2"),
+            ("a caller that comes later waits for one write of each", "a1 a2 - b3 - -", "1 2 3"),
+            ("a costly write goes if no cheap write waits", "a1:5 -", "1"),
+            ("cheap writes of the caller go first", "a1:5 a2 a3 - - -", "2 3 1"),
+            ("cheap writes of others go first", "a1:5 b2 b3 - - -", "2 3 1"),
+            ("for twenty times the estimated time", "a1:5 b2 b3 +99 - +1 - -", "2 1 3"),
+            ("for a second at most", "a1:500 b2 b3 +999 - +1 - -", "2 1 3"),
+            ("for twenty times the measured time of the last", "a1:1 a2:1 +20 - =5 b3 b4 +99 - +1 - -", "1 3 2 4"),
+            ("costly writes of callers take turns", "a1:5 a2:5 a3:5 b4:5 c5:5 - - - - -", "1 4 5 2 3"),
+            ("costly writes that are due together are spaced", "a1:5 a2:5 +100 - =5 b3 - +100 b4 - -", "1 3 2 4"),
+        ])
+    func order(_ rule: String, steps: String, taken: String) throws {
+        let tested = Queue()
+        var now: UInt64 = 1_000_000_000
+        var order: [String] = []
+        for step in steps.split(separator: " ") {
+            let number = UInt64(step.dropFirst()) ?? 0
+            switch step.first {
+            case "+": now += number * 1_000_000
+            case "=": tested.queue.noteCostlyWrite(endedAt: now, after: number * 1_000_000, Self.limits)
+            case "-":
+                let write = tested.take(atMost: 1, bytes: .max, now: now, Self.limits).first
+                order.append(write.map { "\($0.id)" } ?? "none")
+            case let caller?:
+                let parts = step.dropFirst().split(separator: ":")
+                let time = parts.count > 1 ? (UInt64(parts[1]) ?? 0) * 1_000_000 : PendingWrite.leastTime
+                let key: ClientKey? = caller == "_" ? nil : .caller(String(caller))
+                let write = try write(try #require(Int(parts[0])), of: key, time: time, arrival: now)
+                #expect(tested.append(write, within: .max))
+            case nil: break
+            }
+        }
+        #expect(order.joined(separator: " ") == taken, "\(rule)")
+    }
+
+    @Test("A slice has as many cheap writes as fit, or one costly write")
+    func slices() throws {
+        let tested = Queue()
+        for id in 1...5 { #expect(tested.append(try write(id, of: nil), within: .max)) }
+        for id in 6...7 { #expect(tested.append(try write(id, of: nil, time: 2_000_000), within: .max)) }
+        #expect(tested.take(atMost: 2, bytes: .max, now: 0, Self.limits).map(\.id) == [1, 2])
+        #expect(tested.take(atMost: 9, bytes: 250, now: 0, Self.limits).map(\.id) == [3, 4])
+        #expect(tested.take(atMost: 9, bytes: 1, now: 0, Self.limits).map(\.id) == [5], "one write always fits")
+        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id) == [6])
+        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id) == [7])
+        #expect(tested.queue.isEmpty && tested.queue.bytes == 0 && tested.queue.estimatedTime == 0)
+    }
+
+    @Test("Writes that were taken before go first, in their order, and cheap writes join them")
+    func front() throws {
+        let tested = Queue()
+        for id in 1...3 { #expect(tested.append(try write(id, of: nil), within: .max)) }
+        let taken = tested.take(atMost: 2, bytes: .max, now: 0, Self.limits)
+        #expect(tested.append(try write(4, of: nil), within: .max))
+        tested.queue.returnToFront(taken)
+        #expect(tested.queue.count == 4 && tested.queue.bytes == 400)
+        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id) == [1, 2, 3, 4])
+    }
+
+    @Test("The queue refuses writes beyond its bytes, and beyond half of them for one caller while others wait")
+    func bounds() throws {
+        let tested = Queue()
+        let (one, other) = (ClientKey.caller("one"), ClientKey.caller("other"))
+        for id in 1...6 { #expect(tested.append(try write(id, of: one), within: 1000), "it is alone") }
+        #expect(tested.append(try write(7, of: other), within: 1000))
+        #expect(!tested.append(try write(8, of: one), within: 1000), "it has more than half")
+        for id in 9...10 { #expect(tested.append(try write(id, of: other), within: 1000)) }
+        #expect(!tested.append(try write(11, of: other, size: 200), within: 1000), "the queue is full")
+        #expect(tested.append(try write(12, of: nil), within: 1000))
+        #expect(!tested.append(try write(13, of: nil), within: 1000), "the queue is full")
+        #expect(tested.queue.count == 10)
+    }
+}
