@@ -98,7 +98,7 @@ extension APIHandler {
             }
         }
         let refuse = { @Sendable (problem: Problem) in
-            finish { $0.answer(unanswered, WriteResult(id: 0, answer: .failure(problem), cursor: cursor)) }
+            finish { $0.answer(unanswered, .refusal(of: 0, because: problem, at: cursor)) }
         }
         var work = WorkScheduler.Work(client: unanswered.client, bytes: bytes, input: input) { reservation in
             do throws(Problem) {

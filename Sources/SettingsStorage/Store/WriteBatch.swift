@@ -101,31 +101,31 @@ package struct WriteResult: Sendable {
     package let id: Int
     package var answer: Result<WriteAnswer, Problem>
     /// The commit that the write made; nil if it made none.
-    var commit: KeptCommit?
+    package var commit: KeptCommit?
     /// The place in history at which a refusal was decided.
     package var cursor: Cursor
     /// False if the write was refused without looking at the state.
-    var wasDecided = true
+    package var wasDecided = true
     /// Where the time went, if it was much.
-    var times: WriteTimes?
+    package var times: WriteTimes?
 
     /// The result of a write that was refused without looking at the state.
-    static func refusal(of id: Int, because problem: Problem, at cursor: Cursor) -> WriteResult {
+    package static func refusal(of id: Int, because problem: Problem, at cursor: Cursor) -> WriteResult {
         WriteResult(id: id, answer: .failure(problem), commit: nil, cursor: cursor, wasDecided: false)
     }
 
     /// True if the write succeeded.
-    var isSuccess: Bool {
+    package var isSuccess: Bool {
         if case .success = answer { true } else { false }
     }
 }
 
 /// The nanoseconds that the parts of a write took.
-struct WriteTimes: Sendable {
-    var waiting: UInt64 = 0
+package struct WriteTimes: Sendable {
+    package var waiting: UInt64 = 0
     /// For all writes of the batch.
-    var deciding: UInt64 = 0
-    var syncing: UInt64 = 0
+    package var deciding: UInt64 = 0
+    package var syncing: UInt64 = 0
 
     /// A write that takes longer than this many nanoseconds is slow.
     static let slow: UInt64 = 5_000_000

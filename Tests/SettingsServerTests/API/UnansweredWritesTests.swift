@@ -1,3 +1,4 @@
+@testable import HTTPServer
 import HTTPWire
 import Platform
 import SettingsModel

@@ -1,3 +1,4 @@
+import Platform
 import SettingsEngine
 import SettingsModel
 import Testing
