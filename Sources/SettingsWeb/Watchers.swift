@@ -146,7 +146,7 @@ extension Watchers {
             return
         }
         let state = watchedState()
-        if state.history.floor <= matched {
+        if state.history.oldestAvailable <= matched {
             search = TopicSearch(state.history.commits(after: matched), upTo: state.revision)
             goOnSearching()
         } else {

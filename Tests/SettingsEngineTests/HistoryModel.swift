@@ -2,50 +2,50 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 
-/// A plain model of the history: one array, searched for everything.
+/// A simple model of the history: one array, which every query searches.
 struct HistoryModel {
     struct Entry {
         let commit: KeptCommit
         let suites: Set<SuiteName>
-        var isSpared = false
+        var isRetained = false
 
         var revision: Revision { commit.commit.revision }
     }
 
     struct Log {
-        var start: Revision
-        var gap = Revision.zero
+        var evictedThrough: Revision
+        var lastOversized = Revision.zero
 
-        var floor: Revision { max(start, gap) }
+        var oldestAvailable: Revision { max(evictedThrough, lastOversized) }
     }
 
     let limits: History.Limits
     private(set) var kept: [Entry] = []
     private(set) var logs: [SuiteName: Log] = [:]
-    private(set) var floor: Revision
-    private var base: Revision
-    /// The commits up to this one are indexed by suites; the bounds held when that was done.
-    private var indexed = Revision.zero
+    private(set) var oldestAvailable: Revision
+    private var oldestAvailableWithoutLog: Revision
 
-    init(_ limits: History.Limits, floor: Revision) {
+    init(_ limits: History.Limits, oldestAvailable: Revision) {
         self.limits = limits
-        self.floor = floor
-        base = floor
+        self.oldestAvailable = oldestAvailable
+        oldestAvailableWithoutLog = oldestAvailable
     }
 
-    func floor(of suite: SuiteName) -> Revision { logs[suite]?.floor ?? base }
+    func oldestAvailable(of suite: SuiteName) -> Revision {
+        logs[suite]?.oldestAvailable ?? oldestAvailableWithoutLog
+    }
 
-    /// What a suite knows of itself.
+    /// The commits in the log of a suite.
     func held(by suite: SuiteName) -> [Entry] {
         guard let log = logs[suite] else { return [] }
-        return kept.filter { $0.suites.contains(suite) && $0.revision > log.start && $0.revision <= indexed }
+        return kept.filter { $0.suites.contains(suite) && $0.revision > log.evictedThrough }
     }
 
     private func protects(_ suite: SuiteName, _ entry: Entry) -> Bool {
         Self.newest(held(by: suite), limits).contains { $0.revision == entry.revision }
     }
 
-    /// The newest of a suite that others must not push out.
+    /// The newest commits of a suite, which commits of other suites must not evict.
     static func newest(_ entries: [Entry], _ limits: History.Limits) -> [Entry] {
         var newest: [Entry] = []
         var size = 0
@@ -58,73 +58,60 @@ struct HistoryModel {
     }
 
     private func isHeld(_ entry: Entry) -> Bool {
-        entry.suites.contains { suite in logs[suite].map { entry.revision > $0.start } ?? false }
+        entry.suites.contains { suite in logs[suite].map { entry.revision > $0.evictedThrough } ?? false }
     }
 
-    /// Whether so much fits into what the newest commits leave.
+    /// True if the commits fit into the share of the limits that retained commits have.
     static func fits(_ entries: [Entry], _ limits: History.Limits) -> Bool {
         entries.count <= limits.commits - limits.commits * limits.newestPercent / 100
             && entries.reduce(0) { $0 + $1.commit.size } <= limits.bytes - limits.bytes * limits.newestPercent / 100
     }
 
-    /// A long history indexes the commits of 16 revisions at a time, and keeps room for as many, so that the bounds hold.
-    private var takesBatches: Bool { limits.commits >= 1024 && limits.bytes >= 1 << 20 }
-
-    /// Adds a commit and returns the revisions that had to go.
+    /// Appends a commit and returns the revisions of the evicted commits.
     mutating func append(_ entry: Entry) -> [Revision] {
         let before = kept.map(\.revision) + [entry.revision]
         if entry.commit.size > limits.bytes {
-            index()
             for suite in entry.suites {
-                if logs[suite] == nil { base = entry.revision }
-                logs[suite]?.gap = entry.revision
+                if logs[suite] == nil { oldestAvailableWithoutLog = entry.revision }
+                logs[suite]?.lastOversized = entry.revision
             }
         } else {
-            if let last = kept.last, last.revision.number / 16 != entry.revision.number / 16 { index() }
             kept.append(entry)
-            if !takesBatches || entry.commit.size > limits.bytes / 4096 { index() }
+            for suite in entry.suites where logs[suite] == nil {
+                logs[suite] = Log(evictedThrough: oldestAvailableWithoutLog)
+            }
+            evictBeyondLimits(after: entry)
         }
         let left = Set(kept.map(\.revision))
-        let gone = before.filter { !left.contains($0) }
-        floor = max(floor, gone.last ?? floor)
-        return gone
+        let evicted = before.filter { !left.contains($0) }
+        oldestAvailable = max(oldestAvailable, evicted.last ?? oldestAvailable)
+        return evicted
     }
 
-    private mutating func index() {
-        let unindexed = kept.filter { $0.revision > indexed }
-        guard !unindexed.isEmpty else { return }
-        for entry in unindexed {
-            indexed = entry.revision
-            for suite in entry.suites where logs[suite] == nil { logs[suite] = Log(start: base) }
-            for suite in entry.suites {
-                let outgrown = held(by: suite).filter { $0.isSpared && !protects(suite, $0) }
-                for entry in outgrown { logs[suite]?.start = entry.revision }
-            }
-            kept = kept.filter { entry in !entry.isSpared || isHeld(entry) }
+    private mutating func evictBeyondLimits(after newest: Entry) {
+        for suite in newest.suites {
+            let unprotected = held(by: suite).filter { $0.isRetained && !protects(suite, $0) }
+            for entry in unprotected { logs[suite]?.evictedThrough = entry.revision }
         }
-        let room = takesBatches ? (16, limits.bytes / 4096 * 16) : (0, 0)
-        while kept.count > limits.commits - room.0
-            || kept.reduce(0, { $0 + $1.commit.size }) > limits.bytes - room.1
-        {
-            dropOldest()
-        }
+        kept = kept.filter { entry in !entry.isRetained || isHeld(entry) }
+        while kept.count > limits.commits || kept.reduce(0, { $0 + $1.commit.size }) > limits.bytes { evictOldest() }
         for (suite, log) in logs where held(by: suite).isEmpty {
-            base = max(base, log.floor)
+            oldestAvailableWithoutLog = max(oldestAvailableWithoutLog, log.oldestAvailable)
             logs[suite] = nil
         }
     }
 
-    private mutating func dropOldest() {
-        let spared = kept.filter(\.isSpared)
-        let recent = kept.firstIndex { !$0.isSpared }
-        if let recent, spared.isEmpty || Self.fits(spared, limits) {
+    private mutating func evictOldest() {
+        let retained = kept.filter(\.isRetained)
+        let recent = kept.firstIndex { !$0.isRetained }
+        if let recent, retained.isEmpty || Self.fits(retained, limits) {
             let entry = kept[recent]
-            for suite in entry.suites where !protects(suite, entry) { logs[suite]?.start = entry.revision }
-            if isHeld(entry) { kept[recent].isSpared = true } else { kept.remove(at: recent) }
+            for suite in entry.suites where !protects(suite, entry) { logs[suite]?.evictedThrough = entry.revision }
+            if isHeld(entry) { kept[recent].isRetained = true } else { kept.remove(at: recent) }
         } else {
             let entry = kept.removeFirst()
-            for suite in entry.suites where (logs[suite]?.start ?? entry.revision) < entry.revision {
-                logs[suite]?.start = entry.revision
+            for suite in entry.suites where (logs[suite]?.evictedThrough ?? entry.revision) < entry.revision {
+                logs[suite]?.evictedThrough = entry.revision
             }
         }
     }

@@ -115,9 +115,9 @@ struct PastTests {
                             let revision = try run.state.revision(at: .instant(instant), of: suite)
                             found = try run.state.suite(suite, at: revision)
                         } catch {
-                            let floor = run.state.historyFloor(of: suite)
+                            let floor = run.state.oldestAvailable(of: suite)
                             try #require(error.code == .historyGone && error.oldest == floor, run.context)
-                            try #require(expected.revision < run.state.history.floor, run.context)
+                            try #require(expected.revision < run.state.history.oldestAvailable, run.context)
                             gone += 1
                             continue
                         }
@@ -156,7 +156,7 @@ struct PastTests {
                 .setting(Transaction.Operation(suite: busy, key: key, .set(.integer(Int64(number))))),
                 at: 10_000 + Int64(number))
         }
-        #expect(state.historyFloor(of: quiet) == Revision(2))
+        #expect(state.oldestAvailable(of: quiet) == Revision(2))
         #expect(try [5000, 4000, 3000, 2999, 2000].map { try value(at: $0) } == [5, 4, 3, 2, 2])
         let gone = #expect(throws: Problem.self) { try value(at: 1999) }
         #expect(gone?.code == .historyGone && gone?.oldest == Revision(2))
@@ -189,7 +189,7 @@ struct PastTests {
             let kept = run.places.dropFirst().filter { $0.time.milliseconds >= earliest }.map(\.revision)
             #expect(run.state.history.all.map(\.revision) == kept, run.context)
             let dropped = run.places.last { $0.time.milliseconds < earliest }
-            #expect(run.state.history.floor == dropped?.revision ?? .zero, run.context)
+            #expect(run.state.history.oldestAvailable == dropped?.revision ?? .zero, run.context)
         }
     }
 
@@ -250,7 +250,7 @@ struct PastTests {
             for _ in 0..<300 {
                 let (from, to) = (run.random.pick(run.places), run.random.pick(run.places))
                 let name = run.random.pick(PlainSuites.names)
-                guard let suite = try? SuiteName(name), run.state.historyFloor(of: suite) == .zero else { continue }
+                guard let suite = try? SuiteName(name), run.state.oldestAvailable(of: suite) == .zero else { continue }
                 let (old, new) = (from.suites[name], to.suites[name])
                 let found: SuiteDifference
                 do throws(Problem) {

@@ -55,7 +55,6 @@ struct SuiteHistoryTests {
         // Also twice the same suite, in one commit.
         let touches = touched.map { (suite: $0, touch: random.pick([.key, .key] + Touch.allCases)) }
         let isTooLarge = random.chance(oneIn: 60)
-        // Of a long history the largest commits are about as large as those that wait for no batch.
         let unit = max(1, limits.bytes / (1 << 20))
         let size = isTooLarge ? limits.bytes + 400 : unit * random.below(random.chance(oneIn: 10) ? 500 : 60)
         return HistoryModel.Entry(commit: try commit(number, touches, size: size), suites: Set(touched))
@@ -64,9 +63,9 @@ struct SuiteHistoryTests {
     /// All that a history says.
     private static func answers(_ history: History, _ suites: [SuiteName]) -> [String] {
         suites.map { suite in
-            let commits = history.commits(of: suite, after: history.floor(of: suite)).map(\.commit.revision)
-            return "\(suite) \(history.floor(of: suite)): \(commits)"
-        } + ["\(history.all.map(\.commit.revision)) \(history.count) \(history.size) \(history.floor)"]
+            let commits = history.commits(of: suite, after: history.oldestAvailable(of: suite)).map(\.commit.revision)
+            return "\(suite) \(history.oldestAvailable(of: suite)): \(commits)"
+        } + ["\(history.all.map(\.commit.revision)) \(history.count) \(history.size) \(history.oldestAvailable)"]
     }
 
     /// Compares histories with the model after every so many commits.
@@ -80,8 +79,8 @@ struct SuiteHistoryTests {
             let limits = limits(&random)
             let suites = try Self.suites()
             let begin = Revision.zero
-            var model = HistoryModel(limits, floor: begin)
-            var history = History(floor: begin)
+            var model = HistoryModel(limits, oldestAvailable: begin)
+            var history = History(oldestAvailable: begin)
             var everything: [HistoryModel.Entry] = []
             var gaps: Set<SuiteName> = []
             var alwaysFit = true
@@ -97,7 +96,7 @@ struct SuiteHistoryTests {
                 try #require(history.count == model.kept.count && history.count <= limits.commits, seed)
                 try #require(
                     history.size == model.kept.reduce(0) { $0 + $1.commit.size } && history.size <= limits.bytes, seed)
-                try #require(history.floor == model.floor, seed)
+                try #require(history.oldestAvailable == model.oldestAvailable, seed)
                 let newest = suites.map { suite in
                     HistoryModel.newest(everything.filter { $0.suites.contains(suite) }, limits)
                 }
@@ -105,10 +104,10 @@ struct SuiteHistoryTests {
                 alwaysFit = alwaysFit && HistoryModel.fits(Array(union.values), limits)
                 guard number % every == 0 else { continue }
                 for (suite, newest) in zip(suites, newest) {
-                    let floor = history.floor(of: suite)
-                    try #require(floor == model.floor(of: suite), seed)
-                    try #require(floor <= max(history.floor, history.passed), seed)
-                    let since = max(floor, try #require(Revision(Int64(random.below(number * 2 + 2)))))
+                    let oldest = history.oldestAvailable(of: suite)
+                    try #require(oldest == model.oldestAvailable(of: suite), seed)
+                    try #require(oldest <= max(history.oldestAvailable, history.evictedThrough), seed)
+                    let since = max(oldest, try #require(Revision(Int64(random.below(number * 2 + 2)))))
                     let expected = everything.filter { $0.suites.contains(suite) && $0.revision > since }
                     let found = history.commits(of: suite, after: since).map(\.commit.revision)
                     try #require(found == expected.map(\.revision), seed)
@@ -119,9 +118,9 @@ struct SuiteHistoryTests {
                     }
                     try #require(backwards == found.reversed(), seed)
                     guard alwaysFit, let first = newest.first, !gaps.contains(suite) else { continue }
-                    try #require(floor < first.revision, "\(suite) lost what it protects, \(seed)")
+                    try #require(oldest < first.revision, "\(suite) lost what it protects, \(seed)")
                 }
-                let since = max(history.floor, try #require(Revision(Int64(random.below(number * 2 + 2)))))
+                let since = max(history.oldestAvailable, try #require(Revision(Int64(random.below(number * 2 + 2)))))
                 try #require(
                     history.commits(after: since).map(\.commit.revision)
                         == everything.map(\.revision).filter { $0 > since }, seed)
@@ -133,12 +132,12 @@ struct SuiteHistoryTests {
         return protectedRuns
     }
 
-    @Test("It keeps what the plain rules keep, and says of each suite what it has")
+    @Test("A history keeps the commits that the model keeps, and finds them by suite")
     func random() throws {
         #expect(try compare(share: 0.005, commits: 300, every: 1, Self.limits) > 0)
     }
 
-    @Test("A long one, which indexes commits in batches, does so, too", arguments: [1, 20])
+    @Test("A history of many chunks keeps the commits that the model keeps", arguments: [1, 20])
     func long(megabytes: Int) throws {
         let runs = try compare(share: 0.0005, commits: 1_300, every: 37) { random in
             var limits = Self.limits(&random)
@@ -156,16 +155,16 @@ struct SuiteHistoryTests {
         var limits = History.Limits()
         limits.commits = 1_000
         let (noisy, quiet) = (try SuiteName("noisy"), try SuiteName("quiet"))
-        var history = History(floor: .zero)
+        var history = History(oldestAvailable: .zero)
         for number in 1...3 { _ = history.append(try Self.commit(number, [(quiet, .key)], size: 100), limits: limits) }
         for number in 4...10_000 {
             let forgotten = history.append(try Self.commit(number, [(noisy, .key)], size: 100), limits: limits)
             #expect(forgotten.map(\.commit.revision.number) == (number > 1_000 ? [Int64(number - 997)] : []))
         }
         #expect(history.commits(of: quiet, after: .zero).map(\.commit.revision.number) == [1, 2, 3])
-        #expect(history.floor(of: quiet) == .zero)
+        #expect(history.oldestAvailable(of: quiet) == .zero)
         #expect(history.commits(of: noisy, after: .zero).count == 997)
-        #expect(history.floor(of: noisy).number == 9_003)
+        #expect(history.oldestAvailable(of: noisy).number == 9_003)
         #expect(history.count == 1_000)
     }
 }

@@ -148,7 +148,7 @@ struct WriteDecisionTests {
                 for name in PlainSuites.names {
                     let suite = try SuiteName(name)
                     let context: Comment = "seed \(random.seed), \(name) at \(moment) seen from \(now.revision)"
-                    let floor = now.historyFloor(of: suite)
+                    let floor = now.oldestAvailable(of: suite)
                     guard moment >= floor else {
                         let problem = #expect(throws: Problem.self, context) { try now.suite(suite, at: moment) }
                         #expect(problem?.code == .historyGone && problem?.oldest == floor, context)

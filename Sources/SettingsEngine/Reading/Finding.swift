@@ -51,14 +51,14 @@ extension State {
     /// True if the history has every commit after a revision that concerns the watcher.
     package func reaches(_ subject: WatchSubject, after revision: Revision) -> Bool {
         // Mostly no commit at all was dropped since then, and the suites need not be looked at one by one.
-        guard history.floor > revision else { return true }
-        guard subject.suites.allSatisfy({ historyFloor(of: $0) <= revision }) else { return false }
+        guard history.oldestAvailable > revision else { return true }
+        guard subject.suites.allSatisfy({ oldestAvailable(of: $0) <= revision }) else { return false }
         return subject.suitePrefixes.allSatisfy { prefix in
             // A suite that was dropped is watched, too, for as long as it has a log, and counts with those that have none.
-            guard history.base <= revision else { return false }
+            guard history.oldestAvailableWithoutLog <= revision else { return false }
             var isReached = true
-            history.forEachFloor(prefix: prefix.string) { floor in
-                isReached = floor <= revision
+            history.forEachLog(prefix: prefix.string) { log in
+                isReached = log.oldestAvailable <= revision
                 return isReached
             }
             return isReached

@@ -9,7 +9,7 @@ extension State {
         switch moment {
         case .revision(let revision): place = revision
         case .instant(let instant):
-            let floor = historyFloor(of: suite)
+            let floor = oldestAvailable(of: suite)
             if instant.milliseconds >= time.milliseconds {
                 place = revision
             } else if let last = lastKept(notAfter: instant), last >= floor {
@@ -28,8 +28,8 @@ extension State {
     /// The last commit not later than an instant, as far as that is known: it is kept, or the last that was dropped.
     package func lastKept(notAfter instant: Timestamp) -> Revision? {
         let last = history.last(notAfter: instant)?.revision
-        let isFloorBefore = history.floorTime.map { $0.milliseconds <= instant.milliseconds } ?? false
-        return isFloorBefore ? max(last ?? .zero, history.floor) : last
+        let isFloorBefore = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
+        return isFloorBefore ? max(last ?? .zero, history.oldestAvailable) : last
     }
 
     /// Throws if a revision is still to come, or if what a suite was after it is not kept.
@@ -37,11 +37,11 @@ extension State {
         guard place <= revision else {
             throw Problem(.badRequest, "revision \(place) is still to come; the newest is \(revision)")
         }
-        guard place >= historyFloor(of: suite) else { throw historyGone(before: "revision \(place)", of: suite) }
+        guard place >= oldestAvailable(of: suite) else { throw historyGone(before: "revision \(place)", of: suite) }
     }
 
     private func historyGone(before what: String, of suite: SuiteName) -> Problem {
-        Problem(historyGone: what, oldest: historyFloor(of: suite))
+        Problem(historyGone: what, oldest: oldestAvailable(of: suite))
     }
 }
 
@@ -132,7 +132,7 @@ extension State {
         guard hasSuite(suite) || history.hasCommits(of: suite) else { throw unknownSuite(suite, for: question.reader) }
         var page = HistoryPage(question)
         history.forEachReversed(of: suite, before: question.end(on: self)) { page.add($0, on: self) }
-        return page.result(oldest: historyFloor(of: suite))
+        return page.result(oldest: oldestAvailable(of: suite))
     }
 
     /// The cost of answering the question from the commits in memory.

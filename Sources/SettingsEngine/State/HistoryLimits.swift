@@ -17,12 +17,6 @@ extension History {
 
         package init() {}
 
-        /// True if commits are indexed in batches. A history with room for fewer than 64 batches indexes each commit at once, so
-        /// that it keeps as many as its bounds allow.
-        var takesBatches: Bool { commits >= 64 * History.batch && bytes >= 1 << 20 }
-        /// The size of the largest commit that waits for its batch. A larger one is indexed at once, with those before it.
-        var largestInBatch: Int { bytes / 256 / History.batch }
-
         /// No bounds.
         package static var unbounded: Limits {
             var limits = Limits()

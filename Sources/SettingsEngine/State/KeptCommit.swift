@@ -3,7 +3,7 @@ package import SettingsModel
 
 /// A commit with its memory size and the suites that it touches, which the history, the table of request keys and the outcome of
 /// the write share.
-package final class KeptCommit: TreeElement {
+package final class KeptCommit: Sendable {
     package let commit: Commit
     /// About how many bytes of memory the commit takes.
     package let size: Int
@@ -40,7 +40,6 @@ package final class KeptCommit: TreeElement {
     }
 
     package var revision: Revision { commit.revision }
-    package var treeKey: Revision { commit.revision }
 
     /// One of the suites that the commit touches; nil if it touches none.
     package var firstSuite: SuiteName? { suite }

@@ -24,7 +24,7 @@ package struct State: Sendable {
         contents = [
             Contents(
                 epoch: epoch, revision: revision, time: Timestamp(milliseconds: 0),
-                history: History(floor: revision), limits: limits)
+                history: History(oldestAvailable: revision), limits: limits)
         ]
     }
 
@@ -97,10 +97,10 @@ package struct State: Sendable {
     }
 
     /// Every commit after this one that touched the suite is in the history.
-    package func historyFloor(of name: SuiteName) -> Revision {
+    package func oldestAvailable(of name: SuiteName) -> Revision {
         // No commit in the history touches the suite, so its own revision is the better bound.
-        if !history.hasCommits(of: name), let suite = suite(name) { return min(suite.revision, history.base) }
-        return history.floor(of: name)
+        if !history.hasCommits(of: name), let suite = suite(name) { return min(suite.revision, history.oldestAvailableWithoutLog) }
+        return history.oldestAvailable(of: name)
     }
 }
 
@@ -150,7 +150,7 @@ extension State {
     /// Keeps the history to other bounds from now on.
     package mutating func bound(by limits: History.Limits) {
         contents[0].limits = limits
-        contents[0].history.bound(by: limits)
+        contents[0].history.applyLimits(limits)
     }
 
     /// Begins a new epoch, in which cursors from before are not valid. The history stays, and with it the answers to

@@ -1,85 +1,81 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A log of the commits that touch one suite, which may have been dropped.
+/// The commits of the history that touched one suite. The suite may have been dropped since.
 package struct SuiteLog: TreeElement {
     package let suite: SuiteName
-    /// Of the commits that touched the suite, those after this one are kept.
-    package private(set) var start: Revision
-    /// The last commit that was too large to be kept; zero if there was none.
-    package internal(set) var gap: Revision
-    private var commits = CommitQueue()
-    /// The last commit that newer ones have deprived of its protection. All after it are protected.
-    private var outgrown = Revision.zero
-    /// The next commits to be deprived of it, the first of them last. No slice of the queue, which would keep a whole chunk.
-    private var next: [KeptCommit] = []
+    /// The history has every commit after this one that touched the suite, except commits that were too large for it.
+    package private(set) var evictedThrough: Revision
+    /// The last commit that touched the suite and was too large for the history; zero if there was none.
+    package internal(set) var lastOversized: Revision
+    private var commits = CommitList()
+    /// The suite protects all of its commits after this one from the eviction of the oldest commits of the history.
+    private var unprotectedThrough = Revision.zero
     private var protectedCount = 0
-    private var protectedSize = 0
+    private var protectedBytes = 0
 
-    package init(_ suite: SuiteName, start: Revision, gap: Revision = .zero) {
+    package init(_ suite: SuiteName, evictedThrough: Revision, lastOversized: Revision = .zero) {
         self.suite = suite
-        self.start = start
-        self.gap = gap
+        self.evictedThrough = evictedThrough
+        self.lastOversized = lastOversized
     }
 
-    package var treeKey: UTF8Text { UTF8Text(suite.text) }
-    /// Every commit after this one that touched the suite is kept.
-    package var floor: Revision { max(start, gap) }
+    package var name: String { suite.text }
+    package var treeKey: UTF8Text { UTF8Text(name) }
+    /// The history has every commit after this one that touched the suite.
+    package var oldestAvailable: Revision { max(evictedThrough, lastOversized) }
 
     var isEmpty: Bool { commits.isEmpty }
 
-    func holds(_ commit: KeptCommit) -> Bool { commit.revision > start }
-    func protects(_ commit: KeptCommit) -> Bool { commit.revision > outgrown }
+    func holds(_ commit: KeptCommit) -> Bool { commit.revision > evictedThrough }
+    func protects(_ commit: KeptCommit) -> Bool { commit.revision > unprotectedThrough }
 
-    /// Visits the commits in order, from the first that is not before `start`, until `body` returns false.
-    /// Returns false if it did.
-    func forEach(startingAt start: Revision, _ body: (KeptCommit) -> Bool) -> Bool {
-        commits.forEach(startingAt: start, body)
+    /// Visits the commits after a revision in order until the body returns false.
+    func forEach(after revision: Revision, _ body: (KeptCommit) -> Bool) {
+        _ = commits.forEach(after: revision, body)
     }
 
-    /// Visits the commits backwards, from the last that is before `end`, until `body` returns false.
-    func forEachReversed(before end: Revision, _ body: (KeptCommit) -> Bool) {
-        _ = commits.forEachReversed(before: end, body)
+    /// Visits the commits before a revision, the newest first, until the body returns false.
+    func forEachReversed(before revision: Revision, _ body: (KeptCommit) -> Bool) {
+        _ = commits.forEachReversed(before: revision, body)
     }
 
-    mutating func add(_ commit: KeptCommit) {
+    /// Appends a commit, which the suite protects.
+    mutating func append(_ commit: KeptCommit) {
         commits.append(commit)
         protectedCount += 1
-        protectedSize += commit.size
+        protectedBytes += commit.size
     }
 
-    private func exceeds(_ limits: History.Limits) -> Bool {
-        protectedCount > limits.suiteCommits || protectedSize > limits.suiteBytes
+    /// Ends the protection of the oldest commits until the limits hold. Of these commits, removes the commits up to a revision.
+    ///
+    /// - Returns: the removed commits.
+    mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [KeptCommit] {
+        var removed: [KeptCommit] = []
+        while protectedCount > limits.suiteCommits || protectedBytes > limits.suiteBytes,
+            let oldest = unprotectOldest()
+        {
+            guard oldest.revision <= revision else { continue }
+            // All commits of the log up to the revision were protected, so this commit is the first of the log.
+            removeFirst()
+            removed.append(oldest)
+        }
+        return removed
     }
 
-    /// Ends the protection of the oldest protected commit.
-    private mutating func release() -> KeptCommit? {
-        if next.isEmpty { next = commits.some(after: outgrown).reversed() }
-        guard let oldest = next.popLast() else { return nil }
-        outgrown = oldest.revision
+    private mutating func unprotectOldest() -> KeptCommit? {
+        guard let oldest = commits.first(after: unprotectedThrough) else { return nil }
+        unprotectedThrough = oldest.revision
         protectedCount -= 1
-        protectedSize -= oldest.size
+        protectedBytes -= oldest.size
         return oldest
     }
 
-    /// Ends the protection of the oldest until the bounds hold. Returns those of them that were spared, which it drops.
-    mutating func release(_ limits: History.Limits, upTo passed: Revision) -> [KeptCommit] {
-        var released: [KeptCommit] = []
-        while exceeds(limits), let oldest = release() {
-            guard oldest.revision <= passed else { continue }
-            // Of what was spared, the log has only what it protects, so this one is its first.
-            _ = commits.popFirst()
-            start = oldest.revision
-            released.append(oldest)
-        }
-        return released
-    }
-
     /// Removes the oldest commit.
-    mutating func dropFirst() {
+    mutating func removeFirst() {
         guard let first = commits.first else { return }
-        if protects(first) { _ = release() }
+        if protects(first) { _ = unprotectOldest() }
         _ = commits.popFirst()
-        start = first.revision
+        evictedThrough = first.revision
     }
 }

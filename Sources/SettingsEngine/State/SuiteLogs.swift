@@ -1,113 +1,113 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A table of the logs of suites, which finds the indexed commits of a history by the suites that they touch.
+/// The logs of all suites that commits of the history touched.
 struct SuiteLogs: Sendable {
     private var logs: OrderedTree<SuiteLog>
-    /// The floor of suites without a log: the highest of those that had one.
-    private(set) var base: Revision
+    /// The oldest available revision of suites without a log: the highest of the suites whose logs ran empty.
+    private(set) var oldestAvailableWithoutLog: Revision
 
-    init(_ logs: OrderedTree<SuiteLog> = OrderedTree(), base: Revision) {
+    init(_ logs: OrderedTree<SuiteLog> = OrderedTree(), oldestAvailableWithoutLog: Revision) {
         self.logs = logs
-        self.base = base
+        self.oldestAvailableWithoutLog = oldestAvailableWithoutLog
     }
 
-    /// Every indexed commit after this one that touched the suite is there.
-    func floor(of suite: SuiteName) -> Revision {
-        logs.with(suite.text.utf8Span.span) { $0.floor } ?? base
+    /// Every commit after this one that touched the suite is available.
+    func oldestAvailable(of suite: SuiteName) -> Revision {
+        logs.with(suite.text.utf8Span.span) { $0.oldestAvailable } ?? oldestAvailableWithoutLog
     }
-
-    /// The suites that have a log.
-    var suites: [SuiteName] { logs.elements.map(\.suite) }
 
     func hasLog(of suite: SuiteName) -> Bool {
         logs.with(suite.text.utf8Span.span) { _ in true } ?? false
     }
 
-    /// Visits the logs by name until `body` returns false.
-    func forEach(_ body: (SuiteLog) -> Bool) {
-        logs.forEach(body)
-    }
-
-    /// Visits the logs of the suites whose names begin with a prefix.
-    func forEach(prefix: String, _ body: (SuiteLog) -> Bool) {
+    /// Visits the logs of the suites whose names begin with a prefix, by name, until the body returns false.
+    func forEach(prefix: String = "", _ body: (SuiteLog) -> Bool) {
         logs.forEach(prefix: prefix, body)
     }
 
-    /// Visits the commits of a suite in order, from the first that is not before `start`, until `body` returns false. Returns
-    /// false if it did.
-    func forEach(of suite: SuiteName, startingAt start: Revision, _ body: (KeptCommit) -> Bool) -> Bool {
-        logs.with(suite.text.utf8Span.span) { $0.forEach(startingAt: start, body) } ?? true
+    /// Visits the commits of a suite after a revision in order until the body returns false.
+    func forEach(of suite: SuiteName, after revision: Revision, _ body: (KeptCommit) -> Bool) {
+        logs.with(suite.text.utf8Span.span) { $0.forEach(after: revision, body) }
     }
 
-    /// Visits the commits of a suite backwards, from the last that is before `end`, until `body` returns false.
-    func forEachReversed(of suite: SuiteName, before end: Revision, _ body: (KeptCommit) -> Bool) {
-        logs.with(suite.text.utf8Span.span) { $0.forEachReversed(before: end, body) }
+    /// Visits the commits of a suite before a revision, the newest first, until the body returns false.
+    func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (KeptCommit) -> Bool) {
+        logs.with(suite.text.utf8Span.span) { $0.forEachReversed(before: revision, body) }
     }
 
-    /// True if another suite has the commit in its log.
-    func isHeld(_ commit: KeptCommit, besides first: SuiteName) -> Bool {
+    /// True if the log of a suite holds the commit.
+    func isHeld(_ commit: KeptCommit) -> Bool {
         var isHeld = false
         commit.forEachSuite { suite in
-            guard suite != first, !isHeld else { return }
-            isHeld = logs.with(suite.text.utf8Span.span) { $0.holds(commit) } ?? false
+            isHeld = isHeld || logs.with(suite.text.utf8Span.span) { $0.holds(commit) } ?? false
         }
         return isHeld
     }
 }
 
-/// Changing.
+// Changes.
 extension SuiteLogs {
-    /// Adds a commit to the log of a suite. Returns the spared commits that the suite does not protect any more.
-    mutating func add(
-        _ commit: KeptCommit, to suite: SuiteName, _ limits: History.Limits, upTo passed: Revision
+    /// Appends a commit to the log of a suite that it touches.
+    ///
+    /// - Parameter evictedThrough: the last commit that the history holds only if a suite protects it.
+    /// - Returns: the commits up to that one which the suite no longer protects.
+    mutating func append(
+        _ commit: KeptCommit, to suite: SuiteName, evictedThrough: Revision, limits: History.Limits
     ) -> [KeptCommit] {
-        func add(to log: inout SuiteLog) -> [KeptCommit] {
-            // A snapshot also has commits that are there for another suite that they touched.
+        func append(to log: inout SuiteLog) -> [KeptCommit] {
+            // A snapshot also has commits that only another suite protects.
             guard log.holds(commit) else { return [] }
-            log.add(commit)
-            return log.release(limits, upTo: passed)
+            log.append(commit)
+            return log.removeUnprotected(through: evictedThrough, limits: limits)
         }
-        if let released = logs.update(suite.text.utf8Span.span, add) { return released }
-        var log = SuiteLog(suite, start: base)
-        let released = add(to: &log)
+        if let removed = logs.update(suite.text.utf8Span.span, append) { return removed }
+        var log = SuiteLog(suite, evictedThrough: oldestAvailableWithoutLog)
+        let removed = append(to: &log)
         logs.set(log)
-        return released
+        return removed
     }
 
-    /// Ends the protection of the oldest commits of a suite until other bounds hold. Returns those of them that were spared.
-    mutating func release(of suite: SuiteName, _ limits: History.Limits, upTo passed: Revision) -> [KeptCommit] {
-        logs.update(suite.text.utf8Span.span) { $0.release(limits, upTo: passed) } ?? []
+    /// Removes the commits up to a revision from all logs, unless the suite protects them within the limits.
+    ///
+    /// - Returns: the removed commits. A commit that touched several suites may be among them more than once.
+    mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [KeptCommit] {
+        logs.elements.flatMap { log in
+            logs.update(log.name.utf8Span.span) { $0.removeUnprotected(through: revision, limits: limits) } ?? []
+        }
     }
 
-    /// Notes that a commit is too large to be kept.
-    mutating func noteGap(_ commit: KeptCommit) {
+    /// Notes that a commit is too large for the history.
+    mutating func noteOversized(_ commit: KeptCommit) {
         commit.forEachSuite { suite in
-            if logs.update(suite.text.utf8Span.span, { $0.gap = max($0.gap, commit.revision) }) == nil {
-                base = max(base, commit.revision)
+            let isNoted = logs.update(suite.text.utf8Span.span) { log in
+                log.lastOversized = max(log.lastOversized, commit.revision)
+                return true
             }
+            if isNoted == nil { oldestAvailableWithoutLog = max(oldestAvailableWithoutLog, commit.revision) }
         }
     }
 
-    /// Removes the oldest commit of a suite from its log, if it is there. Returns false if the log protects it.
-    mutating func dropFirst(_ commit: KeptCommit, of suite: SuiteName, unlessProtected: Bool = false) -> Bool {
-        var (isDropped, isEmpty) = (true, false)
-        logs.update(suite.text.utf8Span.span) { log in
-            guard log.holds(commit) else { return }
-            isDropped = !unlessProtected || !log.protects(commit)
-            guard isDropped else { return }
-            log.dropFirst()
-            isEmpty = log.isEmpty
+    /// Removes a commit from the logs whose first commit it is.
+    ///
+    /// - Parameter sparingProtected: true if a log keeps a commit that its suite protects.
+    mutating func removeFirst(_ commit: KeptCommit, sparingProtected: Bool) {
+        commit.forEachSuite { suite in
+            let isEmpty = logs.update(suite.text.utf8Span.span) { log in
+                guard log.holds(commit), !sparingProtected || !log.protects(commit) else { return false }
+                log.removeFirst()
+                return log.isEmpty
+            }
+            if isEmpty ?? false { removeLog(of: suite) }
         }
-        if isEmpty { removeLog(of: suite) }
-        return isDropped
     }
 
     private mutating func removeLog(of suite: SuiteName) {
-        if let log = logs.remove(suite.text.utf8Span.span) { base = max(base, log.floor) }
+        guard let log = logs.remove(suite.text.utf8Span.span) else { return }
+        oldestAvailableWithoutLog = max(oldestAvailableWithoutLog, log.oldestAvailable)
     }
 
-    mutating func removeEmpty(besides kept: Set<SuiteName> = []) {
-        for log in logs.elements where log.isEmpty && !kept.contains(log.suite) { removeLog(of: log.suite) }
+    mutating func removeEmptyLogs() {
+        for log in logs.elements where log.isEmpty { removeLog(of: log.suite) }
     }
 }

@@ -286,9 +286,9 @@ extension State {
         }
         if let kept = read ?? history.commit(revision) {
             if name.map({ kept.touches($0) }) ?? (kept.firstSuite != nil) { return kept.commit }
-        } else if name == nil, revision <= history.floor {
+        } else if name == nil, revision <= history.oldestAvailable {
             var problem = Problem(.historyGone, "commit \(revision) is no longer kept")
-            problem.oldest = history.floor
+            problem.oldest = history.oldestAvailable
             throw problem
         }
         throw Problem(.badRequest, "revision \(revision) changed nothing\(name.map { " in suite \($0)" } ?? "")")

@@ -283,7 +283,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         } else {
             let trusted = journal.trusted
             // The history may not reach back that far.
-            if trusted < latest.revision && latest.history.floor > trusted { try replaceJournals() }
+            if trusted < latest.revision && latest.history.oldestAvailable > trusted { try replaceJournals() }
             let commits = latest.history.commits(after: journal.trusted).map(\.commit)
             try journal.begin(after: journal.trusted, commits)
         }

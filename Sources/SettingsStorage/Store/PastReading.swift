@@ -27,10 +27,10 @@ extension State: PastReading {
     package func lacksPast(for command: WriteRequest.Command) -> Bool {
         switch command {
         case .undo(let undo, of: let name, onConflict: _):
-            history.commit(undo.revision) == nil || name.map { undo.revision <= historyFloor(of: $0) } ?? false
+            history.commit(undo.revision) == nil || name.map { undo.revision <= oldestAvailable(of: $0) } ?? false
         case .restore(let name, let restore, skipsConflicts: _):
             switch restore.moment {
-            case .revision(let revision): revision < historyFloor(of: name)
+            case .revision(let revision): revision < oldestAvailable(of: name)
             case .instant: true
             }
         default: false

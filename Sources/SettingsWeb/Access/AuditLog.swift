@@ -78,7 +78,7 @@ package final class AuditLog: Sendable {
         }
         // Other daemons write the lines of their commits to files of their own.
         guard !isShared else { return }
-        let floor = state.history.floor
+        let floor = state.history.oldestAvailable
         let last = (known + (auditedRevisions?.revisions ?? []) + missing.map(\.revision)).filter { $0 <= floor }.max()
         let gone = Int(floor.number - max(last ?? after, after).number)
         // A new epoch skips more revisions than a history has commits.

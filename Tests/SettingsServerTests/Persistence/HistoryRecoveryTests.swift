@@ -50,12 +50,12 @@ struct HistoryRecoveryTests {
             try #require(history.count <= state.limits.commits && history.size <= state.limits.bytes, context)
             let all = history.all.map(\.commit.revision)
             try #require(all.count == history.count, context)
-            let since = everything.map(\.commit.revision).filter { $0 > history.floor }
-            try #require(history.commits(after: history.floor).map(\.commit.revision) == since, context)
+            let since = everything.map(\.commit.revision).filter { $0 > history.oldestAvailable }
+            try #require(history.commits(after: history.oldestAvailable).map(\.commit.revision) == since, context)
             for name in ["noisy", "app", "editor", "net", "never"] {
                 let suite = try SuiteName(name)
                 let touching = everything.filter { $0.commit.touched.contains(suite) }.map(\.commit.revision)
-                for floor in [history.floor(of: suite), state.historyFloor(of: suite)] {
+                for floor in [history.oldestAvailable(of: suite), state.oldestAvailable(of: suite)] {
                     let found = history.commits(of: suite, after: floor).map(\.commit.revision)
                     try #require(found == touching.filter { $0 > floor }, "\(name) after \(floor), \(context)")
                 }
@@ -103,13 +103,13 @@ struct HistoryRecoveryTests {
         }
     }
 
-    @Test("A long one, which indexes commits in batches, is the same wherever in a batch it was read, and bounds anew")
+    @Test("A long history is the same after it was read from a snapshot, and keeps to other limits")
     func long() throws {
         for var random in FuzzBudget.generators(share: 0.0005) {
             var limits = Self.limits(&random)
             limits.commits += 1_020
             limits.bytes = 16 << 20
-            // The quiet suites protect more than the newest commits have of them, so that some are spared.
+            // The quiet suites protect more than the newest commits have of them, so that some are retained.
             (limits.suiteCommits, limits.suiteBytes) = (110 + random.below(40), 1 << 20)
             limits.newestPercent = 50
             var run = try Run(seed: random.seed, limits)
@@ -160,17 +160,17 @@ struct HistoryRecoveryTests {
         setup.history.suiteBytes = 9_000
         let harness = try LogHarness(SimulatedDisk(), setup, seed: UInt64(seed))
         try harness.open()
-        var spared = 0
+        var retained = 0
         for _ in 0..<4 {
             for _ in 0..<12 { try harness.step() }
             let before = try #require(harness.last)
-            spared += before.history.all.count { $0.commit.revision <= before.history.passed }
+            retained += before.history.all.count { $0.commit.revision <= before.history.evictedThrough }
             harness.crash(.syncedOnly, seed: 0)
             try harness.open()
             let after = try #require(harness.last)
             try #require(StateDescription(after) == StateDescription(before), "seed \(seed)")
         }
-        #expect(spared > 0, "seed \(seed)")
+        #expect(retained > 0, "seed \(seed)")
     }
 }
 

@@ -224,7 +224,7 @@ struct PastFilesTests {
         let view = try run.view
         for name in try Self.names.map({ try SuiteName($0) }) {
             for kept in run.reference.history.all {
-                let floor = min(oldest.from, view.state.historyFloor(of: name))
+                let floor = min(oldest.from, view.state.oldestAvailable(of: name))
                 do throws(Problem) {
                     let found = try view.suite(name, at: kept.revision)
                     #expect(kept.revision >= floor)
@@ -305,7 +305,7 @@ struct PastFilesTests {
                 for kept in run.reference.history.all {
                     for suite in try Self.names.map({ try SuiteName($0) }) {
                         let (view, known) = (try run.view, try run.reference.suite(suite, at: kept.revision))
-                        let isBefore = kept.revision < min(damaged.to, view.state.historyFloor(of: suite))
+                        let isBefore = kept.revision < min(damaged.to, view.state.oldestAvailable(of: suite))
                         do throws(Problem) {
                             let found = try view.suite(suite, at: kept.revision)
                             #expect(Run.lines(found) == Run.lines(known))

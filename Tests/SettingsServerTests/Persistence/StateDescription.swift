@@ -32,11 +32,15 @@ struct StateDescription: Hashable, CustomStringConvertible {
         var logs: [String] = []
         kept.forEachLog { log in
             let revisions = kept.commits(of: log.suite, after: .zero).map { "\($0.commit.revision)" }
-            logs.append("\(log.suite) after \(log.start), gap \(log.gap): \(revisions.joined(separator: " "))")
+            let list = revisions.joined(separator: " ")
+            logs.append("\(log.suite) after \(log.evictedThrough), oversized \(log.lastOversized): \(list)")
             return true
         }
         history =
-            ["floor \(kept.floor), base \(kept.base), passed \(kept.passed), \(kept.count) commits, \(kept.size) bytes"]
+            [
+                "oldest \(kept.oldestAvailable), without log \(kept.oldestAvailableWithoutLog)",
+                "evicted through \(kept.evictedThrough), \(kept.count) commits, \(kept.size) bytes",
+            ]
             + logs + kept.all.map { "\($0.size) \($0.commit.jsonText())" }
     }
 

@@ -23,11 +23,13 @@ package import SettingsModel
 ///
 /// A record is the key, what is stored, the commit and the time of the last change, the standing if it is not `stored`,
 /// and `true` if what is stored is a secret, whatever the schema says. Behind these, which it then has all, come who made
-/// the change and why, if that is known. A log is of a suite, which may have been dropped:
-/// the commit after which the history has those that touched it, and the last that was too large for it, if there was
-/// one. `historyTime` is the time of the commit at `historyFloor`, if that is known. `historyFloor` and `historyBase` are the floors of all suites together and of those without a log; the commits up
-/// to `passed` are there only because a suite protects them. A commit comes behind its size. The check covers all lines
-/// before its own.
+/// the change and why, if that is known.
+///
+/// A log belongs to a suite, which may have been dropped. The history has every commit after its first revision that touched the
+/// suite. Its second revision, if there is one, is the last commit that was too large for the history. The history has every commit
+/// after `historyFloor`, and `historyTime` is the time of that commit, if it is known. `historyBase` is the oldest available revision
+/// of suites without a log. The commits up to `passed` are retained because a suite protects them. A commit is written behind its
+/// size. The check covers all lines before its own.
 enum SnapshotFormat {
     /// The format that this daemon writes.
     static let current: Int64 = 4
@@ -53,12 +55,12 @@ package struct Snapshot {
 }
 
 extension SuiteLog: JSONWritable {
-    /// Writes `[suite, start]`, and the last gap if there is one.
+    /// Writes `[suite, evictedThrough]`, and `lastOversized` unless it is zero.
     package func write(to json: inout JSONWriter) {
         json.beginArray()
         suite.write(to: &json)
-        start.write(to: &json)
-        if gap > .zero { gap.write(to: &json) }
+        evictedThrough.write(to: &json)
+        if lastOversized > .zero { lastOversized.write(to: &json) }
         json.endArray()
     }
 
@@ -68,8 +70,8 @@ extension SuiteLog: JSONWritable {
             throw BodyError("a log is an array of two or three")
         }
         self.init(
-            try SuiteName(json: fields[0]), start: try Revision(json: fields[1]),
-            gap: fields.count == 3 ? try Revision(json: fields[2]) : .zero)
+            try SuiteName(json: fields[0]), evictedThrough: try Revision(json: fields[1]),
+            lastOversized: fields.count == 3 ? try Revision(json: fields[2]) : .zero)
     }
 }
 

@@ -80,8 +80,9 @@ package struct SnapshotReader {
         }
         guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else { throw damage("the epoch is none") }
         let (revision, lastDrop) = (try self.revision("revision", of: head), try self.revision("lastDrop", of: head))
-        let (floor, base) = (try self.revision("historyFloor", of: head), try self.revision("historyBase", of: head))
-        let (passed, journal) = (try self.revision("passed", of: head), try self.revision("journal", of: head))
+        let oldest = try self.revision("historyFloor", of: head)
+        let oldestWithoutLog = try self.revision("historyBase", of: head)
+        let (evictedThrough, journal) = (try self.revision("passed", of: head), try self.revision("journal", of: head))
         let time = try form { () throws(BodyError) in try Timestamp(json: head["time"] ?? .null) }
 
         try expect(SnapshotFormat.suites)
@@ -95,8 +96,9 @@ package struct SnapshotReader {
             let log = try form { () throws(BodyError) in try SuiteLog(json) }
             guard logs.restore(log) else { throw damage("the logs are not in order") }
         }
-        let floorTime = head["historyTime"]?.integer.map { Timestamp(milliseconds: $0) }
-        var history = History(floor: floor, at: floorTime, base: base, logs: logs)
+        let oldestTime = head["historyTime"]?.integer.map { Timestamp(milliseconds: $0) }
+        var history = History(
+            oldestAvailable: oldest, at: oldestTime, oldestAvailableWithoutLog: oldestWithoutLog, logs: logs)
         var newest = Revision.zero
         while try !atLine(SnapshotFormat.historyEnd) {
             // The size is computed anew: another build may need more memory for it, or less.
@@ -108,7 +110,7 @@ package struct SnapshotReader {
             newest = commit.revision
             history.append(KeptCommit(commit), limits: limits)
         }
-        history.restore(passed: passed, limits: limits)
+        history.finishRestoring(evictedThrough: evictedThrough, limits: limits)
         try advance()
         try checkEnd()
         return Snapshot(

@@ -107,14 +107,14 @@ package struct SnapshotWriter {
             json.name("lastDrop")
             state.lastDrop.write(to: &json)
             json.name("historyFloor")
-            state.history.floor.write(to: &json)
+            state.history.oldestAvailable.write(to: &json)
             json.name("historyBase")
-            state.history.base.write(to: &json)
+            state.history.oldestAvailableWithoutLog.write(to: &json)
             json.name("passed")
-            state.history.passed.write(to: &json)
+            state.history.evictedThrough.write(to: &json)
             json.name("journal")
             journal.write(to: &json)
-            if let time = state.history.floorTime {
+            if let time = state.history.oldestAvailableTime {
                 json.name("historyTime")
                 json.write(integer: time.milliseconds)
             }
@@ -127,7 +127,7 @@ package struct SnapshotWriter {
             return failure == nil
         }
         add(SnapshotFormat.logs)
-        addAll(state.history.forEachLog)
+        addAll { (visit: (SuiteLog) -> Bool) in state.history.forEachLog(visit) }
         add(SnapshotFormat.history)
         addAll { (visit: (KeptCommit) -> Bool) in state.history.forEach(after: .zero, visit) }
         add(SnapshotFormat.historyEnd)

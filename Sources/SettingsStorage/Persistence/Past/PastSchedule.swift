@@ -33,8 +33,8 @@ struct PastSchedule {
         self.files = files
         self.limits = limits
         task = BackgroundTask(label: "settingsd.past", qos: .utility, runsInline: runsInline)
-        requested = history.added
-        history.forEach(after: files.newest?.to ?? history.floor) { kept in
+        requested = history.appended
+        history.forEach(after: files.newest?.to ?? history.oldestAvailable) { kept in
             requested = (requested.count - 1, requested.size - kept.size)
             return true
         }
@@ -42,7 +42,7 @@ struct PastSchedule {
 
     /// True if the history of a state has enough commits for another file.
     func isDue(_ state: State) -> Bool {
-        let added = state.history.added
+        let added = state.history.appended
         return added.count - requested.count >= max(1, limits.commits / Self.part)
             || added.size - requested.size >= limits.bytes / Self.part
     }
@@ -50,13 +50,13 @@ struct PastSchedule {
     /// True if commits left the memory that are not on disk yet. They are in the states that wait, and in the journals:
     /// until they are on disk, no snapshot takes the place of those.
     func isBehind(_ state: State) -> Bool {
-        failures == 0 && !waiting.isEmpty && state.history.floor > files.newest?.to ?? .zero
+        failures == 0 && !waiting.isEmpty && state.history.oldestAvailable > files.newest?.to ?? .zero
     }
 
     /// About the bytes of the commits that the states which wait hold beside the history of the newest state.
     func heldBytes(beside state: State) -> Int {
         guard let first = waiting.first else { return 0 }
-        func dropped(_ history: History) -> Int { history.added.size - history.size }
+        func dropped(_ history: History) -> Int { history.appended.size - history.size }
         return max(0, dropped(state.history) - dropped(first.history))
     }
 
@@ -65,10 +65,10 @@ struct PastSchedule {
         if waiting.count > writing {
             let covered = waiting.dropLast().last?.revision ?? files.newest?.to ?? .zero
             // The last one gives way if this one has all that it has, or where too much waits: commits are lost with it then.
-            if state.history.floor <= covered || heldBytes(beside: state) > 2 * limits.bytes { waiting.removeLast() }
+            if state.history.oldestAvailable <= covered || heldBytes(beside: state) > 2 * limits.bytes { waiting.removeLast() }
         }
         waiting.append(state)
-        requested = state.history.added
+        requested = state.history.appended
     }
 
     /// Begins to write the next file, if one waits and it is time.
@@ -76,7 +76,7 @@ struct PastSchedule {
         guard !waiting.isEmpty, !task.isBusy, now >= notBefore else { return }
         // The last that still has all that is in no file has what those before it have, too.
         let end = files.newest?.to ?? .zero
-        let position = waiting.lastIndex { $0.history.floor <= end } ?? 0
+        let position = waiting.lastIndex { $0.history.oldestAvailable <= end } ?? 0
         let state = waiting[position]
         writing = position + 1
         let (files, sinceBase) = (files, sinceBase)
@@ -97,7 +97,7 @@ struct PastSchedule {
         isAbandoned: @escaping () -> Bool
     ) throws(FileError) -> Int {
         let history = state.history
-        var (from, time) = (history.floor, history.floorTime)
+        var (from, time) = (history.oldestAvailable, history.oldestAvailableTime)
         if let newest = files.newest, newest.to >= from { (from, time) = (newest.to, newest.toTime) }
         let file = try PastWriter.write(
             state, after: from, at: time, in: files.directory, sinceBase: &sinceBase, isAbandoned: isAbandoned)

@@ -23,13 +23,13 @@ package struct PastView: PastReading {
         self.past = past
         self.state = state
         let files = past.list
-        isBehind = files.last.map { $0.to < state.history.floor } ?? false
+        isBehind = files.last.map { $0.to < state.history.oldestAvailable } ?? false
         self.files = isBehind ? [] : files
     }
 
     /// How far back a suite is known: the commits after this one.
     private func oldest(of suite: SuiteName) -> Revision {
-        let floor = state.historyFloor(of: suite)
+        let floor = state.oldestAvailable(of: suite)
         return files.first.map { min(floor, $0.from) } ?? floor
     }
 
@@ -43,7 +43,7 @@ package struct PastView: PastReading {
     package func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision {
         switch moment {
         case .revision(let place):
-            guard place < state.historyFloor(of: suite) else { return try state.revision(at: moment, of: suite) }
+            guard place < state.oldestAvailable(of: suite) else { return try state.revision(at: moment, of: suite) }
             guard place >= oldest(of: suite) else { throw gone("revision \(place)", suite) }
             return place
         case .instant(let instant):
@@ -60,7 +60,7 @@ package struct PastView: PastReading {
     /// Returns the last commit that was not later than an instant, if files have it; nil if memory knows better.
     private func find(_ instant: Timestamp) throws(Problem) -> Revision? {
         guard instant < state.time, let oldest = files.first else { return nil }
-        if let last = state.lastKept(notAfter: instant), last >= state.history.floor { return nil }
+        if let last = state.lastKept(notAfter: instant), last >= state.history.oldestAvailable { return nil }
         for file in files.reversed() {
             let found = try reading(file) { reader throws(RecoveryError) in try reader.last(notAfter: instant) }
             if let found { return min(found, state.revision) }
@@ -73,7 +73,7 @@ package struct PastView: PastReading {
 
     /// A suite as it stood after a commit; nil if there was none.
     package func suite(_ name: SuiteName, at place: Revision) throws(Problem) -> Suite? {
-        guard place < state.historyFloor(of: name), let end = files.last?.to else {
+        guard place < state.oldestAvailable(of: name), let end = files.last?.to else {
             return try state.suite(name, at: place)
         }
         guard place >= oldest(of: name) else { throw gone("revision \(place)", name) }
@@ -118,7 +118,7 @@ package struct PastView: PastReading {
             isFull = !page.add(kept, on: state)
             return !isFull
         }
-        var end = min(start, state.historyFloor(of: suite).advanced(by: 1) ?? start)
+        var end = min(start, state.oldestAvailable(of: suite).advanced(by: 1) ?? start)
         if let newest = files.last, !isFull {
             let rest = state.history.commits(touching: suite, after: newest.to).filter { $0.revision < end }
             isFull = !rest.reversed().allSatisfy { page.add($0, on: state) }
@@ -154,7 +154,7 @@ package struct PastView: PastReading {
         of name: SuiteName, from: Moment, to: Moment, for reader: Grants?
     ) throws(Problem) -> SuiteDifference {
         let (start, end) = (try revision(at: from, of: name), try revision(at: to, of: name))
-        guard min(start, end) < state.historyFloor(of: name) else {
+        guard min(start, end) < state.oldestAvailable(of: name) else {
             return try state.difference(of: name, from: .revision(start), to: .revision(end), for: reader)
         }
         let (before, after) = (try suite(name, at: start), try suite(name, at: end))
@@ -203,7 +203,7 @@ extension PastView {
         switch request.command {
         case .undo(let undo, of: let name, onConflict: _):
             guard state.lacksPast(for: request.command) else { return }
-            let oldest = name.map { self.oldest(of: $0) } ?? files.first?.from ?? state.history.floor
+            let oldest = name.map { self.oldest(of: $0) } ?? files.first?.from ?? state.history.oldestAvailable
             guard undo.revision > oldest else {
                 throw isBehind ? .pastIsBehind : Problem(historyGone: "commit \(undo.revision)", oldest: oldest)
             }
@@ -214,7 +214,7 @@ extension PastView {
             request.past = WriteRequest.Past(commit: commit, later: try later(than: commit))
         case .restore(let name, let restore, skipsConflicts: _):
             let place = try self.revision(at: restore.moment, of: name)
-            guard place < state.historyFloor(of: name) else { return }
+            guard place < state.oldestAvailable(of: name) else { return }
             guard let suite = try self.suite(name, at: place) else {
                 throw state.unknownSuite(name, for: request.reader, at: place)
             }

@@ -118,7 +118,7 @@ struct PastWriter {
         guard let first = commits.first, let last = commits.last else { return }
         var suites = OrderedTree<Suite>()
         if let base { suites.set(base) }
-        var history = History(floor: .zero)
+        var history = History(oldestAvailable: .zero)
         for kept in commits { history.append(kept, limits: .unbounded) }
         let document = State(
             epoch: state.epoch, revision: last.revision, time: last.commit.time, suites: suites, lastDrop: .zero,

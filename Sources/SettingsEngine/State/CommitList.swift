@@ -1,0 +1,149 @@
+internal import SettingsAPI
+
+/// A list of commits in the order of their revisions. Copies share storage.
+///
+/// Commits enter at the end. Most commits leave at the beginning. The commits between stand in chunks. A change of a copy copies
+/// one chunk of references; it copies the array of chunks only when a chunk fills or runs empty, and when a commit leaves from
+/// the middle.
+struct CommitList: Sendable {
+    private static let chunkCapacity = 64
+
+    private struct Chunk {
+        var commits: [KeptCommit]
+        /// A revision that is not after the first commit and after every commit of earlier chunks. A search reads it here, because the
+        /// commits themselves are rarely in the cache of the processor.
+        let start: Revision
+
+        init(_ commits: [KeptCommit]) {
+            self.commits = commits
+            start = commits[0].revision
+        }
+    }
+
+    private var oldest: [KeptCommit] = []
+    private var chunks: [Chunk] = []
+    private var newest: [KeptCommit] = []
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+    var first: KeptCommit? { oldest.first ?? chunks.first?.commits.first ?? newest.first }
+    var last: KeptCommit? { newest.last ?? chunks.last?.commits.last ?? oldest.last }
+
+    /// Appends a commit whose revision is after those of all others.
+    mutating func append(_ commit: KeptCommit) {
+        if newest.count == Self.chunkCapacity {
+            chunks.append(Chunk(newest))
+            newest = []
+        }
+        newest.append(commit)
+        count += 1
+    }
+
+    /// Removes the oldest commit and returns it.
+    mutating func popFirst() -> KeptCommit? {
+        if oldest.isEmpty {
+            if chunks.isEmpty { swap(&oldest, &newest) } else { oldest = chunks.removeFirst().commits }
+        }
+        guard !oldest.isEmpty else { return nil }
+        count -= 1
+        return oldest.removeFirst()
+    }
+
+    /// Removes the commit with a revision. Returns false if the list does not have it.
+    mutating func remove(_ revision: Revision) -> Bool {
+        guard oldest.remove(revision) || removeFromChunks(revision) || newest.remove(revision) else { return false }
+        count -= 1
+        return true
+    }
+
+    private mutating func removeFromChunks(_ revision: Revision) -> Bool {
+        let index = chunkIndex(of: revision)
+        guard index < chunks.count, chunks[index].commits.remove(revision) else { return false }
+        if chunks[index].commits.isEmpty {
+            chunks.remove(at: index)
+        } else if index + 1 < chunks.count,
+            chunks[index].commits.count + chunks[index + 1].commits.count <= Self.chunkCapacity / 2
+        {
+            chunks[index].commits += chunks.remove(at: index + 1).commits
+        }
+        return true
+    }
+
+    /// The index of the chunk that holds a revision, if any chunk does.
+    private func chunkIndex(of revision: Revision) -> Int {
+        let chunks = chunks.span
+        var (low, high) = (0, chunks.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if chunks[middle].start > revision { high = middle } else { low = middle + 1 }
+        }
+        return max(0, low - 1)
+    }
+
+    /// Visits the commits after a revision in order. Returns false if the body did.
+    func forEach(after revision: Revision, _ body: (KeptCommit) -> Bool) -> Bool {
+        guard oldest[oldest.index(after: revision)...].allSatisfy(body) else { return false }
+        for index in chunkIndex(of: revision)..<chunks.count {
+            let commits = chunks[index].commits
+            guard commits[commits.index(after: revision)...].allSatisfy(body) else { return false }
+        }
+        return newest[newest.index(after: revision)...].allSatisfy(body)
+    }
+
+    /// Visits the commits before a revision, the newest first. Returns false if the body did.
+    func forEachReversed(before revision: Revision, _ body: (KeptCommit) -> Bool) -> Bool {
+        guard newest[..<newest.index(from: revision)].reversed().allSatisfy(body) else { return false }
+        for index in chunks.indices.prefix(chunkIndex(of: revision) + 1).reversed() {
+            let commits = chunks[index].commits
+            guard commits[..<commits.index(from: revision)].reversed().allSatisfy(body) else { return false }
+        }
+        return oldest[..<oldest.index(from: revision)].reversed().allSatisfy(body)
+    }
+
+    /// Returns the first commit after a revision.
+    func first(after revision: Revision) -> KeptCommit? {
+        var found: KeptCommit?
+        _ = forEach(after: revision) { commit in
+            found = commit
+            return false
+        }
+        return found
+    }
+
+    /// Returns the commit with a revision.
+    func find(_ revision: Revision) -> KeptCommit? {
+        var found: KeptCommit?
+        _ = forEachReversed(before: revision.advanced(by: 1) ?? revision) { commit in
+            found = commit.revision == revision ? commit : nil
+            return false
+        }
+        return found
+    }
+}
+
+extension [KeptCommit] {
+    /// The index of the first commit with a revision or a later one.
+    fileprivate func index(from revision: Revision) -> Int {
+        let commits = span
+        var (low, high) = (0, commits.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if commits[middle].revision < revision { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The index of the first commit after a revision.
+    fileprivate func index(after revision: Revision) -> Int {
+        let index = index(from: revision)
+        return index < count && self[index].revision == revision ? index + 1 : index
+    }
+
+    /// Removes the commit with a revision. Returns false if the array does not have it.
+    fileprivate mutating func remove(_ revision: Revision) -> Bool {
+        let index = index(from: revision)
+        guard index < count, self[index].revision == revision else { return false }
+        remove(at: index)
+        return true
+    }
+}

@@ -1,0 +1,111 @@
+package import SettingsAPI
+package import SettingsModel
+
+// Search.
+extension History {
+    /// The commits after a revision in order. Complete if the revision is not before ``oldestAvailable``.
+    package func commits(after revision: Revision) -> [KeptCommit] {
+        collect { forEach(after: revision, $0) }
+    }
+
+    /// All commits in order.
+    package var all: [KeptCommit] { commits(after: .zero) }
+
+    /// The commits after a revision that touched a suite, in order. Complete if the revision is not before the oldest available
+    /// revision of the suite.
+    package func commits(of suite: SuiteName, after revision: Revision) -> [KeptCommit] {
+        collect { forEach(of: suite, after: revision, $0) }
+    }
+
+    /// The commits after a revision that touched a suite, in order, including commits that only other suites protect. Complete if the
+    /// revision is not before ``oldestAvailable``.
+    package func commits(touching suite: SuiteName, after revision: Revision) -> [KeptCommit] {
+        guard oldestAvailable(of: suite) > revision else { return commits(of: suite, after: revision) }
+        return commits(after: revision).filter { $0.touches(suite) }
+    }
+
+    private func collect(_ visit: ((KeptCommit) -> Bool) -> Void) -> [KeptCommit] {
+        var found: [KeptCommit] = []
+        visit { commit in
+            found.append(commit)
+            return true
+        }
+        return found
+    }
+
+    /// Visits the commits after a revision in order until the body returns false.
+    package func forEach(after revision: Revision, _ body: (KeptCommit) -> Bool) {
+        if revision < evictedThrough, !retained.forEach(after: revision, body) { return }
+        _ = newest.forEach(after: revision, body)
+    }
+
+    /// Visits the commits after a revision that touched a suite, in order, until the body returns false.
+    func forEach(of suite: SuiteName, after revision: Revision, _ body: (KeptCommit) -> Bool) {
+        logs.forEach(of: suite, after: revision, body)
+    }
+
+    /// Visits the commits before a revision that touched a suite, the newest first, until the body returns false.
+    package func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (KeptCommit) -> Bool) {
+        logs.forEachReversed(of: suite, before: revision, body)
+    }
+
+    /// The commit with a revision; nil if the history does not have it.
+    package func commit(_ revision: Revision) -> KeptCommit? {
+        revision > evictedThrough ? newest.find(revision) : retained.find(revision)
+    }
+
+    /// The origin of a commit; nil if the commit has none, or if the history does not have the commit.
+    package func origin(of revision: Revision) -> CommitOrigin? {
+        commit(revision)?.commit.origin
+    }
+
+    /// The last commit up to a revision that touched a suite; nil if the history may lack it.
+    func last(of suite: SuiteName, upTo revision: Revision) -> Revision? {
+        guard let end = revision.advanced(by: 1) else { return nil }
+        var last: Revision?
+        forEachReversed(of: suite, before: end) { kept in
+            last = kept.revision
+            return false
+        }
+        return last.flatMap { $0 > oldestAvailable(of: suite) ? $0 : nil }
+    }
+
+    /// The last commit that was not later than an instant; nil if the history has none. Compares one commit after the other, because
+    /// the times of commits are out of order after the clock was set back.
+    func last(notAfter instant: Timestamp) -> KeptCommit? {
+        guard let end = Revision(.max) else { return nil }
+        var found: KeptCommit?
+        func isLater(_ commit: KeptCommit) -> Bool {
+            if commit.commit.time.milliseconds <= instant.milliseconds { found = commit }
+            return found == nil
+        }
+        if newest.forEachReversed(before: end, isLater) { _ = retained.forEachReversed(before: end, isLater) }
+        return found
+    }
+
+    /// The weight of undoing the commits after a revision that touched a suite; if that is more than a limit, some number
+    /// above the limit.
+    func weight(of suite: SuiteName, after revision: Revision, upTo limit: Int) -> Int {
+        var weight = 0
+        forEach(of: suite, after: revision) { kept in
+            weight += kept.size / 8
+            return weight <= limit
+        }
+        return weight
+    }
+}
+
+// Suites.
+extension History {
+    /// The oldest available revision of a suite: the history has every commit after it that touched the suite.
+    package func oldestAvailable(of suite: SuiteName) -> Revision { logs.oldestAvailable(of: suite) }
+
+    /// The oldest available revision of suites that no commit of the history touched.
+    package var oldestAvailableWithoutLog: Revision { logs.oldestAvailableWithoutLog }
+
+    /// True if the history has a commit that touched the suite.
+    package func hasCommits(of suite: SuiteName) -> Bool { logs.hasLog(of: suite) }
+
+    /// Visits the logs of the suites whose names begin with a prefix, by name, until the body returns false.
+    package func forEachLog(prefix: String = "", _ body: (SuiteLog) -> Bool) { logs.forEach(prefix: prefix, body) }
+}
