@@ -139,7 +139,7 @@ extension Suite {
         meter.add(min(schema?.schema.keys.count ?? 0, limit) * ofKey)
         var left = limit
         let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
-        records.forEach(startingAt: UTF8Text(start)) { record in
+        records.forEach(startingAt: start) { record in
             left -= 1
             guard left >= 0, record.name.hasBytePrefix(prefix) else { return false }
             meter.add(ofKey)

@@ -10,8 +10,6 @@ struct OrderedTreeTests {
     private struct Item: TreeElement, Hashable {
         let name: String
         var number: Int
-
-        var treeKey: UTF8Text { UTF8Text(name) }
     }
 
     /// Names of few letters, so that they are met again, and of some length, so that there are many.
@@ -37,7 +35,7 @@ struct OrderedTreeTests {
             let before = Array(names[..<after.startIndex].reversed())
             let all = (0..<size).flatMap { Array(after.dropFirst($0).prefix(1)) + before.dropFirst($0).prefix(1) }
             for count in [1, 2, 7, 1000] {
-                #expect(tree.neighbours(of: UTF8Text(place), count).map(\.string) == Array(all.prefix(count)))
+                #expect(tree.neighbours(of: place, count) == Array(all.prefix(count)))
             }
         }
     }
@@ -134,76 +132,25 @@ struct OrderedTreeTests {
         #expect(tree.elements.isEmpty)
     }
 
-    /// Names in order whose marks are the same.
-    private static func alike(_ count: Int) -> [String] {
-        let names = (0...).lazy.map { "key.\(1_000_000 + $0)" }
-        return Array(names.filter { $0.utf8Span.span.mark == 0 }.prefix(count))
-    }
-
-    @Test("Names with the same mark are distinct")
-    func sameMarks() throws {
-        let names = Self.alike(400)
+    @Test("Names of bytes beyond ASCII are ordered by their bytes, and a name comes before longer names that begin with it")
+    func byteOrder() {
+        let names = ["a", "aaaaaaaa", "aaaaaaaab", "aaaaaaaa\u{E9}", "ab", "e\u{301}", "z", "\u{E9}", "\u{10000}"]
         var tree = OrderedTree<Item>()
-        for (number, name) in names.enumerated() where number % 2 == 0 {
-            tree.set(Item(name: name, number: number))
-        }
-        for (number, name) in names.enumerated() {
-            try #require(tree.find(name)?.number == (number % 2 == 0 ? number : nil))
-            let updated: Int? = tree.update(name.utf8Span.span) { item in
-                item.number += 1
-                return item.number
-            }
-            try #require(updated == (number % 2 == 0 ? number + 1 : nil))
-        }
-        for (number, name) in names.enumerated() where number % 4 < 2 {
-            try #require(tree.remove(name.utf8Span.span)?.number == (number % 4 == 0 ? number + 1 : nil))
-        }
-        #expect(tree.elements.map(\.name) == names.indices.filter { $0 % 4 == 2 }.map { names[$0] })
+        for (number, name) in names.enumerated().reversed() { tree.set(Item(name: name, number: number)) }
+        #expect(tree.elements.map(\.name) == names)
     }
 
-    @Test(
-        "The marks of neighbours differ mostly, wherever their names do",
-        arguments: [("", ".volume.of.the.player"), ("player.", ".volume"), ("the.volume.of.player.", "")])
-    func marks(beginning: String, end: String) {
-        var found: [UInt8: Int] = [:]
-        for number in 0..<4096 {
-            found["\(beginning)\(10_000 + number)\(end)".utf8Span.span.mark, default: 0] += 1
-        }
-        // Sixteen have each of them on average.
-        #expect(found.count > 250)
-        #expect(found.values.allSatisfy { $0 <= 48 })
-    }
-
-    private struct Number: TreeElement, Equatable {
-        let treeKey: Revision
-    }
-
-    @Test("A tree of numbers is in order, and takes out the first as well as any other")
-    func numbers() throws {
-        var random = SeededGenerator(seed: 3)
-        var tree = OrderedTree<Number>()
-        var revisions: [Revision] = []
-        for number in 1...3_000 {
-            let revision = try #require(Revision(Int64(number * 2)))
-            let isAppended = tree.append(Number(treeKey: revision))
-            let isRepeated = tree.append(Number(treeKey: revision))
+    @Test("A tree appends an element only behind all others")
+    func append() {
+        var tree = OrderedTree<Item>()
+        for number in 0..<1_000 {
+            let item = Item(name: "name\(10_000 + number)", number: number)
+            let isAppended = tree.append(item)
+            let isRepeated = tree.append(item)
             #expect(isAppended && !isRepeated)
-            revisions.append(revision)
-            if random.chance(oneIn: 3) {
-                let index = random.chance(oneIn: 2) ? 0 : random.below(revisions.count)
-                let removed = tree.remove(revisions.remove(at: index))
-                #expect(removed != nil)
-            }
         }
-        #expect(tree.elements.map(\.treeKey) == revisions)
-        for start in [0, 1, 999, 2_500, 6_001] {
-            let start = try #require(Revision(Int64(start)))
-            var found: [Revision] = []
-            tree.forEach(startingAt: start) { number in
-                found.append(number.treeKey)
-                return true
-            }
-            #expect(found == revisions.filter { $0 >= start })
-        }
+        let isAppended = tree.append(Item(name: "name", number: -1))
+        #expect(!isAppended)
+        #expect(tree.elements.map(\.number) == Array(0..<1_000))
     }
 }

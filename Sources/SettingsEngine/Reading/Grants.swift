@@ -142,7 +142,7 @@ extension State {
     func suggestions(for suite: String, to reader: Grants?) -> [String] {
         NameSuggestion.nearest(to: suite) { place, count in
             guard let start = reader.map({ $0.start(of: place) }) ?? "" else { return [] }
-            let names = suites.neighbours(of: UTF8Text(place), count) { $0.string.hasBytePrefix(start) }.map(\.string)
+            let names = suites.neighbours(of: place, count) { $0.hasBytePrefix(start) }
             // One that is there now may not have been when the question was about.
             return names.filter { !$0.hasSameBytes(as: suite) }
         }

@@ -31,7 +31,6 @@ package struct KeyRecord: Equatable, TreeElement {
     var size: Int { Int(size32) }
 
     package var name: String { key.text }
-    package var treeKey: UTF8Text { UTF8Text(key.text) }
     /// The time of the last change; nil if the key was never written.
     package var changeTime: Timestamp? { modified.milliseconds == 0 ? nil : modified }
 }

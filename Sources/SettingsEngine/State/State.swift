@@ -220,12 +220,12 @@ extension State.Contents {
         guard let standing = KeyRecord.Standing(change[index].source) else {
             throw CommitMismatch("\(name)/\(change[index].key) has the unknown source \(change[index].source)")
         }
-        var record = KeyRecord(
+        let record = KeyRecord(
             key: change[index].key, stored: standing == .stored ? change[index].new : change[index].record.rejected,
             standing: standing, revision: revision, modified: kept.commit.time, origin: kept.commit.origin,
             isSecret: change[index].record.isSecret)
         try update(name) { suite in
-            suite.exchange(&record)
+            suite.put(record)
             suite.revision = revision
         }
     }

@@ -34,7 +34,6 @@ package struct Suite: TreeElement {
     private var sizeOfRest: Int
 
     package var name: String { id.text }
-    package var treeKey: UTF8Text { UTF8Text(id.text) }
 
     /// A new open suite. `floor` is the revision that its keys have before they are ever written.
     package init(_ id: SuiteName, revision: Revision, schemaRevision: Revision = .zero, floor: Revision) {
@@ -118,20 +117,14 @@ extension Suite {
 
 /// Changes. Only `State.apply` makes them, and the reader of snapshots.
 extension Suite {
-    /// Puts a record in place of the one that the key has.
+    /// Replaces the record of a key.
     mutating func put(_ record: KeyRecord) {
-        var record = record
-        exchange(&record)
-    }
-
-    /// Puts a record in place of the one that the key has, which it may become: that saves a copy.
-    mutating func exchange(_ record: inout KeyRecord) {
         let isListed = lists(record.key)
         if isListed || record.standing != .unset {
             removed.remove(record.key)
             sizeOfRest += record.size
-            if records.exchange(&record) {
-                sizeOfRest -= record.size
+            if let replaced = records.set(record) {
+                sizeOfRest -= replaced.size
             } else if !isListed {
                 keyCount += 1
             }
@@ -151,7 +144,7 @@ extension Suite {
         self.schema = schema
         schemaRevision = revision
         for record in records.elements where record.standing == .unset && !lists(record.key) {
-            records.remove(record.treeKey)
+            records.remove(record.name.utf8Span.span)
             sizeOfRest -= record.size
             removed.add(record)
         }

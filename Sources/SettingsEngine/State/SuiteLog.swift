@@ -21,7 +21,6 @@ package struct SuiteLog: TreeElement {
     }
 
     package var name: String { suite.text }
-    package var treeKey: UTF8Text { UTF8Text(name) }
     /// The history has every commit after this one that touched the suite.
     package var oldestAvailable: Revision { max(evictedThrough, lastOversized) }
 

@@ -1,184 +1,195 @@
+internal import SettingsModel
+
 extension OrderedTree {
-    /// A part of the tree: a leaf or a branch.
+    /// A leaf with elements, or a branch with child nodes.
     struct Node: Sendable {
-        private(set) var leaf = Leaf()
-        /// The branch, in an array of one; nil in a leaf. So a branch that is copied retains one object a child.
-        private(set) var branch: [Branch]?
+        /// The number of elements in a full leaf. A write after a publication copies one leaf of suites, one of suite logs and one of
+        /// records. A leaf of 15 records takes less than 1,032 bytes, the largest size that the thread cache of the allocator serves.
+        static var leafCapacity: Int { 15 }
+        /// The number of children of a full branch.
+        static var branchCapacity: Int { 32 }
 
-        /// The second half of a node that was full, and the bound before it.
+        /// The elements of a leaf in order; empty in a branch.
+        private(set) var elements: [Element] = []
+        /// The children of a branch in order; empty in a leaf.
+        private(set) var children: [Node] = []
+        /// The names between the children: `bounds[i]` comes after every name in `children[i]` and not after any name in
+        /// `children[i + 1]`.
+        private var bounds: [String] = []
+
+        /// The second half of a node that was full, and the name between both halves.
         struct Split {
-            let bound: Key
-            let node: Node
-
-            init(bound: Key, node: Node) {
-                self.bound = bound
-                self.node = node
-            }
-
-            init(_ leaf: Leaf) {
-                self.init(bound: leaf.elements[0].treeKey, node: Node(leaf))
-            }
+            let bound: String
+            let right: Node
         }
 
         init() {}
 
-        private init(_ leaf: Leaf) {
-            self.leaf = leaf
+        /// Makes a branch of a node and its second half.
+        init(left: Node, split: Split) {
+            children = [left, split.right]
+            bounds = [split.bound]
         }
 
-        fileprivate init(_ branch: Branch) {
-            self.branch = [branch]
+        private init(elements: [Element]) {
+            self.elements = elements
         }
 
-        /// Becomes a branch of itself and what was split from it.
-        mutating func grow(_ split: Split) {
-            self = Self(Branch(self, split))
+        private init(children: [Node], bounds: [String]) {
+            self.children = children
+            self.bounds = bounds
         }
 
-        /// The only child of a branch.
-        var onlyChild: Node? { branch?.span[0].onlyChild }
+        /// The only child of a branch that has one child.
+        var onlyChild: Node? { children.count == 1 ? children[0] : nil }
+        var lastName: String? { children.last?.lastName ?? elements.last?.name }
+        private var isEmpty: Bool { elements.isEmpty && children.isEmpty }
+    }
+}
 
-        fileprivate var firstKey: Key? { branch?[0].children.first?.firstKey ?? leaf.elements.first?.treeKey }
-        fileprivate var lastKey: Key? { branch?[0].children.last?.lastKey ?? leaf.elements.last?.treeKey }
-        fileprivate var isEmpty: Bool { branch?.span[0].children.isEmpty ?? leaf.elements.isEmpty }
-
-        /// The elements of a leaf from the first whose key is not before `start`; none if there are no such keys.
-        ///
-        /// - Parameter orAt: false if the key has to come after `start`.
-        func elements(from start: Key?, orAt isInclusive: Bool) -> ArraySlice<Element> {
-            if let branch { return branch.span[0].elements(from: start, orAt: isInclusive) }
-            let elements = leaf.elements
-            guard let start else { return elements[...] }
-            let index = leaf.place(of: start)
-            let isAt = index < elements.count && start.isSame(as: elements.span[index].treeKey)
-            return elements[(isAt && !isInclusive ? index + 1 : index)...]
-        }
-
-        /// The elements of a leaf up to the last whose key is before `end`; none if there are no such keys.
-        func elements(before end: Key) -> ArraySlice<Element> {
-            if let branch { return branch.span[0].elements(before: end) }
-            return leaf.elements[..<leaf.place(of: end)]
-        }
-
-        /// Inserts an element whose key is not there yet.
-        mutating func insert<P: TreeProbe & ~Escapable>(_ element: Element, under key: P) -> Split? where P.Key == Key {
-            if branch == nil { return leaf.insert(element, under: key).map(Split.init) }
-            return branch?[0].insert(element, under: key)
-        }
-
-        mutating func update<P: TreeProbe & ~Escapable, Result>(
-            _ probe: P, _ body: (inout Element) -> Result
-        ) -> Result? where P.Key == Key {
-            if branch == nil { return leaf.index(of: probe).map { body(&leaf.elements[$0]) } }
-            return branch?[0].update(probe, body)
-        }
-
-        mutating func remove<P: TreeProbe & ~Escapable>(_ probe: P) -> Element? where P.Key == Key {
-            if branch == nil { return leaf.index(of: probe).map { leaf.remove(at: $0) } }
-            return branch?[0].remove(probe)
-        }
-
-        /// Joins two leaves if both together are less than half full. Returns true if so.
-        fileprivate mutating func join(_ next: Self) -> Bool {
-            guard branch == nil, next.branch == nil,
-                leaf.elements.count + next.leaf.elements.count < OrderedTree.leafCapacity / 2
-            else { return false }
-            leaf.join(next.leaf)
-            return true
-        }
+// Search.
+extension OrderedTree.Node {
+    /// Returns the elements of the leaf that holds a name, and the index of the name there.
+    func leaf(of name: Span<UInt8>) -> (elements: [Element], index: Int)? {
+        if !children.isEmpty { return children[childIndex(of: name)].leaf(of: name) }
+        let (index, isFound) = self.index(of: name)
+        return isFound ? (elements, index) : nil
     }
 
-    /// Nodes in order, with the bounds between them.
-    struct Branch: Sendable {
-        private(set) var children: [Node] = []
-        private var bounds = Bounds<Key>()
-
-        private init() {}
-
-        fileprivate init(_ left: Node, _ split: Node.Split) {
-            children = [left, split.node]
-            bounds.insert(split.bound, at: 0)
-            measure()
+    /// The index of the child that may hold a name.
+    private func childIndex(of name: Span<UInt8>) -> Int {
+        let bounds = bounds.span
+        var (low, high) = (0, bounds.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if name.order(against: bounds[middle]) < 0 { high = middle } else { low = middle + 1 }
         }
+        return low
+    }
 
-        fileprivate var onlyChild: Node? { children.count == 1 ? children[0] : nil }
-
-        /// The index of the child that has a key, if any has it.
-        @inline(__always)
-        func index<P: TreeProbe & ~Escapable>(ofChildWith probe: P) -> Int where P.Key == Key {
-            bounds.index(ofPresent: probe)
+    /// The index in a leaf of the first element whose name is not before this one, and whether it has this name.
+    private func index(of name: Span<UInt8>) -> (index: Int, isFound: Bool) {
+        let elements = elements.span
+        var (low, high) = (0, elements.count)
+        while low < high {
+            let middle = (low + high) / 2
+            let order = name.order(against: elements[middle].name)
+            if order == 0 { return (middle, true) }
+            if order < 0 { high = middle } else { low = middle + 1 }
         }
+        return (low, false)
+    }
 
-        fileprivate func elements(from start: Key?, orAt isInclusive: Bool) -> ArraySlice<Element> {
-            // A child may end before the place that its bounds say.
-            for index in (start.map { bounds.index(of: $0) } ?? 0)..<children.count {
-                let found = children.span[index].elements(from: start, orAt: isInclusive)
-                if !found.isEmpty { return found }
+    /// Visits the elements in order, from the first whose name is not before `start`. Returns false if the body did.
+    func forEach(startingAt start: String?, _ body: (Element) -> Bool) -> Bool {
+        if children.isEmpty {
+            let index = start.map { self.index(of: $0.utf8Span.span).index } ?? 0
+            return elements[index...].allSatisfy(body)
+        }
+        let first = start.map { childIndex(of: $0.utf8Span.span) } ?? 0
+        guard children[first].forEach(startingAt: start, body) else { return false }
+        return children[(first + 1)...].allSatisfy { $0.forEach(startingAt: nil, body) }
+    }
+
+    /// Visits the elements backwards, from the last whose name is before `end`. Returns false if the body did.
+    func forEachReversed(before end: String?, _ body: (Element) -> Bool) -> Bool {
+        if children.isEmpty {
+            let index = end.map { self.index(of: $0.utf8Span.span).index } ?? elements.count
+            return elements[..<index].reversed().allSatisfy(body)
+        }
+        let last = end.map { childIndex(of: $0.utf8Span.span) } ?? children.count - 1
+        guard children[last].forEachReversed(before: end, body) else { return false }
+        return children[..<last].reversed().allSatisfy { $0.forEachReversed(before: nil, body) }
+    }
+}
+
+// Changes.
+extension OrderedTree.Node {
+    /// Inserts an element, or replaces the element with the same name.
+    ///
+    /// - Returns: the replaced element, and the second half of this node if the node was full.
+    mutating func set(_ element: Element) -> (replaced: Element?, split: Split?) {
+        let name = element.name
+        if children.isEmpty {
+            let (index, isFound) = self.index(of: name.utf8Span.span)
+            if isFound {
+                var replaced = element
+                swap(&elements[index], &replaced)
+                return (replaced, nil)
             }
-            return []
+            return (nil, insert(element, at: index))
         }
+        let index = childIndex(of: name.utf8Span.span)
+        let (replaced, split) = children[index].set(element)
+        return (replaced, split.flatMap { insert($0, behind: index) })
+    }
 
-        fileprivate func elements(before end: Key) -> ArraySlice<Element> {
-            for index in (0...bounds.index(of: end)).reversed() {
-                let found = children.span[index].elements(before: end)
-                if !found.isEmpty { return found }
+    mutating func update<Result>(_ name: Span<UInt8>, _ body: (inout Element) -> Result) -> Result? {
+        if !children.isEmpty { return children[childIndex(of: name)].update(name, body) }
+        let (index, isFound) = self.index(of: name)
+        return isFound ? body(&elements[index]) : nil
+    }
+
+    mutating func remove(_ name: Span<UInt8>) -> Element? {
+        if children.isEmpty {
+            let (index, isFound) = self.index(of: name)
+            return isFound ? elements.remove(at: index) : nil
+        }
+        let index = childIndex(of: name)
+        guard let removed = children[index].remove(name) else { return nil }
+        if children[index].isEmpty {
+            children.remove(at: index)
+            if !bounds.isEmpty { bounds.remove(at: max(0, index - 1)) }
+        } else if children.count > 1 {
+            joinSmallLeaves(at: min(index, children.count - 2))
+        }
+        return removed
+    }
+
+    /// Inserts an element into a leaf. Returns the second half of the leaf if the leaf was full.
+    private mutating func insert(_ element: Element, at index: Int) -> Split? {
+        guard elements.count == Self.leafCapacity else {
+            // Without a reservation, the array would grow to twice the capacity of a leaf.
+            if elements.count == elements.capacity {
+                elements.reserveCapacity(min(max(1, 2 * elements.count), Self.leafCapacity))
             }
-            return []
+            elements.insert(element, at: index)
+            return nil
         }
+        // Names that are inserted in order leave full leaves behind.
+        let middle = index == elements.count ? index : elements.count / 2
+        var right = Self(elements: Array(elements[middle...]))
+        elements.removeSubrange(middle...)
+        if index < middle {
+            elements.insert(element, at: index)
+        } else {
+            right.elements.reserveCapacity(Self.leafCapacity)
+            right.elements.insert(element, at: index - middle)
+        }
+        return Split(bound: right.elements[0].name, right: right)
+    }
 
-        fileprivate mutating func insert<P: TreeProbe & ~Escapable>(
-            _ element: Element, under key: P
-        ) -> Node.Split? where P.Key == Key {
-            bounds.admit(key)
-            let index = bounds.index(ofPresent: key)
-            return children[index].insert(element, under: key).flatMap { insert($0, behind: index) }
-        }
+    /// Inserts the second half of a child. Returns the second half of this branch if the branch was full.
+    private mutating func insert(_ split: Split, behind index: Int) -> Split? {
+        children.insert(split.right, at: index + 1)
+        bounds.insert(split.bound, at: index)
+        guard children.count > Self.branchCapacity else { return nil }
+        let middle = children.count / 2
+        let right = Self(children: Array(children[middle...]), bounds: Array(bounds[middle...]))
+        let bound = bounds[middle - 1]
+        children.removeSubrange(middle...)
+        bounds.removeSubrange((middle - 1)...)
+        return Split(bound: bound, right: right)
+    }
 
-        fileprivate mutating func update<P: TreeProbe & ~Escapable, Result>(
-            _ probe: P, _ body: (inout Element) -> Result
-        ) -> Result? where P.Key == Key {
-            children[bounds.index(ofPresent: probe)].update(probe, body)
-        }
-
-        fileprivate mutating func remove<P: TreeProbe & ~Escapable>(_ probe: P) -> Element? where P.Key == Key {
-            let index = bounds.index(ofPresent: probe)
-            guard let removed = children[index].remove(probe) else { return nil }
-            if children[index].isEmpty {
-                children.remove(at: index)
-                if !bounds.isEmpty { bounds.remove(at: max(0, index - 1)) }
-            } else if children.count > 1 {
-                joinChild(min(index, children.count - 2))
-            }
-            return removed
-        }
-
-        /// Inserts what was split from a child. Splits this branch if it is full.
-        private mutating func insert(_ split: Node.Split, behind index: Int) -> Node.Split? {
-            children.insert(split.node, at: index + 1)
-            bounds.insert(split.bound, at: index)
-            guard children.count > OrderedTree.branchCapacity else { return nil }
-            let middle = children.count / 2
-            var right = Self()
-            right.children = Array(children[middle...])
-            children = Array(children[..<middle])
-            let bound: Key
-            (bound, right.bounds) = bounds.split(at: middle - 1)
-            measure()
-            right.measure()
-            return Node.Split(bound: bound, node: Node(right))
-        }
-
-        /// Measures what all keys have in common: what the first and the last one have.
-        private mutating func measure() {
-            guard let first = children.first?.firstKey, let last = children.last?.lastKey else { return }
-            bounds.measure(first.sharedPrefix(with: last, atMost: .max))
-        }
-
-        /// Joins a leaf with the next one if both together are less than half full.
-        private mutating func joinChild(_ index: Int) {
-            guard children[index].join(children[index + 1]) else { return }
-            children.remove(at: index + 1)
-            bounds.remove(at: index)
-        }
+    /// Joins a leaf with the next leaf if both together are less than half full.
+    private mutating func joinSmallLeaves(at index: Int) {
+        let (left, right) = (children[index], children[index + 1])
+        guard left.children.isEmpty, right.children.isEmpty,
+            left.elements.count + right.elements.count < Self.leafCapacity / 2
+        else { return }
+        children[index].elements += right.elements
+        children.remove(at: index + 1)
+        bounds.remove(at: index)
     }
 }

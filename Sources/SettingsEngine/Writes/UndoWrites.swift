@@ -326,12 +326,12 @@ extension Suite {
     fileprivate func differences(from other: Suite?, _ filter: KeyFilter) -> [KeyName] {
         var keys: [KeyName] = []
         records.forEach { record in
-            let differs = other?.records.find(record.treeKey)?.stored != record.stored
+            let differs = other?.records.find(record.name)?.stored != record.stored
             if differs, filter.admits(record.key) { keys.append(record.key) }
             return true
         }
         other?.records.forEach { record in
-            let isGone = record.stored != nil && records.find(record.treeKey) == nil
+            let isGone = record.stored != nil && records.find(record.name) == nil
             if isGone, filter.admits(record.key) { keys.append(record.key) }
             return true
         }
