@@ -83,15 +83,17 @@ extension History {
         return found
     }
 
-    /// The weight of undoing the commits after a revision that touched a suite; if that is more than a limit, some number
-    /// above the limit.
-    func weight(of suite: SuiteName, after revision: Revision, upTo limit: Int) -> Int {
-        var weight = 0
+    /// Adds the cost of work on the commits after a revision that touched a suite.
+    ///
+    /// - Parameter cost: returns the cost for the size of a commit.
+    func addCost(
+        ofCommitsOf suite: SuiteName, after revision: Revision, to meter: inout CostMeter, _ cost: (Int) -> Cost
+    ) {
+        guard !meter.isExceeded else { return }
         forEach(of: suite, after: revision) { kept in
-            weight += kept.size / 8
-            return weight <= limit
+            meter.add(cost(kept.size))
+            return !meter.isExceeded
         }
-        return weight
     }
 }
 
