@@ -80,8 +80,20 @@ package final class ChildProcess {
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         var variables = environment.map { strdup($0) } + [nil]
         defer { for text in words + variables { free(text) } }
+        // A shell ignores SIGINT in what it runs in the background, and a child inherits that.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var defaults = sigset_t()
+        sigemptyset(&defaults)
+        sigaddset(&defaults, SIGINT)
+        sigaddset(&defaults, SIGQUIT)
+        posix_spawnattr_setsigdefault(&attributes, &defaults)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
         var child: pid_t = 0
-        let result = Self.starting.withLock { _ in posix_spawn(&child, program, &actions, nil, &words, &variables) }
+        let result = Self.starting.withLock { _ in
+            posix_spawn(&child, program, &actions, &attributes, &words, &variables)
+        }
         for pipe in pipes { close(pipe[1]) }
         (process, output, errors) = (child, pipes[0][0], pipes[1][0])
         guard result == 0 else {
