@@ -57,7 +57,11 @@ extension State {
     }
 
     /// Lists the commits of a suite, the newest first.
-    func history(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
+    ///
+    /// - Parameter budget: the memory of all requests. A page takes at most a quarter of it.
+    func history(
+        _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?, budget: Int
+    ) throws(Problem) -> Rendering {
         var keys: [KeyName] = []
         for text in request.query.texts(.watchedKey) {
             do {
@@ -70,7 +74,7 @@ extension State {
             suite: try request.suite(in: bytes),
             filter: KeyFilter(keys: keys, prefixes: request.query.texts(.prefix)), by: request.query.text(.by),
             before: request.query.revision(.before), limit: request.query.count(.historyLimit) ?? 50,
-            reader: request.caller?.reader)
+            reader: request.caller?.reader, pageBytes: min(HistoryQuestion.usualPageBytes, budget / 4))
         let ofFiles = Service.memory(ofPast: source)
         let cost = { @Sendable limit in
             self.renderingCost(of: question, within: limit) + Cost(microseconds: 0, bytes: ofFiles)

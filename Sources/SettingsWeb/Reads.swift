@@ -33,7 +33,7 @@ extension APIHandler {
             let rendering: Rendering =
                 switch request.route.resource {
                 case .schema: try state.schema(request, bytes, service.past)
-                case .history: try state.history(request, bytes, service.past)
+                case .history: try state.history(request, bytes, service.past, budget: service.budget.capacity)
                 case .difference: try state.difference(request, bytes, service.past)
                 case .keys: try state.keys(request, bytes, service.past)
                 default: state.suites(request)

@@ -25,7 +25,7 @@ extension APIHandler {
             prepare(
                 unansweredWrite(request, bytes, exchange), at: state.baseCursor,
                 bytes: { [capacity = service.budget.capacity] in
-                    min(capacity, Service.memory(ofPast: past) + write.memory(on: state))
+                    min(capacity / 4, Service.memory(ofPast: past) + write.memory(on: state))
                 }, on: service.fileReads
             ) {
                 () throws(Problem) in

@@ -59,13 +59,14 @@ struct CostTests {
                 WriteRequest(.setting(operation)), revision: revision, time: Timestamp(milliseconds: 1))
             if let commit = decision.commit { try state.apply(commit, schema: decision.schema) }
         }
-        func bytes(_ limit: Int, _ filter: KeyFilter = .everything) -> Int {
+        func bytes(_ limit: Int, _ filter: KeyFilter = .everything, pageBytes: Int = 8 << 20) -> Int {
             let question = HistoryQuestion(
-                suite: suite, filter: filter, by: nil, before: nil, limit: limit, reader: nil)
+                suite: suite, filter: filter, by: nil, before: nil, limit: limit, reader: nil, pageBytes: pageBytes)
             return state.renderingCost(of: question, within: .unlimited).bytes
         }
         #expect((10_000...15_000).contains(bytes(1)))
         #expect((450_000...650_000).contains(bytes(100)))
+        #expect((20_000...50_000).contains(bytes(100, pageBytes: 100_000)))
         let filter = KeyFilter(keys: [try KeyName("k1")], prefixes: [])
         #expect(bytes(1, filter) == bytes(100, filter) && bytes(1, filter) <= 650_000)
     }

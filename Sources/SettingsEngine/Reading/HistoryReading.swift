@@ -65,9 +65,15 @@ package struct HistoryQuestion: Sendable {
     package let limit: Int
     /// The grants of a reader that may not see everything.
     package let reader: Grants?
+    /// The most memory of commits that go into one page. A page has at least one commit.
+    package let pageBytes: Int
+
+    /// The most memory of commits that go into one page, if there is memory for it.
+    package static let usualPageBytes = 8 << 20
 
     package init(
-        suite: SuiteName, filter: KeyFilter, by: String?, before: Revision?, limit: Int, reader: Grants?
+        suite: SuiteName, filter: KeyFilter, by: String?, before: Revision?, limit: Int, reader: Grants?,
+        pageBytes: Int = usualPageBytes
     ) {
         self.suite = suite
         self.filter = filter
@@ -75,6 +81,7 @@ package struct HistoryQuestion: Sendable {
         self.before = before
         self.limit = limit
         self.reader = reader
+        self.pageBytes = pageBytes
     }
 }
 
@@ -90,9 +97,6 @@ extension HistoryQuestion {
 
 /// A page of commits, which are added from the newest on.
 package struct HistoryPage {
-    /// The most memory of commits that go into one page, unless one commit alone takes more.
-    fileprivate static let most = 8 << 20
-
     private let question: HistoryQuestion
     private var commits: [HistoryCommit] = []
     private var size = 0
@@ -107,7 +111,7 @@ package struct HistoryPage {
     package mutating func add(_ kept: KeptCommit, on state: State) -> Bool {
         guard let commit = state.commit(kept.commit, for: question) else { return true }
         size += kept.size
-        guard commits.count < question.limit, commits.isEmpty || size <= Self.most else {
+        guard commits.count < question.limit, commits.isEmpty || size <= question.pageBytes else {
             next = commits.last?.revision
             return false
         }
@@ -142,7 +146,7 @@ extension State {
         var remainingCommits = question.isFiltered ? .max : question.limit
         var bytes = 0
         history.forEachReversed(of: question.suite, before: question.end(on: self)) { kept in
-            guard bytes == 0 || bytes + kept.size <= HistoryPage.most else { return false }
+            guard bytes == 0 || bytes + kept.size <= question.pageBytes else { return false }
             bytes += kept.size
             // Of the values before and after a commit, both in memory, the page shows the values after it.
             meter.add(.rendering(commitBytes: kept.size / 2))

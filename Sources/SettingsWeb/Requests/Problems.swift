@@ -83,6 +83,6 @@ extension Problem {
     }
 
     static var tooManyLongAnswers: Problem {
-        Problem(.overloaded, retryAfterMs: 1000, "too many long answers are being made; try again in a moment")
+        Problem(.overloaded, retryAfterMs: 1000, "too much work is waiting; try again in a moment")
     }
 }

@@ -236,6 +236,29 @@ struct BufferTests {
         #expect(answers > 1)
     }
 
+    @Test("With little memory the history comes in shorter pages, at once, and none is refused or cut off")
+    func historyPages() throws {
+        let daemon = try TestDaemon(Self.small)
+        let last = 40
+        for number in 1...last {
+            let text = String(number) + String(repeating: "b", count: 100_000)
+            try daemon.done(Request("PUT app/keys/n \"\(text)\""))
+        }
+        // A client that does not read its answer holds some of the memory.
+        let reader = try RawClient(port: daemon.port, receiveBuffer: 2304)
+        try reader.send("GET /v1/suites/app/keys/n HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        var (pages, seen, path) = (0, 0, "GET app/history?key=n")
+        while true {
+            let page = try daemon.send(Request(path))
+            #expect(page.status == 200, "\(page.text.prefix(200))")
+            seen += page.json?["commits"]?.array?.count ?? 0
+            pages += 1
+            guard let next = page.json?["next"]?.integer else { break }
+            path = "GET app/history?key=n&before=\(next)"
+        }
+        #expect(seen == last && pages > 5)
+    }
+
     @Test("What a stream does not take is counted, also in small pieces")
     func streams() throws {
         let daemon = try TestDaemon { $0.loops = 1 }
