@@ -62,7 +62,7 @@ package final class HTTPServer: Sendable {
         accepting.async(execute: body)
     }
 
-    /// One for every other core: the rest is for the writer, and for clients on this machine. Measured on two cores with the load on one of them, one loop answers a third more requests than two.
+    /// One for every other core: the rest is for the write path, and for clients on this machine. Measured on two cores with the load on one of them, one loop answers a third more requests than two.
     package static var defaultLoopCount: Int {
         min(mostLoops, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) / 2))
     }

@@ -42,9 +42,9 @@ final class SchemaSetter: Sendable {
 
     var condition: Condition { kept.withLock { $0 } }
 
-    /// Sets the schemas that differ from those in force, one after the other: many at once could find no room in the queue of
-    /// the writer, or wait there for too long. Returns the problem of each suite whose file was refused. Waits, so it is not
-    /// for a loop nor for the writer.
+    /// Sets the schemas that differ from those in force, one after the other: the queue of writes might have no room for many
+    /// schemas at once. Returns the problem of each suite whose file was refused. Waits for each write, so it must not be called on
+    /// an event loop or on a thread of the write path.
     func set(_ files: [SchemaFile]?) -> [SuiteName: Problem] {
         let state = store.state
         var refused: [SuiteName: Problem] = [:]
@@ -63,7 +63,7 @@ final class SchemaSetter: Sendable {
         return refused
     }
 
-    /// Sets one schema. Tries again for a while if the writer has no room for it.
+    /// Sets one schema. Tries again for a while if the queue of writes has no room.
     private func set(_ file: SchemaFile) -> WriteResult {
         var request = WriteRequest(.setSchema(file.suite, file.schema, onConflict: .refuse))
         request.origin = CommitOrigin(by: Self.caller, note: nil)

@@ -287,7 +287,7 @@ package final class APIHandler: RequestHandler {
             if route.resource.isRead(by: head.method) { return try evaluate(request, bytes, body, exchange, on: state) }
             if route.resource == .reload { return try reload(body, exchange, for: caller) }
             let target = try WriteTarget(request, bytes, on: state)
-            // A request with a key may repeat one from before the lock, which only the writer knows.
+            // A request with a key may repeat a request from before the lock, which only the decide stage knows.
             if !head.has(.idempotencyKey) { try request.checkLock(target, on: state) }
             return try write(request, target, bytes, body, exchange, on: state)
         }

@@ -73,7 +73,7 @@ extension Service {
     private func addStorage(to text: inout MetricsText) {
         let (writes, disk) = (store.figures.contents, storage.contents)
         let commits = "settingsd_commit_seconds"
-        text.begin(commits, "histogram", "Time from handing writes to the writer until they are durable.")
+        text.begin(commits, "histogram", "Time from queueing a write until it is durable.")
         text.add(commits, [], writes.commits, unit: Self.nanoseconds)
         let batches = "settingsd_batch_writes"
         text.begin(batches, "histogram", "Writes that were made durable together.")

@@ -107,14 +107,6 @@ package struct FoundSetting {
     package var isSecret: Bool { record.isSecret || schema?.schema.isSecret(record.name) ?? false }
 }
 
-/// The place of a write of one value.
-package struct PlainPlace {
-    package let suite: SuiteName
-    /// Nil if the key has no record.
-    package let key: KeyName?
-    package let schema: SchemaVersion?
-}
-
 extension State {
     /// Finds what is stored under a key by the bytes of the names. Runs under the lock that publishes, so it does no more.
     package func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
@@ -124,23 +116,6 @@ extension State {
             suite.records.find(key).map { record in
                 FoundSetting(suite: suite.id, record: record, cursor: cursor, schema: suite.schema)
             }
-        }
-        return found ?? nil
-    }
-
-    /// Finds what a write of one value is about by the bytes of the names. Returns nil if there is no such suite, and if
-    /// deciding the write takes more than comparing two short values: the key has an invalid one, one that is heavier than a
-    /// limit, or the suite has rules about it as a whole. Runs under the lock that publishes.
-    package func plainPlace(_ suite: Span<UInt8>, _ key: Span<UInt8>, upTo limit: Int) -> PlainPlace? {
-        let found = suites.with(suite) { suite -> PlainPlace? in
-            guard !(suite.schema?.schema.hasSuiteRules ?? false) else { return nil }
-            var rest = limit
-            let name = suite.records.with(key) { record in
-                if record.standing == .invalid { rest = -1 }
-                _ = record.stored?.subtractExtent(from: &rest)
-                return record.key
-            }
-            return rest < 0 ? nil : PlainPlace(suite: suite.id, key: name, schema: suite.schema)
         }
         return found ?? nil
     }

@@ -250,7 +250,8 @@ extension Option {
                 + "the connections that hold the most for the longest are closed"),
         .integer(
             "limits.queuedWriteBytes", 4096...1 << 40, \.writes.waitingBytes,
-            "writes that wait for the writer; beyond it 503 `overloaded`"),
+            "bytes of writes that wait to be decided, half of them for one caller while others wait; beyond it 503 "
+                + "`overloaded`"),
         .integer(
             "limits.commitKeys", 100...1 << 30, \.writes.commitKeys,
             "keys that one write may change; with a schema, keys that its suite may store"),

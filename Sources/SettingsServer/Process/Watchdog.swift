@@ -1,7 +1,7 @@
 package import SettingsStorage
 internal import Synchronization
 
-/// A watchdog that feeds the one of the service manager for as long as every loop and the writer take turns.
+/// A watchdog that feeds the one of the service manager for as long as every loop and both stages of the write path take turns.
 ///
 /// If one of them hangs, the manager gets no sign of life, and restarts the daemon.
 package final class Watchdog: Sendable {

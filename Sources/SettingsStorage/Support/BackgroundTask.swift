@@ -1,7 +1,7 @@
 package import Dispatch
 internal import Synchronization
 
-/// A queue that runs one task at a time beside the writer, and keeps its result until the writer takes it.
+/// A queue that runs one task at a time in the background, and keeps its result until the commit stage takes it.
 package final class BackgroundTask<Report: Sendable>: Sendable {
     private struct Progress {
         var isBusy = false

@@ -45,12 +45,12 @@ package struct Histogram: Sendable {
     }
 }
 
-/// The figures of writes: one lock for a turn of the writer, none for a read.
+/// The figures of writes: one lock for a batch, none for a read.
 package final class WriteFigures: Sendable {
     package struct Contents {
-        /// From handing over to being durable, of writes that came together.
+        /// From being queued to being durable.
         package var commits = Histogram.times
-        /// The writes of a turn.
+        /// The writes of a batch.
         package var batches = Histogram.numbers
     }
 
@@ -66,7 +66,7 @@ package final class WriteFigures: Sendable {
     }
 }
 
-/// The figures of the data directory, which the writer and the queues beside it note.
+/// The figures of the data directory, which the commit stage and the queues in the background note.
 package final class StorageFigures: Sendable {
     package struct Contents {
         package var syncs = Histogram.times

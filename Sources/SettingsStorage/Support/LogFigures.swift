@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The figures of a log in etcd, which the writer and the follower note.
+/// The figures of a log in etcd, which the commit stage and the follower note.
 package final class LogFigures: Sendable {
     package struct Contents {
         /// The times of the attempts to write a batch, or to confirm the end.
