@@ -1,148 +1,6 @@
 internal import HTTPWire
 internal import Platform
 
-/// Input of a connection that could not be taken yet: an incomplete request, or complete ones that must wait. Only a
-/// connection that has such input has a backlog.
-final class Backlog {
-    enum Waiting {
-        /// For the rest of a request.
-        case bytes
-        /// For all answers before it; its first request is complete.
-        case answers
-        /// For fewer owed answers, or for unsent ones to drain.
-        case room
-        /// For memory for a large body, which is not read until then.
-        case memory
-    }
-
-    /// Begins with the first byte of a request.
-    private(set) var bytes: [UInt8]
-    /// The state of reading that request.
-    var parser: MessageParser
-    var waiting: Waiting
-    /// True if bytes have come since it was last looked at.
-    var isFresh = false
-    /// True if the peer was asked to send the body (`100 Continue`).
-    var isContinued = false
-    private(set) var rate: MinimumRate
-    private var charge: MemoryBudget.Reservation
-    /// The admission of a large body; nil until the body is admitted.
-    private var upload: Upload?
-    /// The bytes that admission was asked for. A body that is larger than all memory for bodies is admitted with less.
-    private var requestedBytes = 0
-    /// The client in whose queue the body waits for memory.
-    private var waitingClient: ClientKey?
-    private let connection: UploadQueue.ConnectionID
-    private unowned let context: LoopContext
-
-    /// A longer request needs memory before more of it is read.
-    private static let smallRequest = LoopContext.readSize
-    /// The memory that is first reserved for a chunked body, whose length is not known. A body that needs more is admitted again.
-    private static let chunkedBodyBytes = 2 << 20
-
-    init(
-        _ bytes: Span<UInt8>, _ parser: MessageParser, _ waiting: Waiting, of connection: UInt64,
-        _ context: LoopContext
-    ) {
-        self.bytes = bytes.withUnsafeBufferPointer { Array($0) }
-        self.parser = parser
-        self.waiting = waiting
-        self.connection = UploadQueue.ConnectionID(loop: context.loop.index, name: connection)
-        self.context = context
-        rate = MinimumRate(at: context.now)
-        charge = context.budget.charge(bytes.count)
-        context.backlogs += 1
-    }
-
-    deinit {
-        stopWaiting()
-        context.backlogs -= 1
-    }
-
-    /// The memory that it takes.
-    var size: Int { charge.bytes }
-
-    func append(_ more: UnsafeBufferPointer<UInt8>, at now: UInt64) {
-        rate.add(more.count, at: now)
-        let count = bytes.count + more.count
-        if count > bytes.capacity {
-            // A long request soon gets all its room at once, since copying some megabytes takes milliseconds, with room
-            // for what is read of the next one. What is not written yet takes no memory.
-            let length = parser.messageLength ?? parser.longestMessage
-            let isLong = length / 16 <= count
-            bytes.reserveCapacity(max(count, isLong ? length + LoopContext.readSize : 2 * bytes.capacity))
-        }
-        bytes.append(contentsOf: more)
-        charge.resize(to: max(count + parser.decodedLength, upload?.bytes ?? 0))
-    }
-
-    /// The memory that must be admitted before more of the request is read; nil if no more memory is needed.
-    var missingMemory: Int? {
-        guard parser.headIsComplete else { return nil }
-        var needed = 0
-        if let length = parser.messageLength {
-            if length > Self.smallRequest { needed = length + LoopContext.readSize }
-        } else if size > Self.smallRequest {
-            // The bytes of a chunked body are kept twice, as received and decoded.
-            let isLarge = size > Self.chunkedBodyBytes - LoopContext.readSize
-            needed = isLarge ? 2 * parser.longestMessage : Self.chunkedBodyBytes
-        }
-        return needed > requestedBytes ? needed : nil
-    }
-
-    /// Admits a large body, or queues the body until there is memory.
-    func awaitMemory(_ bytes: Int, from client: ClientKey) {
-        if upload != nil {
-            upload = nil
-            charge = context.budget.charge(size)
-        }
-        requestedBytes = bytes
-        if let upload = context.uploads.admit(bytes, from: client) { return resume(upload) }
-        context.uploads.append(bytes, from: client, on: connection)
-        context.waitingUploads += 1
-        waitingClient = client
-        waiting = .memory
-    }
-
-    /// Continues with a body that was admitted.
-    func resume(_ upload: Upload) {
-        if waitingClient != nil { context.waitingUploads -= 1 }
-        waitingClient = nil
-        self.upload = upload
-        upload.reservation.resize(to: max(size, upload.bytes))
-        charge = upload.reservation
-        rate = MinimumRate(at: context.now)
-        waiting = .bytes
-        isFresh = true
-    }
-
-    private func stopWaiting() {
-        guard let waitingClient else { return }
-        context.uploads.remove(connection, of: waitingClient)
-        context.waitingUploads -= 1
-        self.waitingClient = nil
-    }
-
-    /// Removes the bytes of requests that were taken.
-    func removeFirst(_ count: Int) {
-        rate = MinimumRate(at: context.now)
-        bytes = Array(bytes[count...])
-        isContinued = false
-        (upload, requestedBytes) = (nil, 0)
-        charge = context.budget.charge(bytes.count)
-    }
-
-    /// The complete body if it is longer than what fits into a read buffer.
-    func longBody(_ body: MessageBody, from start: Int) -> LongBody? {
-        switch body {
-        case .inPlace(let range) where range.count >= LoopContext.readSize:
-            LongBody(bytes, start + range.lowerBound..<start + range.upperBound, charge, upload)
-        case .decoded(let body) where body.count >= LoopContext.readSize: LongBody(body, body.indices, charge, upload)
-        case .none, .inPlace, .decoded: nil
-        }
-    }
-}
-
 // MARK: Input: requests are taken from the loop's read buffer in place, and copied to a backlog only if they must wait.
 
 extension Connection {
@@ -287,8 +145,8 @@ extension Connection {
             }
             guard parser.headIsComplete else { break }
             let body = parser.body
-            let longBody = kept?.longBody(body, from: start)
-            guard !isHeldBack, offer(parser.current, message, body, longBody, context) else {
+            let largeBody = kept?.largeBody(body, from: start)
+            guard !isHeldBack, offer(parser.current, message, body, largeBody, context) else {
                 return Taken(count: start, waiting: .answers)
             }
             start += parser.consumed
@@ -302,13 +160,14 @@ extension Connection {
 
     /// Offers a request to the handler. Returns false if it is to be offered again.
     private func offer(
-        _ head: RequestHead, _ message: Span<UInt8>, _ body: MessageBody, _ longBody: LongBody?, _ context: LoopContext
+        _ head: RequestHead, _ message: Span<UInt8>, _ body: MessageBody, _ largeBody: LargeBody?,
+        _ context: LoopContext
     ) -> Bool {
         let number = nextNumber
         let isBehind = !owed.isEmpty
         let exchange = Exchange(
             loop: context.loop, ticket: ticket(number), peer: peer, user: user, arrived: context.now,
-            isBehind: isBehind, longBody: longBody)
+            isBehind: isBehind, largeBody: largeBody)
         let form = AnswerForm(of: head, fields: context.handler.fields(for: head, message))
         context.offered = form
         isOffering = true

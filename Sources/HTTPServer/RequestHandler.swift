@@ -103,18 +103,18 @@ package struct Exchange: Sendable {
     /// True if earlier requests of the connection are not answered yet. A handler that wants them to take effect first
     /// returns `.notYet`, or queues behind them.
     package let isBehind: Bool
-    /// The body, if it is long.
-    package let longBody: LongBody?
+    /// The body, if it is larger than a read buffer.
+    package let largeBody: LargeBody?
 
     /// True if the peer is on this machine.
     package var isLocal: Bool { user != nil || peer.isLocal }
 }
 
-/// A body that may be kept without a copy: copying some megabytes takes a loop milliseconds.
-package struct LongBody: Sendable {
+/// A body that can be kept without a copy. Copying some megabytes takes an event loop milliseconds.
+package struct LargeBody: Sendable {
     package let bytes: [UInt8]
     package let range: Range<Int>
-    /// The charge for its memory.
+    /// The memory of the body.
     package let charge: MemoryBudget.Reservation
     /// Other large bodies may be admitted once this is deallocated.
     private let upload: Upload?

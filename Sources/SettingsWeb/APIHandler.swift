@@ -29,7 +29,7 @@ package final class APIHandler: RequestHandler {
     /// Writes of the present batch of events.
     var collected: [PendingWrite] = []
     var unansweredWrites = UnansweredWrites()
-    var longAnswers = LongAnswers()
+    var backgroundAnswers = BackgroundAnswers()
     var held = HeldRequests()
     var backups: [Ticket: SentBackup] = [:]
     var figures = LoopFigures()
@@ -384,7 +384,7 @@ package final class APIHandler: RequestHandler {
         // A write that was handed over is done all the same.
         watchers.remove(ticket)
         forgetHeld(ticket)
-        longAnswers.remove(ticket)
+        backgroundAnswers.remove(ticket)
         endBackup(ticket)
     }
 
@@ -413,7 +413,7 @@ extension APIHandler {
         _ body: Span<UInt8>, _ exchange: Exchange, for caller: Caller?
     ) throws(Problem) -> Handling {
         guard !exchange.isBehind else { return .notYet }
-        guard body.isEmpty, exchange.longBody == nil else {
+        guard body.isEmpty, exchange.largeBody == nil else {
             throw Problem(.badRequest, "a reload has no body: it reads the configuration of the daemon again")
         }
         let (mailbox, ticket) = (mailbox, exchange.ticket)

@@ -56,13 +56,13 @@ extension APIHandler {
     ///   - input: the reservation of what is rendered, if that is not stored.
     ///   - scheduler: where an expensive answer is rendered; nil for the usual scheduler.
     func give(
-        _ rendering: Rendering, to ticket: Ticket, for client: ClientKey?, as key: LongAnswers.Key? = nil,
+        _ rendering: Rendering, to ticket: Ticket, for client: ClientKey?, as key: BackgroundAnswers.Key? = nil,
         isOwed: Bool = false, input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
     ) -> Handling {
         guard rendering.exceedsLoopLimit else { return .answer(rendering.make()) }
         if let key, let shared = share(key, with: ticket) { return shared }
         guard isOwed || !(scheduler ?? service.scheduler).isFull(for: client) else {
-            return .answer(Response(Problem.tooManyLongAnswers, cursor: cursor(for: nil)))
+            return .answer(Response(Problem.tooMuchBackgroundWork, cursor: cursor(for: nil)))
         }
         make(
             rendering, key ?? .caller(ticket), for: ticket, of: client, isOwed: isOwed, input: input, on: scheduler)
@@ -71,24 +71,24 @@ extension APIHandler {
 
     /// Answers with what another caller is being sent, or has the caller wait for an answer that is being made for others.
     /// Returns nil if no such answer is sent or being made.
-    func share(_ key: LongAnswers.Key, with ticket: Ticket) -> Handling? {
-        if let response = longAnswers.recent(key) { return .answer(response) }
-        guard longAnswers.isBeingMade(key) else { return nil }
-        _ = longAnswers.add(ticket, to: key)
+    func share(_ key: BackgroundAnswers.Key, with ticket: Ticket) -> Handling? {
+        if let response = backgroundAnswers.recent(key) { return .answer(response) }
+        guard backgroundAnswers.isBeingMade(key) else { return nil }
+        _ = backgroundAnswers.add(ticket, to: key)
         return .later
     }
 
     /// Renders an answer in the background, once for all callers that ask for it meanwhile.
     func make(
-        _ rendering: Rendering, _ key: LongAnswers.Key, for ticket: Ticket, of client: ClientKey?, isOwed: Bool,
+        _ rendering: Rendering, _ key: BackgroundAnswers.Key, for ticket: Ticket, of client: ClientKey?, isOwed: Bool,
         input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
     ) {
-        guard let flag = longAnswers.add(ticket, to: key) else { return }
+        guard let flag = backgroundAnswers.add(ticket, to: key) else { return }
         let (mailbox, budget) = (mailbox, service.budget)
         var work = WorkScheduler.Work(
             client: client, bytes: { rendering.bytesToReserve(of: budget.capacity) }, input: input
         ) { reservation in
-            let made = LongAnswers.Made(rendering, reservation)
+            let made = BackgroundAnswers.Made(rendering, reservation)
             // Before the loop sends the answer: the input is not needed any more.
             input?.resize(to: 0)
             mailbox.run { $0.finish(made, key) }
@@ -96,7 +96,7 @@ extension APIHandler {
         work.isWanted = { flag.isSet }
         if !isOwed {
             work.refuse = { refusal in
-                mailbox.run { $0.refuse(key, because: Problem(refusal, orTimeout: .tooManyLongAnswers)) }
+                mailbox.run { $0.refuse(key, because: Problem(refusal, orTimeout: .tooMuchBackgroundWork)) }
             }
         }
         (scheduler ?? service.scheduler).submit(work)
@@ -113,11 +113,11 @@ extension APIHandler {
         refuse: (@Sendable (APIHandler, Problem) -> Void)? = nil,
         _ work: @escaping @Sendable (MemoryBudget.Reservation) -> @Sendable (APIHandler) -> Void
     ) {
-        let key = LongAnswers.Key.caller(ticket)
-        guard let flag = longAnswers.add(ticket, to: key) else { return }
+        let key = BackgroundAnswers.Key.caller(ticket)
+        guard let flag = backgroundAnswers.add(ticket, to: key) else { return }
         let finish = { @Sendable [mailbox] (continuation: @escaping @Sendable (APIHandler) -> Void) in
             mailbox.run { handler in
-                _ = handler.longAnswers.finish(key)
+                _ = handler.backgroundAnswers.finish(key)
                 continuation(handler)
             }
         }
@@ -125,15 +125,15 @@ extension APIHandler {
         item.isWanted = { flag.isSet }
         if let refuse {
             item.refuse = { refusal in
-                finish { refuse($0, Problem(refusal, orTimeout: .tooManyLongAnswers)) }
+                finish { refuse($0, Problem(refusal, orTimeout: .tooMuchBackgroundWork)) }
             }
         }
         service.scheduler.submit(item)
     }
 
-    private func finish(_ made: LongAnswers.Made, _ key: LongAnswers.Key) {
-        longAnswers.keep(made, for: key)
-        for ticket in longAnswers.finish(key) {
+    private func finish(_ made: BackgroundAnswers.Made, _ key: BackgroundAnswers.Key) {
+        backgroundAnswers.keep(made, for: key)
+        for ticket in backgroundAnswers.finish(key) {
             if case .question(let question, _, let revision) = key, question.form.isOfStream {
                 watchers.sent(ticket, made.response, upTo: revision)
             } else {
@@ -143,8 +143,8 @@ extension APIHandler {
         }
     }
 
-    private func refuse(_ key: LongAnswers.Key, because problem: Problem) {
+    private func refuse(_ key: BackgroundAnswers.Key, because problem: Problem) {
         let response = Response(problem, cursor: cursor(for: nil))
-        for ticket in longAnswers.finish(key) { answer(ticket, response) }
+        for ticket in backgroundAnswers.finish(key) { answer(ticket, response) }
     }
 }

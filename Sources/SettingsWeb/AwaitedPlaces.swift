@@ -26,7 +26,7 @@ extension APIHandler {
         let seconds = request.query.count(.wait) ?? Self.usualHold
         guard seconds > 0 else { throw Problem(behindAt: state.cursor) }
         guard !watchers.isStopping else { throw .shuttingDown }
-        let copied = exchange.longBody == nil ? body : Span()
+        let copied = exchange.largeBody == nil ? body : Span()
         let size = request.head.length + copied.count
         // The other half is left for what takes less long.
         guard let charge = service.budget.reserve(size, within: service.budget.capacity / 2) else { throw .tooMuchHeld }
@@ -81,7 +81,7 @@ extension APIHandler {
         loop.setAlarm(ticket, at: .max)
         guard watchers.isAdmitted(request.caller) else { return refuse(request, .credentialEnded) }
         let (body, range) =
-            request.exchange.longBody.map { ($0.bytes, $0.range) } ?? (request.body, request.body.indices)
+            request.exchange.largeBody.map { ($0.bytes, $0.range) } ?? (request.body, request.body.indices)
         let handling = serve(
             request.head, request.bytes.span, body.span.extracting(range), request.exchange, from: request.caller,
             isHeld: true)

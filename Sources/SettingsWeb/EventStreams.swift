@@ -105,8 +105,8 @@ extension Watchers {
         upTo reached: Revision
     ) {
         change(ticket, question.form, .rendering)
-        let key = LongAnswers.Key.question(question, place: place, revision: reached)
-        if let response = handler.longAnswers.recent(key) { return sent(ticket, response, upTo: reached) }
+        let key = BackgroundAnswers.Key.question(question, place: place, revision: reached)
+        if let response = handler.backgroundAnswers.recent(key) { return sent(ticket, response, upTo: reached) }
         handler.make(rendering, key, for: ticket, of: subscriptions[ticket]?.client.key, isOwed: true)
     }
 

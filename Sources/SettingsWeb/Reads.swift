@@ -84,7 +84,7 @@ extension APIHandler {
                 for: reading, of: request.caller, known: known, seconds: seconds, on: state, exchange)
         }
         let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
-        let key = LongAnswers.Key.question(question, place: .zero, revision: state.revision)
+        let key = BackgroundAnswers.Key.question(question, place: .zero, revision: state.revision)
         return give(
             result.answer(to: known, state.cursor), to: exchange.ticket, for: ClientKey(of: request.caller, exchange),
             as: key)
@@ -106,7 +106,7 @@ extension APIHandler {
 
 extension APIRequest {
     /// The name of the answer for all that send the same; nil if it depends on what the caller knows, too.
-    fileprivate func answerKey(in bytes: Span<UInt8>, on state: State) -> LongAnswers.Key? {
+    fileprivate func answerKey(in bytes: Span<UInt8>, on state: State) -> BackgroundAnswers.Key? {
         guard !head.has(.ifNoneMatch), !head.has(.ifMatch) else { return nil }
         let target = bytes.extracting(head.target).withUnsafeBufferPointer { Array($0) }
         return .target(target, for: caller?.grants, revision: state.revision)

@@ -370,7 +370,7 @@ extension Watchers {
         if let response = handler.cache.response(to: question, after: place, at: state.revision) {
             return .answer(response)
         }
-        let key = LongAnswers.Key.question(question, place: place, revision: state.revision)
+        let key = BackgroundAnswers.Key.question(question, place: place, revision: state.revision)
         if let shared = handler.share(key, with: ticket) { return shared }
         let rendering = rendering()
         guard !rendering.exceedsLoopLimit else { return handler.give(rendering, to: ticket, for: client, as: key) }

@@ -13,7 +13,7 @@ extension APIHandler {
         _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange,
         on state: State
     ) throws(Problem) -> Handling {
-        if let body = exchange.longBody {
+        if let body = exchange.largeBody {
             guard !exchange.isBehind else { return .notYet }
             try parse(request, target, bytes, body, exchange, on: state)
             return .laterAlone
@@ -60,7 +60,7 @@ extension APIHandler {
 
     /// Parses a large body in the background. Its connection has no request before it, and sends none until it is answered.
     private func parse(
-        _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: LongBody, _ exchange: Exchange,
+        _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: LargeBody, _ exchange: Exchange,
         on state: State
     ) throws(Problem) {
         let unanswered = unansweredWrite(request, bytes, exchange)
@@ -88,12 +88,12 @@ extension APIHandler {
         input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil,
         _ read: @escaping @Sendable () throws(Problem) -> WriteRequest
     ) {
-        let (mailbox, store, key) = (mailbox, service.store, LongAnswers.Key.caller(unanswered.ticket))
+        let (mailbox, store, key) = (mailbox, service.store, BackgroundAnswers.Key.caller(unanswered.ticket))
         // A write of a connection that closes before the write is read is not done.
-        guard let isWanted = longAnswers.add(unanswered.ticket, to: key) else { return }
+        guard let isWanted = backgroundAnswers.add(unanswered.ticket, to: key) else { return }
         let finish = { @Sendable (work: @escaping @Sendable (APIHandler) -> Void) in
             mailbox.run { handler in
-                _ = handler.longAnswers.finish(key)
+                _ = handler.backgroundAnswers.finish(key)
                 work(handler)
             }
         }
@@ -208,7 +208,7 @@ extension WriteRequest {
     }
 }
 
-extension LongBody {
+extension LargeBody {
     /// About how much memory a write with this body takes: the text, the line of the journal, and the value. Counts the
     /// memory of each element, member, array and object, as measured.
     fileprivate var memoryOfWrite: Int {

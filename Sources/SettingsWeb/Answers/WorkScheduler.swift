@@ -122,7 +122,8 @@ final class WorkScheduler: Sendable {
             case .run(let reservation):
                 finishDecision()
                 startThread()
-                next.work.run(reservation)
+                // The reservation lasts at least until the work has returned and freed what it does not hand on.
+                withExtendedLifetime(reservation) { next.work.run(reservation) }
             }
         }
     }

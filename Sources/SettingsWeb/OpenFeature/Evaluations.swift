@@ -34,7 +34,7 @@ extension APIHandler {
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
         try request.checkEncoding()
-        guard body.count < APIRequest.largeBody, exchange.longBody == nil else {
+        guard body.count < APIRequest.largeBody, exchange.largeBody == nil else {
             var problem = Problem(
                 .tooLarge, "the context is too large; send the few attributes that tell callers apart")
             problem.limit = Int64(APIRequest.largeBody)

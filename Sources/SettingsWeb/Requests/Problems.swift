@@ -82,7 +82,7 @@ extension Problem {
             "too many names and prefixes are being observed; try again in a moment, or observe fewer")
     }
 
-    static var tooManyLongAnswers: Problem {
+    static var tooMuchBackgroundWork: Problem {
         Problem(.overloaded, retryAfterMs: 1000, "too much work is waiting; try again in a moment")
     }
 }

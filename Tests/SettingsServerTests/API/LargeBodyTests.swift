@@ -12,7 +12,7 @@ import Testing
 
 @Suite(.ownThread)
 struct LargeBodyTests {
-    /// A text whose body is read beside the loop.
+    /// A text whose body is parsed in the background.
     static let long = "\"" + String(repeating: "a", count: APIRequest.largeBody) + "\""
 
     static func patch(_ path: String, _ body: String) -> String {
@@ -27,7 +27,7 @@ struct LargeBodyTests {
         "GET /v1/suites/\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
     }
 
-    /// So many keys make a suite whose answer is rendered beside the loop.
+    /// So many keys make a suite whose answer is rendered in the background.
     static let longCount = Int(Cost.loopLimit.microseconds / Cost.renderedUnit.microseconds) / 4 + 1
 
     static let schema =
@@ -173,8 +173,8 @@ struct LargeBodyTests {
         #expect(server.store.state.revision == Revision(1))
     }
 
-    @Test("a long answer is refused while too many wait to be rendered, and not rendered for a closed connection")
-    func longAnswers() throws {
+    @Test("an expensive answer is refused while too many wait to be rendered, and not rendered for a closed connection")
+    func refusedAnswers() throws {
         let server = try APIServer()
         let members = (0..<Self.longCount).map { #""key\#($0)":1"# }.joined(separator: ",")
         let writer = try server.connect()

@@ -5,27 +5,27 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import Synchronization
 
-/// A table of the long answers that are being made beside one loop, and of those that connections still send.
+/// A table of the requests of one event loop whose answers are made in the background, and of recent answers that connections still send.
 ///
-/// Callers that ask the same share one answer. Runs on its loop.
-struct LongAnswers {
+/// Callers with the same question share one answer. Owned by the event loop.
+struct BackgroundAnswers {
     enum Key: Hashable, Sendable {
         /// An answer for one caller.
         case caller(Ticket)
-        /// An answer for all that ask this at a place, of a state.
+        /// An answer for all callers with this question that have seen the revision `place`, made from the state at `revision`.
         case question(Question, place: Revision, revision: Revision)
-        /// An answer for all callers with these grants that send this target, of a state.
+        /// An answer for all callers with these grants that send this request target, made from the state at `revision`.
         case target([UInt8], for: Grants?, revision: Revision)
     }
 
-    /// A body with the charge for its memory, which lasts until no connection sends it any more.
+    /// A body with the reservation of its memory, which lasts until no connection sends the body any more.
     final class Body: Sendable {
         let bytes: [UInt8]
-        private let charge: MemoryBudget.Reservation
+        private let reservation: MemoryBudget.Reservation
 
-        init(_ bytes: [UInt8], _ charge: MemoryBudget.Reservation) {
+        init(_ bytes: [UInt8], _ reservation: MemoryBudget.Reservation) {
             self.bytes = bytes
-            self.charge = charge
+            self.reservation = reservation
         }
     }
 
@@ -34,7 +34,7 @@ struct LongAnswers {
         let isWanted: WantedFlag
     }
 
-    /// An answer whose body some connection may still send.
+    /// An answer whose body a connection may still send.
     private struct Recent {
         weak var body: Body?
         let head: Response
@@ -45,7 +45,7 @@ struct LongAnswers {
     private var recent: [Key: Recent] = [:]
     private static let mostRecent = 64
 
-    /// Returns an answer that some connection still sends.
+    /// Returns an answer that a connection still sends.
     func recent(_ key: Key) -> Response? {
         guard let known = recent[key], let body = known.body else { return nil }
         return known.head.with(body)
@@ -54,7 +54,7 @@ struct LongAnswers {
     /// True if an answer is being made.
     func isBeingMade(_ key: Key) -> Bool { jobs[key] != nil }
 
-    /// Adds a caller. Returns the flag of a job that is to be started, or nil if there is one.
+    /// Adds a caller. If the answer is not being made yet, returns a flag that stays set while a caller waits for the answer.
     mutating func add(_ ticket: Ticket, to key: Key) -> WantedFlag? {
         keys[ticket] = key
         guard jobs[key] == nil else {
@@ -66,7 +66,7 @@ struct LongAnswers {
         return flag
     }
 
-    /// Removes a caller that is gone. Its answer is not made if no other waits for it.
+    /// Removes a caller whose connection is closed. The answer is not made if no other caller waits for it.
     mutating func remove(_ ticket: Ticket) {
         guard let key = keys.removeValue(forKey: ticket) else { return }
         jobs[key]?.callers.removeAll { $0 == ticket }
@@ -76,14 +76,14 @@ struct LongAnswers {
         }
     }
 
-    /// Ends a job. Returns those that wait for it.
+    /// Removes an answer that was made or refused. Returns the callers that wait for it.
     mutating func finish(_ key: Key) -> [Ticket] {
         let callers = jobs.removeValue(forKey: key)?.callers ?? []
         for ticket in callers { keys[ticket] = nil }
         return callers
     }
 
-    /// Notes an answer for callers that come while it is being sent.
+    /// Keeps an answer for callers that ask for it while it is being sent.
     mutating func keep(_ answer: Made, for key: Key) {
         if case .caller = key { return }
         if recent.count >= Self.mostRecent { recent = recent.filter { $0.value.body != nil } }
@@ -97,12 +97,13 @@ struct LongAnswers {
         /// The nanoseconds that rendering it took.
         let time: UInt64
 
-        init(_ rendering: Rendering, _ charge: MemoryBudget.Reservation) {
+        /// Renders an answer, and resizes the reservation to the memory of the body.
+        init(_ rendering: Rendering, _ reservation: MemoryBudget.Reservation) {
             let start = MonotonicClock.system.now()
             let response = rendering.make()
             time = MonotonicClock.system.now() &- start
-            charge.resize(to: response.body.count)
-            body = Body(response.body, charge)
+            reservation.resize(to: response.body.count)
+            body = Body(response.body, reservation)
             var head = response
             head.body = []
             self.head = head
@@ -112,7 +113,7 @@ struct LongAnswers {
     }
 }
 
-/// A flag that is set until no caller wants the result of a job.
+/// A flag that is set until no caller waits for the result of the work. Thread-safe.
 final class WantedFlag: Sendable {
     private let flag = Atomic(true)
 
@@ -122,7 +123,7 @@ final class WantedFlag: Sendable {
 }
 
 extension Response {
-    fileprivate func with(_ body: LongAnswers.Body) -> Response {
+    fileprivate func with(_ body: BackgroundAnswers.Body) -> Response {
         var response = self
         response.body = body.bytes
         response.owner = body
