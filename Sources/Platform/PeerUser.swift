@@ -54,6 +54,16 @@ package enum SystemUsers {
         }
     }
 
+    /// Returns the home directory of a user, or nil if the system does not know the user.
+    package static func homeDirectory(of id: UInt32) -> String? {
+        find { buffer, size, found in
+            var entry = passwd()
+            var result: UnsafeMutablePointer<passwd>?
+            guard getpwuid_r(id, &entry, buffer, size, &result) == 0, result != nil else { return }
+            found = entry.pw_dir.map { String(cString: $0) }
+        }
+    }
+
     package static func id(of name: String) -> UInt32? {
         find { buffer, size, found in
             var entry = passwd()

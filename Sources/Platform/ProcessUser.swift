@@ -3,6 +3,12 @@ internal import Glibc
 
 /// The user and the groups whose rights the process has.
 package enum ProcessUser {
+    /// The number of the user.
+    package static var identifier: UInt32 { geteuid() }
+
+    /// True if the user is root.
+    package static var isRoot: Bool { identifier == 0 }
+
     /// Replaces the rights of root by the rights of the user who owns a directory. Files that the process then makes belong
     /// to that user, and a link that the user places in the directory leads to nothing that the user cannot reach.
     ///
@@ -11,7 +17,7 @@ package enum ProcessUser {
     /// - Parameter path: the directory. If it is missing, the nearest directory above it decides. If the path is a symbolic link of
     ///   another user than root, the owner of the link decides, because that user chose the target.
     package static func assumeOwner(of path: String) throws(FileError) {
-        guard geteuid() == 0 else { return }
+        guard isRoot else { return }
         var directory = path
         var status = stat()
         while stat(directory, &status) != 0 {

@@ -17,6 +17,9 @@ package struct SystemError: Error, Equatable, Sendable {
         self.init(call: call, code: errno)
     }
 
+    /// The system's words for the code, without the call.
+    package var reason: String { Self.text(code) }
+
     /// Returns the system's words for an `errno`.
     package static func text(_ code: Int32) -> String {
         // strerror returns storage of the calling thread since glibc 2.32.
@@ -25,20 +28,5 @@ package struct SystemError: Error, Equatable, Sendable {
 }
 
 extension SystemError: CustomStringConvertible {
-    package var description: String { "\(call): \(Self.text(code)) (error \(code))" }
-}
-
-/// A clock that returns nanoseconds since some moment and never runs back. Tests move one by hand.
-package struct MonotonicClock: Sendable {
-    package let now: @Sendable () -> UInt64
-
-    package init(now: @escaping @Sendable () -> UInt64) {
-        self.now = now
-    }
-
-    package static let system = MonotonicClock {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
-    }
+    package var description: String { "\(call): \(reason) (error \(code))" }
 }

@@ -1,0 +1,37 @@
+internal import CLinux
+internal import Glibc
+
+/// The environment variables of the process.
+package enum EnvironmentVariables {
+    /// Returns the value of a variable, or nil if the variable is not set.
+    package static func value(of name: String) -> String? {
+        getenv(name).map { String(cString: $0) }
+    }
+
+    /// Returns the value of a variable, or nil if the variable is not set or is empty.
+    package static func nonEmptyValue(of name: String) -> String? {
+        value(of: name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The values of all variables by name. The first of several variables with the same name counts, as with `getenv`.
+    package static var all: [String: String] {
+        var variables: [String: String] = [:]
+        for definition in definitions {
+            let text = String(cString: definition)
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2, variables[String(parts[0])] == nil { variables[String(parts[0])] = String(parts[1]) }
+        }
+        return variables
+    }
+
+    /// The variables as the C library stores them: `NAME=value`.
+    static var definitions: [UnsafeMutablePointer<CChar>] {
+        var definitions: [UnsafeMutablePointer<CChar>] = []
+        var next = process_environment()
+        while let current = next, let definition = current.pointee {
+            definitions.append(definition)
+            next = current + 1
+        }
+        return definitions
+    }
+}

@@ -1,0 +1,71 @@
+internal import Glibc
+
+/// A signal that a process can receive.
+package enum ProcessSignal: Sendable {
+    case brokenPipe
+    case hangUp
+    case interrupt
+    case quit
+    case terminate
+    case user1
+    case user2
+
+    /// The number of the signal in the system.
+    package var number: Int32 {
+        switch self {
+        case .brokenPipe: SIGPIPE
+        case .hangUp: SIGHUP
+        case .interrupt: SIGINT
+        case .quit: SIGQUIT
+        case .terminate: SIGTERM
+        case .user1: SIGUSR1
+        case .user2: SIGUSR2
+        }
+    }
+
+    /// The exit code that a shell reports for a process that this signal has ended.
+    package var exitCode: Int32 { 128 + number }
+
+    /// Discards the signal when it arrives.
+    package func ignore() {
+        signal(number, SIG_IGN)
+    }
+
+    /// Restores the effect that the signal has in a new process.
+    package func restoreDefault() {
+        signal(number, SIG_DFL)
+    }
+
+    /// Ends the process with ``exitCode`` when the signal arrives. No other code runs, not even exit handlers.
+    package func exitWithoutHandlersOnArrival() {
+        signal(number) { number in _exit(128 + number) }
+    }
+
+    /// Sends the signal to a process. Returns false if there is no such process or it belongs to another user.
+    package func send(to process: RunningProcess) -> Bool {
+        kill(process.identifier, number) == 0
+    }
+
+    /// Keeps signals pending that arrive at the calling thread and at threads that it starts later.
+    package static func block(_ signals: [ProcessSignal]) {
+        changeMask(by: SIG_BLOCK, signals)
+    }
+
+    /// Delivers signals to the calling thread, pending signals at once.
+    package static func unblock(_ signals: [ProcessSignal]) {
+        changeMask(by: SIG_UNBLOCK, signals)
+    }
+
+    private static func changeMask(by operation: Int32, _ signals: [ProcessSignal]) {
+        var set = sigset_t(signals)
+        pthread_sigmask(operation, &set, nil)
+    }
+}
+
+extension sigset_t {
+    init(_ signals: [ProcessSignal]) {
+        self.init()
+        sigemptyset(&self)
+        for signal in signals { sigaddset(&self, signal.number) }
+    }
+}

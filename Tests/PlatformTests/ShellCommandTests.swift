@@ -1,0 +1,24 @@
+import Foundation
+import Platform
+import TestSupport
+import Testing
+
+@Suite(.ownThread)
+struct ShellCommandTests {
+    @Test("A command returns its exit code, or 128 plus the number of the signal that ended it")
+    func commandReturnsExitCode() throws {
+        #expect(try ShellCommand("exit 7").run() == 7)
+        #expect(try ShellCommand("kill -TERM $$").run() == ProcessSignal.terminate.exitCode)
+    }
+
+    @Test("A command sees its arguments, its variables and the variables of the process")
+    func commandSeesVariables() throws {
+        let directory = try TemporaryDirectory()
+        let output = directory.path + "/output"
+        var command = ShellCommand("echo \"$1 $ADDED ${HOME-none} ${PATH:+inherited}\" > \"$2\"")
+        command.arguments = ["first", output]
+        command.variables = ["ADDED": "a=b", "HOME": nil]
+        #expect(try command.run() == 0)
+        #expect(try String(contentsOfFile: output, encoding: .utf8) == "first a=b none inherited\n")
+    }
+}
