@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import SettingsHTTP
 import SettingsModel
 
@@ -11,8 +11,8 @@ enum Tool {
     static func run(_ words: [String]) async -> Never {
         do {
             let code = try await code(of: words)
-            guard fflush(nil) == 0 else { throw ToolError.output }
-            exit(code.rawValue)
+            try Terminal.flush()
+            CurrentProcess.exit(code: code.rawValue)
         } catch {
             fail(ToolError(describing: error))
         }
@@ -74,6 +74,6 @@ enum Tool {
 
     private static func fail(_ error: ToolError) -> Never {
         Terminal.warn(error.message)
-        exit(error.code.rawValue)
+        CurrentProcess.exit(code: error.code.rawValue)
     }
 }

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import SettingsHTTP
 
 extension Arguments {
@@ -17,7 +17,7 @@ extension Arguments {
 
     /// A token never comes from an argument, which other users of the machine can see.
     private func token() throws(ToolError) -> AccessToken? {
-        if let path = self["token-file"] ?? Self.variable("SETTINGS_TOKEN_FILE") {
+        if let path = self["token-file"] ?? EnvironmentVariables.nonEmptyValue(of: AccessToken.variable) {
             do throws(ToolError) {
                 guard !(try InputFile.bytes(of: path).isEmpty) else { throw ToolError(.usage, "\(path) is empty") }
             } catch {
@@ -25,13 +25,7 @@ extension Arguments {
             }
             return AccessToken(file: path)
         }
-        return Self.variable("SETTINGS_TOKEN").map { AccessToken($0) }
-    }
-
-    /// A variable of the environment; nil if it is empty, too.
-    static func variable(_ name: String) -> String? {
-        guard let text = getenv(name), text.pointee != 0 else { return nil }
-        return String(cString: text)
+        return EnvironmentVariables.nonEmptyValue(of: "SETTINGS_TOKEN").map { AccessToken($0) }
     }
 
     /// The conditions of a write that the options give.
@@ -57,9 +51,7 @@ extension Arguments {
     /// The place in the past that a text names: a revision, an instant, `yesterday`, or how long ago.
     static func moment(_ text: String) throws(ToolError) -> Moment {
         if let moment = Moment(text) { return moment }
-        var now = timeval()
-        gettimeofday(&now, nil)
-        let milliseconds = Int64(now.tv_sec) * 1000 + Int64(now.tv_usec) / 1000
+        let milliseconds = WallClock.milliseconds
         let units: [Character: Int64] = ["s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000]
         if text == "now" { return .instant(Timestamp(milliseconds: milliseconds)) }
         if text == "yesterday" { return .instant(Timestamp(milliseconds: milliseconds - 86_400_000)) }

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import SettingsAPI
 import SettingsHTTP
 
@@ -88,26 +88,31 @@ private struct EditedFile {
     private let text: String
 
     init(_ text: String, name: String) throws(ToolError) {
-        var template = Array("\(Arguments.variable("TMPDIR") ?? "/tmp")/settings-\(name)-XXXXXX.json".utf8CString)
-        let descriptor = mkstemps(&template, 5)
-        path = template.withUnsafeBufferPointer {
-            String(decoding: $0.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        }
+        let directory = EnvironmentVariables.nonEmptyValue(of: "TMPDIR") ?? "/tmp"
+        let unique = String(UInt64.random(in: 0 ... .max), radix: 36)
+        path = "\(directory)/settings-\(name)-\(unique).json"
         self.text = text
-        guard descriptor >= 0, let file = fdopen(descriptor, "w") else {
-            throw ToolError(.failed, "\(path) cannot be written: \(String(cString: strerror(errno)))")
-        }
-        let isWritten = fputs(text, file) >= 0
-        guard fclose(file) == 0, isWritten else {
-            unlink(path)
-            throw ToolError(.failed, "\(path) cannot be written: \(String(cString: strerror(errno)))")
+        do throws(FileError) {
+            let file = try OpenFile(path, .new, in: POSIXFileSystem())
+            do throws(FileError) {
+                try file.write(text.utf8Span.span, at: 0)
+            } catch {
+                remove()
+                throw error
+            }
+        } catch {
+            throw ToolError(.failed, "\(path) cannot be written: \(error.reason)")
         }
     }
 
     /// Runs the editor. Returns what was saved.
     func edit() throws(ToolError) -> [UInt8] {
-        let editor = Arguments.variable("VISUAL") ?? Arguments.variable("EDITOR") ?? "vi"
-        let code = try Shell.run("\(editor) \"$@\"", [path], hasTerminal: true)
+        let editor =
+            EnvironmentVariables.nonEmptyValue(of: "VISUAL") ?? EnvironmentVariables.nonEmptyValue(of: "EDITOR") ?? "vi"
+        var shell = ShellCommand("\(editor) \"$@\"")
+        shell.arguments = [path]
+        shell.usesTerminal = true
+        let code = try shell.exitCode()
         guard code == 0 else { throw ToolError(.failed, "the editor '\(editor)' ended with \(code)") }
         return try InputFile.bytes(of: path)
     }
@@ -115,5 +120,5 @@ private struct EditedFile {
     /// True if the file is not as it was opened.
     var isChanged: Bool { (try? InputFile.bytes(of: path)).map { $0 != Array(text.utf8) } ?? true }
 
-    func remove() { unlink(path) }
+    func remove() { try? POSIXFileSystem().remove(path) }
 }

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import SettingsHTTP
 import SettingsModel
 
@@ -54,7 +54,7 @@ enum TransferCommands {
                     + "--without-secrets leaves them out")
         }
         let bytes = try format.bytes(of: settings) { try client.schema(of: suite, at: moment) }
-        guard Terminal.put(bytes, on: STDOUT_FILENO) else { throw ToolError.output }
+        try Terminal.write(bytes.span, to: .standardOutput)
         return .done
     }
 

@@ -1,5 +1,5 @@
 import Dispatch
-import Glibc
+import Platform
 import SettingsHTTP
 
 /// Commands that wait for changes: `watch`, `wait`.
@@ -40,19 +40,19 @@ enum WatchingCommands {
                     print(arguments.has("json") ? change.summary.text() : "\(change.modified.short) \(change.line)")
                 }
             }
-            fflush(nil)
+            try? Terminal.flush()
         }
         return .done
     }
 
     /// Runs a command of the shell and waits for its end. One that fails is reported, and the next change is still handled.
     private static func run(_ command: String, for change: Change) throws(ToolError) {
-        setenv("SETTINGS_SUITE", change.suite.text, 1)
-        setenv("SETTINGS_KEY", change.key.text, 1)
-        for (name, value) in [("SETTINGS_OLD", change.old), ("SETTINGS_NEW", change.new)] {
-            if let value { setenv(name, value.text(), 1) } else { unsetenv(name) }
-        }
-        if try Shell.run(command) != 0 { Terminal.warn("'\(command)' failed for \(change.key)") }
+        var shell = ShellCommand(command)
+        shell.variables = [
+            "SETTINGS_SUITE": change.suite.text, "SETTINGS_KEY": change.key.text,
+            "SETTINGS_OLD": change.old?.text(), "SETTINGS_NEW": change.new?.text(),
+        ]
+        if try shell.exitCode() != 0 { Terminal.warn("'\(command)' failed for \(change.key)") }
     }
 
     private static let wait = Command(

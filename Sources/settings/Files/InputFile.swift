@@ -1,20 +1,15 @@
-import Glibc
+import Platform
 import SettingsHTTP
 
 /// A reader of whole files; `-` stands for standard input.
 enum InputFile {
     /// The bytes of a file.
     static func bytes(of path: String) throws(ToolError) -> [UInt8] {
-        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        defer { if path != "-", descriptor >= 0 { close(descriptor) } }
-        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 16))
-        while descriptor >= 0 {
-            let count = read(descriptor, &piece, piece.count)
-            if count == 0 { return bytes }
-            if count < 0, errno != EINTR { break }
-            bytes += piece[..<max(0, count)]
+        do throws(SystemError) {
+            return path == "-" ? try FileContents.readStandardInput() : try FileContents.read(path)
+        } catch {
+            throw ToolError(.failed, "\(name(path)) cannot be read: \(error.reason)")
         }
-        throw ToolError(.failed, "\(name(path)) cannot be read: \(String(cString: strerror(errno)))")
     }
 
     /// The JSON value of a file.

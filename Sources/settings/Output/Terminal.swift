@@ -1,38 +1,47 @@
-import Glibc
+import Platform
 import SettingsHTTP
 
 /// The terminal, or what stands in its place.
 enum Terminal {
     /// True if the output goes to a terminal that shows colours.
     static let hasColours: Bool = {
-        guard isatty(STDOUT_FILENO) == 1 else { return false }
-        if let no = getenv("NO_COLOR"), no.pointee != 0 { return false }
-        return getenv("TERM").map { String(cString: $0) } != "dumb"
+        guard OutputDescriptor.standardOutput.isTerminal else { return false }
+        if EnvironmentVariables.nonEmptyValue(of: "NO_COLOR") != nil { return false }
+        return EnvironmentVariables.value(of: "TERM") != "dumb"
     }()
 
     /// The columns of the terminal; nil if the output goes elsewhere, where nothing is cut.
     static let width: Int? = {
-        guard isatty(STDOUT_FILENO) == 1 else { return nil }
-        var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-        return Int(size.ws_col)
+        guard OutputDescriptor.standardOutput.isTerminal else { return nil }
+        return OutputDescriptor.standardOutput.terminalWidth ?? 80
     }()
 
     /// Prints a message for the person, behind what was printed before.
     static func warn(_ message: String) {
-        _ = put(Array("settings: \(message)\n".utf8), on: STDERR_FILENO)
+        try? write("settings: \(message)\n", to: .standardError)
     }
 
-    /// Writes bytes as they are, behind what was printed before. Returns false, with an `errno`, if that fails.
-    static func put(_ bytes: [UInt8], on descriptor: Int32) -> Bool {
-        guard fflush(nil) == 0 else { return false }
-        var bytes = bytes[...]
-        while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            guard count > 0 || errno == EINTR else { return false }
-            bytes = bytes.dropFirst(max(0, count))
+    /// Writes bytes without changes. Text that was printed before comes out first.
+    static func write(_ bytes: Span<UInt8>, to descriptor: OutputDescriptor) throws(ToolError) {
+        try flush()
+        do throws(OutputDescriptor.PartialWriteError) {
+            try descriptor.write(bytes)
+        } catch {
+            throw ToolError(output: error.cause)
         }
-        return true
+    }
+
+    static func write(_ text: String, to descriptor: OutputDescriptor) throws(ToolError) {
+        try write(text.utf8Span.span, to: descriptor)
+    }
+
+    /// Writes the printed text that is still in a buffer.
+    static func flush() throws(ToolError) {
+        do throws(SystemError) {
+            try OutputDescriptor.flushPrintedText()
+        } catch {
+            throw ToolError(output: error)
+        }
     }
 
     enum Style: String {

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import SettingsHTTP
 
 /// A code that the program ends with. Scripts tell outcomes apart by it.
@@ -41,9 +41,9 @@ struct ToolError: Error {
         self.message = message
     }
 
-    /// The error of output that cannot be written, from `errno`.
-    static var output: ToolError {
-        ToolError(.failed, "the output cannot be written: \(String(cString: strerror(errno)))")
+    /// Makes the error of output that cannot be written.
+    init(output cause: SystemError) {
+        self.init(.failed, "the output cannot be written: \(cause.reason)")
     }
 
     /// An error of the command line.
