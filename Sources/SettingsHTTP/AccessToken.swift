@@ -1,5 +1,5 @@
-internal import Glibc
 internal import HTTPWire
+internal import Platform
 internal import Synchronization
 
 /// A token that a client presents to a daemon whose callers need grants.
@@ -31,7 +31,7 @@ public final class AccessToken: Sendable {
     }
 
     private static let shared = Mutex<AccessToken?>(
-        getenv(variable).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : AccessToken(file: $0) })
+        EnvironmentVariables.nonEmptyValue(of: variable).map { AccessToken(file: $0) })
 
     /// The token of all clients of the process that were not given one of their own; nil for none.
     public static var standard: AccessToken? {
@@ -55,11 +55,7 @@ public final class AccessToken: Sendable {
     }
 
     private static func content(of path: String) -> String? {
-        guard let file = fopen(path, "re") else { return nil }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = fread(&bytes, 1, bytes.count, file)
-        return String(validating: bytes.prefix(count), as: UTF8.self).map(trimmed)
+        (try? FileContents.read(path, upTo: 4096)).flatMap { String(validating: $0, as: UTF8.self) }.map(trimmed)
     }
 
     private static func trimmed(_ text: String) -> String {

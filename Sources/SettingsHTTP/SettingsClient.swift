@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 @_exported public import SettingsAPI
 @_exported public import SettingsModel
 
@@ -116,6 +116,6 @@ public final class SettingsClient: Sendable {
 extension ServerAddress {
     /// The address in `SETTINGS_URL` of the environment, else the usual one. An empty variable says nothing.
     public static func fromEnvironment() throws(ServerAddressError) -> ServerAddress {
-        try from(variable: getenv(variable).map { String(cString: $0) })
+        try from(variable: EnvironmentVariables.value(of: variable))
     }
 }

@@ -1,5 +1,4 @@
 internal import COpenSSL
-internal import Glibc
 internal import Platform
 
 /// A TLS session over a socket, which has the server's certificate checked and encrypts what goes over the connection.
@@ -45,7 +44,7 @@ final class TLSSession: @unchecked Sendable {
         case TLS_WANTS_READ, TLS_WANTS_WRITE: .nothing
         case TLS_END: .end
         // The connection ended, but the server did not end the session: something may be missing.
-        default: .failed(code: ECONNRESET)
+        default: .failed(code: SystemErrorCode.connectionReset)
         }
     }
 

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Platform
 internal import Synchronization
 
@@ -83,41 +82,5 @@ struct WaitingExchanges {
                 body(&self, id, entry.exchange)
             }
         }
-    }
-}
-
-/// Starts threads that are not joined.
-enum DetachedThread {
-    private struct Pending {
-        var lastID = 0
-        var bodies: [Int: @Sendable () -> Void] = [:]
-    }
-
-    /// The bodies of threads that were made and do not run yet. Each thread takes one of them.
-    private static let pending = Mutex(Pending())
-
-    /// Starts a thread. Throws if the system has none.
-    static func start(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
-        let id = pending.withLock { pending in
-            pending.lastID += 1
-            pending.bodies[pending.lastID] = body
-            return pending.lastID
-        }
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread, nil,
-            { _ in
-                DetachedThread.takeBody()?()
-                return nil
-            }, nil)
-        guard code == 0 else {
-            pending.withLock { _ = $0.bodies.removeValue(forKey: id) }
-            throw SystemError(call: "pthread_create", code: code)
-        }
-        _ = pthread_detach(thread)
-    }
-
-    private static func takeBody() -> (@Sendable () -> Void)? {
-        pending.withLock { $0.bodies.popFirst()?.value }
     }
 }

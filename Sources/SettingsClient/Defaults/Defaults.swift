@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 public import SettingsKeys
 
 // It reads as what it stands for: `Defaults.launchCount`.
@@ -40,12 +40,8 @@ struct ProgramEnvironment: Sendable {
     /// The environment of this process.
     static var current: ProgramEnvironment {
         ProgramEnvironment(
-            server: value(of: ServerAddress.variable), suite: value(of: suiteVariable),
-            program: CommandLine.arguments.first ?? "")
-    }
-
-    private static func value(of variable: String) -> String? {
-        getenv(variable).map { String(cString: $0) }
+            server: EnvironmentVariables.value(of: ServerAddress.variable),
+            suite: EnvironmentVariables.value(of: suiteVariable), program: CommandLine.arguments.first ?? "")
     }
 
     /// The session of a suite on the given server, else on that of the environment. If a variable is wrong, nothing can be

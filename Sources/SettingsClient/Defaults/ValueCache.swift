@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 internal import SettingsKeys
 internal import Synchronization
 
@@ -53,7 +53,7 @@ struct ValueCache: ~Copyable, Sendable {
     private let shards = InlineArray<32, Shard> { _ in Shard() }
 
     private var shard: Int {
-        Int(truncatingIfNeeded: (UInt(pthread_self()) &* 0x9E37_79B9_7F4A_7C15) >> 59)
+        Int(truncatingIfNeeded: (CurrentThread.identifier &* 0x9E37_79B9_7F4A_7C15) >> 59)
     }
 
     /// The value of a path, if it is still what a reader gets.

@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import Glibc
+internal import Platform
 internal import SettingsModel
 internal import Synchronization
 
@@ -51,7 +51,7 @@ final class Turn: Sendable {
 
     /// Waits for the turn; false if this thread has it.
     private func take() -> Bool {
-        let thread = UInt(pthread_self())
+        let thread = CurrentThread.identifier
         let (isOwn, semaphore) = state.withLock { state -> (Bool, DispatchSemaphore?) in
             if state.holder == thread { return (true, nil) }
             if state.holder == 0 {

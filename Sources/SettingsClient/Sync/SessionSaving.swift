@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Glibc
 internal import Platform
 internal import SettingsAPI
 internal import Synchronization
@@ -61,7 +60,7 @@ enum CachesAtExit {
     }
 
     private static let entries = Mutex<[Entry]>([])
-    private static let isRegistered: Bool = atexit { CachesAtExit.saveAll() } == 0
+    private static let isRegistered: Bool = CurrentProcess.addExitHandler { CachesAtExit.saveAll() }
 
     static func add(_ session: SuiteSession) {
         _ = isRegistered

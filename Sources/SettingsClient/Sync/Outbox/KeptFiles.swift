@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 internal import SettingsModel
 
 /// A place for the files of an adapter: its outbox, or its cache.
@@ -24,11 +24,10 @@ public struct KeptFiles: Equatable, Sendable {
     ///
     /// - Parameter path: the path of the directory.
     public static func directory(_ path: String) -> KeptFiles {
-        guard path.utf8.first != UInt8(ascii: "/"), let here = getcwd(nil, 0) else {
+        guard path.utf8.first != UInt8(ascii: "/"), let here = CurrentProcess.workingDirectory else {
             return KeptFiles(place: .directory(path))
         }
-        defer { free(here) }
-        return KeptFiles(place: .directory("\(String(cString: here))/\(path)"))
+        return KeptFiles(place: .directory("\(here)/\(path)"))
     }
 }
 
@@ -40,7 +39,7 @@ extension KeptFiles {
 
     /// Returns the directory for the files of a suite; nil for none.
     func directory(
-        for kind: Kind, of owner: KeptOwner, environment: (String) -> String? = Self.variable
+        for kind: Kind, of owner: KeptOwner, environment: (String) -> String? = EnvironmentVariables.value
     ) -> String? {
         let root: String
         switch place {
@@ -62,10 +61,6 @@ extension KeptFiles {
             }
         }
         return "\(root)/\(Self.encoded(owner.server))/\(owner.suite)"
-    }
-
-    static func variable(_ name: String) -> String? {
-        getenv(name).map { String(cString: $0) }
     }
 
     /// Returns a text as the name of a file: bytes that a file system may refuse are percent-encoded. The end of one that

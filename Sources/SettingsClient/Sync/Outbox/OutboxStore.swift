@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Platform
 internal import SettingsModel
 
@@ -103,7 +102,7 @@ struct OutboxStore: Sendable {
         try repair()
         // An orphan still has the old form: both would be sent after a crash.
         if !orphans.isEmpty { _ = dropOrphans() }
-        if let orphan = orphans.first { throw FileError(.remove, orphan.file.path, code: EIO) }
+        if let orphan = orphans.first { throw FileError(.remove, orphan.file.path, code: SystemErrorCode.inputOutput) }
         let line = OutboxLine.write(first.number, form).bytes
         try append(line, isSynced: true)
         queueSize += line.count - first.size
@@ -158,7 +157,7 @@ struct KeptWrite: Equatable, Sendable {
 /// The own file.
 extension OutboxStore {
     private mutating func append(_ line: [UInt8], isSynced: Bool) throws(FileError) {
-        guard let file, isSound else { throw FileError(.write, directory, code: EIO) }
+        guard let file, isSound else { throw FileError(.write, directory, code: SystemErrorCode.inputOutput) }
         do throws(FileError) {
             try file.write(line.span, at: fileSize)
             if isSynced { try file.syncData() }
@@ -225,7 +224,7 @@ extension OutboxStore {
             }
             try? files.remove(name)
         }
-        throw FileError(.lock, path, code: EWOULDBLOCK)
+        throw FileError(.lock, path, code: SystemErrorCode.wouldBlock)
     }
 
     private static var random: String { String(UInt64.random(in: .min ... .max), radix: 36) }
