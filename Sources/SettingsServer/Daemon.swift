@@ -6,7 +6,6 @@
 // Read this file first, then Configuration/Option.swift, Program/Program.swift and Reloader.swift.
 
 internal import Dispatch
-internal import Glibc
 package import HTTPServer
 package import Platform
 package import SettingsAPI
@@ -199,8 +198,11 @@ package final class Daemon: Sendable {
         case .tcp(let host, let port):
             return try Listener.addresses(of: host, port: port).map { ListenAddress($0) }
         case .unix(let path):
-            guard faccessat(AT_FDCWD, path.parentDirectory ?? ".", W_OK | X_OK, AT_EACCESS) == 0 else {
-                throw ListenError(address: address.description, reason: .refused(.system(SystemError(call: "bind"))))
+            do throws(SystemError) {
+                try POSIXFileSystem.checkFileCreation(in: path.parentDirectory ?? ".")
+            } catch {
+                let refusal = SystemError(call: "bind", code: error.code)
+                throw ListenError(address: address.description, reason: .refused(.system(refusal)))
             }
             return [address]
         }

@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Glibc
 internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
@@ -18,7 +17,7 @@ final class SchemaSetter: Sendable {
     private static let mostLogged = 10
     /// How long a schema that finds no room is tried, in nanoseconds, and the microseconds between two tries.
     private static let patience: UInt64 = 60_000_000_000
-    private static let pause: UInt32 = 200_000
+    private static let pause = Duration.milliseconds(200)
 
     private let store: Store
     private let audit: AuditLog?
@@ -74,7 +73,7 @@ final class SchemaSetter: Sendable {
             guard case .failure(let problem) = result.answer, problem.code == .overloaded,
                 MonotonicClock.system.now() < end
             else { return result }
-            usleep(Self.pause)
+            CurrentThread.sleep(for: Self.pause)
         }
     }
 

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import HTTPServer
 internal import HTTPWire
 internal import Platform
@@ -106,26 +105,16 @@ extension Configuration {
 
     /// Reads a file that may be a link, as where configurations are mounted.
     static func contents(of path: String, most: Int) throws(ConfigurationError) -> [UInt8] {
-        // Without a wait, should it be a FIFO.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw unreadable(SystemError(call: "open", code: errno)) }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw unreadable(SystemError(call: "read", code: errno)) }
-            guard count > 0 else { return bytes }
-            bytes += chunk[..<count]
-            guard bytes.count <= most else {
-                throw ConfigurationError("the file is longer than \(most) bytes", remedy: "name another, or shorten it")
-            }
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try FileContents.read(path, upTo: most + 1, waitsForWriter: false)
+        } catch {
+            throw ConfigurationError("cannot be read: \(error)", remedy: "name a file that can be read")
         }
-    }
-
-    private static func unreadable(_ error: SystemError) -> ConfigurationError {
-        ConfigurationError("cannot be read: \(error)", remedy: "name a file that can be read")
+        guard bytes.count <= most else {
+            throw ConfigurationError("the file is longer than \(most) bytes", remedy: "name another, or shorten it")
+        }
+        return bytes
     }
 
     private static func unknown(_ member: JSONObject.Member, in group: [String]) -> ConfigurationError {

@@ -1,6 +1,6 @@
-internal import CLinux
+internal import Platform
 
-/// Settings of the C library's allocator.
+/// Settings of the heap, and its periodic trim.
 enum FreedMemory {
     /// The seconds between two calls of ``trim()``.
     static let trimInterval = 4
@@ -8,9 +8,8 @@ enum FreedMemory {
     /// Makes the allocator return each block of 256 KiB or more to the system as soon as the block is freed. Without this setting, the
     /// allocator raises its threshold up to 32 MB when such a block is freed, and keeps blocks below the threshold.
     static func returnLargeBlocks() {
-        mallopt(M_MMAP_THRESHOLD, 256 << 10)
-        // With the default, the allocator would return and fetch smaller blocks all the time; `trim` returns them now and then.
-        mallopt(M_TRIM_THRESHOLD, 64 << 20)
+        // With a small `idleSize`, the allocator would return and request smaller blocks all the time. `trim` returns them.
+        Heap.setThresholds(largeBlockSize: 256 << 10, idleSize: 64 << 20)
     }
 
     /// Returns the unused pages of the heap to the system.
@@ -18,6 +17,6 @@ enum FreedMemory {
     /// A call takes 0.1 to 2.5 ms with a million settings, and 30 ms after most of them were removed. Threads that allocate may wait
     /// meanwhile, so event loops do not call it.
     static func trim() {
-        malloc_trim(0)
+        Heap.trim()
     }
 }

@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import Glibc
+internal import Platform
 internal import SettingsStorage
 internal import Synchronization
 
@@ -31,37 +31,20 @@ final class Lifecycle: @unchecked Sendable {
     init(stopBound: Int, log: Log) {
         self.stopBound = stopBound
         self.log = log
-        let numbers = [SIGTERM, SIGINT, SIGHUP]
+        let signals = [ProcessSignal.terminate, .interrupt, .hangUp]
         let queue = queue
-        sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
+        sources = signals.map { DispatchSource.makeSignalSource(signal: $0.number, queue: queue) }
         // Sources are set up by another thread. A signal that comes before would end the process, or be lost if it were
         // ignored: so it is held back until then.
-        Self.block(numbers)
+        ProcessSignal.block(signals)
         let ready = DispatchSemaphore(value: 0)
-        for (number, source) in zip(numbers, sources) {
-            source.setEventHandler { self.receive(number) }
+        for (signal, source) in zip(signals, sources) {
+            source.setEventHandler { self.receive(signal) }
             source.setRegistrationHandler { ready.signal() }
             source.activate()
         }
         for _ in sources { ready.wait() }
-        Self.unblock(numbers)
-    }
-
-    /// Keeps signals pending that come to the calling thread, and to threads that it starts later.
-    static func block(_ numbers: [Int32]) {
-        mask(numbers, SIG_BLOCK)
-    }
-
-    /// Delivers signals to the calling thread, pending ones at once.
-    static func unblock(_ numbers: [Int32]) {
-        mask(numbers, SIG_UNBLOCK)
-    }
-
-    private static func mask(_ numbers: [Int32], _ operation: Int32) {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        for number in numbers { sigaddset(&signals, number) }
-        pthread_sigmask(operation, &signals, nil)
+        ProcessSignal.unblock(signals)
     }
 
     /// The daemon serves.
@@ -78,9 +61,9 @@ final class Lifecycle: @unchecked Sendable {
         }
     }
 
-    private func receive(_ number: Int32) {
+    private func receive(_ signal: ProcessSignal) {
         dispatchPrecondition(condition: .onQueue(queue))
-        guard number != SIGHUP else {
+        guard signal != .hangUp else {
             let daemon = phase.withLock { phase in
                 if case .starting = phase { phase = .starting(mustReload: true) }
                 return if case .serving(let daemon) = phase { daemon } else { nil as Daemon? }
@@ -88,7 +71,7 @@ final class Lifecycle: @unchecked Sendable {
             daemon?.reload()
             return
         }
-        let name = number == SIGTERM ? "SIGTERM" : "SIGINT"
+        let name = signal == .terminate ? "SIGTERM" : "SIGINT"
         let before = phase.withLock { phase in
             let before = phase
             switch phase {
@@ -109,8 +92,7 @@ final class Lifecycle: @unchecked Sendable {
         case .stopping:
             log.warning("\(name) again: stopped at once")
             LineWriter.standardError.flush()
-            // As a shell tells of a process that a signal ended.
-            _exit(128 + number)
+            CurrentProcess.exitWithoutHandlers(code: signal.exitCode)
         }
     }
 

@@ -1,6 +1,4 @@
-internal import CLinux
 internal import Dispatch
-internal import Glibc
 internal import Platform
 internal import SettingsAPI
 internal import SettingsCluster
@@ -13,13 +11,11 @@ package enum Program {
     /// Does what the command line asks for. The daemon runs until a signal ends it.
     package static func run() -> Never {
         // The kernel keeps HUP pending until the daemon handles it: by default it ends the process.
-        Lifecycle.block([SIGHUP])
+        ProcessSignal.block([.hangUp])
         // A write to a peer or a log that is gone fails; the signal would end the program.
-        signal(SIGPIPE, SIG_IGN)
-        signal(SIGUSR1, SIG_IGN)
-        signal(SIGUSR2, SIG_IGN)
+        for signal in [ProcessSignal.brokenPipe, .user1, .user2] { signal.ignore() }
         // By default the Swift runtime prints registers and the memory around them, which may hold secrets.
-        signal(SIGQUIT) { number in _exit(128 + number) }
+        ProcessSignal.quit.exitWithoutHandlersOnArrival()
         do {
             let words = ProcessArguments.all
             guard !words.isEmpty else {
@@ -27,8 +23,8 @@ package enum Program {
                     .usage, "cannot read the command line: it does not have the name of the program",
                     remedy: "start settingsd from a shell or a service manager")
             }
-            let options = try Arguments(Array(words.dropFirst()), environment: environment)
-            if options.command != .serve { Lifecycle.unblock([SIGHUP]) }
+            let options = try Arguments(Array(words.dropFirst()), environment: EnvironmentVariables.all)
+            if options.command != .serve { ProcessSignal.unblock([.hangUp]) }
             switch options.command {
             case .help: say(Arguments.help)
             case .version: say("\(Service.name) \(Service.version)")
@@ -71,13 +67,14 @@ package enum Program {
         _ configuration: Configuration, reread: @escaping @Sendable () throws(ConfigurationError) -> Configuration
     ) throws -> Never {
         // Before any other file is opened, so that a socket that is missing is not mistaken for one of those.
-        let sockets = try ActivatedSockets.take(environment, process: getpid())
+        let sockets = try ActivatedSockets.take(EnvironmentVariables.all, process: CurrentProcess.identifier)
         let log = Log.standardError(level: configuration.logLevel, clock: { Timestamp.now() })
         let lifecycle = Lifecycle(stopBound: configuration.stopBound, log: log)
         let location = try location(of: configuration)
-        log.info("\(Service.name) \(Service.version), process \(getpid())")
+        log.info("\(Service.name) \(Service.version), process \(CurrentProcess.identifier)")
         if configuration.data == nil { log.info("data directory \(location.path), \(location.reason)") }
-        let manager = ServiceManager(environment: environment, process: getpid(), log: log)
+        let manager = ServiceManager(
+            environment: EnvironmentVariables.all, process: CurrentProcess.identifier, log: log)
         lifecycle.serve(
             try Daemon(
                 configuration, directory: location.path, log: log, sockets: sockets, manager: manager, reread: reread))
@@ -151,34 +148,17 @@ package enum Program {
         }
     }
 
-    private static var environment: [String: String] {
-        var environment: [String: String] = [:]
-        var next = process_environment()
-        while let variables = next, let variable = variables.pointee {
-            let parts = String(cString: variable).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            // Of two with one name the first counts, as with getenv.
-            if parts.count == 2, environment[String(parts[0])] == nil {
-                environment[String(parts[0])] = String(parts[1])
-            }
-            next = variables + 1
-        }
-        return environment
-    }
-
     static func location(of configuration: Configuration) throws(ConfigurationError) -> DataLocation {
         try DataLocation(
-            configured: configuration.data, isRoot: geteuid() == 0,
-            environment: { name in
-                guard let value = getenv(name), value.pointee != 0 else { return nil }
-                return String(cString: value)
-            },
-            home: { getpwuid(geteuid())?.pointee.pw_dir.map { String(cString: $0) } })
+            configured: configuration.data, isRoot: ProcessUser.isRoot,
+            environment: EnvironmentVariables.nonEmptyValue,
+            home: { SystemUsers.homeDirectory(of: ProcessUser.identifier) })
     }
 
     /// Ends the process without the exit handlers of the C library, since other threads may be at work.
     static func leave(_ code: ExitCode) -> Never {
         LineWriter.standardError.flush()
-        _exit(code.rawValue)
+        CurrentProcess.exitWithoutHandlers(code: code.rawValue)
     }
 
     static func complain(_ text: String) {
@@ -187,12 +167,6 @@ package enum Program {
 
     /// Writes a line, or as much of it as the reader takes.
     static func say(_ text: String) {
-        var rest = Array((text + "\n").utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return }
-            rest = rest.dropFirst(count)
-        }
+        try? OutputDescriptor.standardOutput.write((text + "\n").utf8Span.span)
     }
 }

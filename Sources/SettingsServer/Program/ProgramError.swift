@@ -1,4 +1,3 @@
-internal import Glibc
 internal import HTTPServer
 internal import Platform
 internal import SettingsStorage
@@ -93,9 +92,9 @@ extension ListenError {
         case .refused(.system) where isUnix: "give a path in a directory that is there and that the daemon may write to"
         case .refused(.system(let error)):
             switch error.code {
-            case EADDRINUSE: "stop whatever listens there, or choose another port with --listen"
-            case EACCES: "choose a port from 1024, or give the program CAP_NET_BIND_SERVICE"
-            case EADDRNOTAVAIL: "give an address of this machine; 0.0.0.0 stands for all of them"
+            case SystemErrorCode.addressInUse: "stop whatever listens there, or choose another port with --listen"
+            case SystemErrorCode.accessDenied: "choose a port from 1024, or give the program CAP_NET_BIND_SERVICE"
+            case SystemErrorCode.addressNotAvailable: "give an address of this machine; 0.0.0.0 stands for all of them"
             default: "choose another address with --listen"
             }
         }

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
@@ -54,7 +53,7 @@ struct TokenTool {
     }
 
     /// Prints the token alone, so that a script can take it.
-    private func create(for daemon: Int32?) throws {
+    private func create(for daemon: RunningProcess?) throws {
         let name = try name()
         guard !command.grants.isEmpty else {
             throw ProgramError(
@@ -115,28 +114,21 @@ struct TokenTool {
     }
 
     /// The process of the daemon that uses a data directory.
-    private static func daemon(of directory: DataDirectory) -> Int32? {
-        DirectoryLock.process(of: directory).flatMap { isDaemon($0) ? $0 : nil }
+    private static func daemon(of directory: DataDirectory) -> RunningProcess? {
+        guard let process = DirectoryLock.process(of: directory).map(RunningProcess.init) else { return nil }
+        // The lock may name a process that has ended. The system may have given its number to another program.
+        return process.hasNameOfCurrentProcess ? process : nil
     }
 
     /// Has the daemon of the data directory read the token file again, and says whether it does.
-    private func tell(_ daemon: Int32?, _ done: String) {
+    private func tell(_ daemon: RunningProcess?, _ done: String) {
         var next = "a daemon takes it when it starts"
         if let process = daemon {
             next =
-                kill(process, SIGHUP) == 0
-                ? "sent SIGHUP to the daemon, process \(process); its log says if it took the file"
-                : "the daemon reads the file at SIGHUP (kill -HUP \(process)) or POST /v1/reload"
+                ProcessSignal.hangUp.send(to: process)
+                ? "sent SIGHUP to the daemon, process \(process.identifier); its log says if it took the file"
+                : "the daemon reads the file at SIGHUP (kill -HUP \(process.identifier)) or POST /v1/reload"
         }
         Program.complain("\(done); \(next)")
-    }
-
-    /// True if a process is of this program: the number in a lock that was left behind may be another's.
-    private static func isDaemon(_ process: Int32) -> Bool {
-        func name(_ process: String) -> [UInt8]? {
-            try? OpenFile("/proc/\(process)/comm", .reading, in: POSIXFileSystem()).readAll()
-        }
-        guard let own = name("self") else { return false }
-        return name(String(process)) == own
     }
 }
