@@ -3,12 +3,6 @@ internal import Glibc
 
 /// The heap of the C library.
 package enum Heap {
-    /// The bytes of the blocks that are allocated.
-    package static var allocatedBytes: Int {
-        let figures = mallinfo2()
-        return Int(clamping: figures.uordblks) + Int(clamping: figures.hblkhd)
-    }
-
     /// Fixes the limits that the C library otherwise adapts to the program.
     ///
     /// - Parameters:

@@ -1,7 +1,7 @@
 internal import COpenAPI
-internal import Glibc
 package import HTTPServer
 internal import HTTPWire
+internal import Platform
 package import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
@@ -78,7 +78,7 @@ package struct Service: Sendable {
         self.reload = reload
         self.debug = debug
         self.warn = warn
-        accessLog = LineWriter(to: STDOUT_FILENO, capacity: 8 << 20) { count in
+        accessLog = LineWriter(to: .standardOutput, capacity: 8 << 20) { count in
             warn(
                 "cannot write \(count) lines of the access log: standard output was full or failed; check "
                     + "the program that reads it")

@@ -1,4 +1,3 @@
-internal import Glibc
 package import Platform
 package import SettingsAPI
 package import SettingsEngine
@@ -263,7 +262,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         do throws(FileError) {
             try lock?.checkPlace()
         } catch {
-            let found = error.code == ESTALE ? "another is in its place" : error.reason
+            let found = error.code == SystemErrorCode.staleFile ? "another is in its place" : error.reason
             let what = "was moved or removed: \(found); move it back, and writes are taken again by themselves"
             return CommitLogError(
                 .notDone, .failed, "the data directory \(directory.path) \(what)", reason: "the data directory \(what)")

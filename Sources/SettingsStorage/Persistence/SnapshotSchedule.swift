@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Glibc
 internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
@@ -97,7 +96,7 @@ struct SnapshotSchedule {
         case .failure(let error):
             grown += report.grown
             postpone(now: now)
-            if error.code == ECANCELED { return nil }
+            if error.code == SystemErrorCode.cancelled { return nil }
             failed += 1
             log.warning("cannot write a snapshot: \(error); it is retried, nothing is lost")
             return nil

@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import Glibc
+package import Platform
 internal import SettingsAPI
 internal import Synchronization
 
@@ -9,7 +9,7 @@ internal import Synchronization
 /// Thread-safe.
 package final class LineWriter: Sendable {
     /// The lines of the log.
-    package static let standardError = LineWriter(to: STDERR_FILENO, capacity: 1 << 20) { count in
+    package static let standardError = LineWriter(to: .standardError, capacity: 1 << 20) { count in
         Log.line(
             .now(), .warning,
             "cannot write \(count) lines of the log: standard error was full or failed; check the program that reads it"
@@ -21,7 +21,7 @@ package final class LineWriter: Sendable {
     /// The memory that the queue takes for an element beside its bytes.
     private static let overhead = 256
 
-    private let descriptor: Int32
+    private let descriptor: OutputDescriptor
     private let capacity: Int
     private let makeDropReport: @Sendable (Int) -> String?
     private let queue = DispatchQueue(label: "settingsd.lines", qos: .utility)
@@ -31,7 +31,7 @@ package final class LineWriter: Sendable {
 
     /// - Parameter makeDropReport: Returns a line that reports the dropped lines, or nil if the closure reported them
     ///   itself. Called on the writing queue when the queue is at most half full.
-    package init(to descriptor: Int32, capacity: Int, makeDropReport: @escaping @Sendable (Int) -> String?) {
+    package init(to descriptor: OutputDescriptor, capacity: Int, makeDropReport: @escaping @Sendable (Int) -> String?) {
         self.descriptor = descriptor
         self.capacity = capacity
         self.makeDropReport = makeDropReport
@@ -74,19 +74,12 @@ package final class LineWriter: Sendable {
 
     /// Returns false if the descriptor failed. Runs on the writing queue.
     private func write(_ lines: [UInt8]) -> Bool {
-        var rest = lines[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if count < 0, errno == EAGAIN {
-                var polled = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                _ = poll(&polled, 1, -1)
-            } else if count == 0 || errno != EINTR {
-                drop(rest)
-                return false
-            }
+        do throws(OutputDescriptor.PartialWriteError) {
+            try descriptor.write(lines.span)
+            return true
+        } catch {
+            drop(lines[error.writtenCount...])
+            return false
         }
-        return true
     }
 }

@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Glibc
 internal import Platform
 internal import SettingsAPI
 package import SettingsEngine
@@ -93,9 +92,13 @@ package final class AuditLog: Sendable {
 
     /// Returns a warning if the directory of the audit file is not writable. The warning does not prevent a start.
     package static func warning(aboutFileAt path: String) -> String? {
-        guard faccessat(AT_FDCWD, path.parentDirectory ?? ".", W_OK | X_OK, AT_EACCESS) != 0 else { return nil }
-        return "warning: cannot write the audit file \(path): \(SystemError.text(errno)); "
-            + "the daemon will start, but will lose audit lines until it can write to the directory"
+        do throws(SystemError) {
+            try POSIXFileSystem.checkFileCreation(in: path.parentDirectory ?? ".")
+            return nil
+        } catch {
+            return "warning: cannot write the audit file \(path): \(error.reason); "
+                + "the daemon will start, but will lose audit lines until it can write to the directory"
+        }
     }
 
     /// Lines that could not be written.

@@ -1,4 +1,3 @@
-internal import Glibc
 package import Platform
 package import SettingsAPI
 package import SettingsEngine
@@ -108,8 +107,8 @@ extension TokenFile {
                 "cannot read the token file \(path): it has \(status.size) bytes, more than \(maximumLength)",
                 remedy: "name another file, or remove tokens that have expired")
         }
-        let user = geteuid()
-        let isCommandOfRoot = isForRoot && user == 0
+        let user = ProcessUser.identifier
+        let isCommandOfRoot = isForRoot && ProcessUser.isRoot
         // A file of root may be readable for a group of the daemon. The daemon cannot change such a file.
         let isReadableByGroup =
             status.owner == 0 && status.mode & 0o037 == 0
@@ -133,9 +132,7 @@ extension TokenFile {
 
     /// Returns the path that a symbolic link leads to: secrets are often mounted as links.
     package static func followingLinks(_ path: String) -> String {
-        guard let target = realpath(path, nil) else { return path }
-        defer { free(target) }
-        return String(cString: target)
+        POSIXFileSystem.resolveLinks(of: path) ?? path
     }
 
     /// Changes the file, which is made if there is none. It is replaced as a whole, by one command at a time. If the body
@@ -169,7 +166,7 @@ extension TokenFile {
             var file = current?.file ?? TokenFile()
             result = try body(&file)
             try draft.write(file)
-            if geteuid() == 0 {
+            if ProcessUser.isRoot {
                 // The daemon may run as another user: the file keeps its owner, and a new file gets the owner of its directory.
                 var access = try current?.status ?? files.status(directory)
                 if current == nil { access.mode = 0o600 }
@@ -212,7 +209,7 @@ extension TokenFile {
                     "cannot change the token file: another command is changing it, through \(path)",
                     remedy: "try again")
             }
-            usleep(10_000)
+            CurrentThread.sleep(for: .milliseconds(10))
         }
     }
 
@@ -221,7 +218,7 @@ extension TokenFile {
         do throws(FileError) {
             return try OpenFile(path, .new, in: POSIXFileSystem())
         } catch {
-            guard error.code == EEXIST else { throw error }
+            guard error.code == SystemErrorCode.fileExists else { throw error }
             return nil
         }
     }

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import SettingsStorage
 import TestSupport
 import Testing
@@ -40,7 +41,7 @@ struct LineWriterTests {
         arguments: [0, O_NONBLOCK])
     func stalledReader(flags: Int32) throws {
         let pipe = try FullPipe(flags: flags)
-        let writer = LineWriter(to: pipe.input, capacity: 16 << 10) { "dropped \($0)" }
+        let writer = LineWriter(to: OutputDescriptor(pipe.input), capacity: 16 << 10) { "dropped \($0)" }
         let appended = 1000
         for _ in 0..<appended { writer.append(Self.line) }
         let dropped = writer.droppedLines

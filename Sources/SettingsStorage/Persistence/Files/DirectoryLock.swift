@@ -1,4 +1,3 @@
-internal import Glibc
 package import Platform
 internal import SettingsModel
 
@@ -41,7 +40,9 @@ package final class DirectoryLock: Sendable {
     /// Throws if the path of the directory does not lead to it any more, because it was removed or moved.
     package func checkPlace() throws(FileError) {
         let found = try directory.fileSystem.identity(of: directory.path)
-        guard found.isSameFile(as: identity) else { throw FileError(.status, directory.path, code: ESTALE) }
+        guard found.isSameFile(as: identity) else {
+            throw FileError(.status, directory.path, code: SystemErrorCode.staleFile)
+        }
     }
 
     /// Locks a directory. Some file systems, as NFS, lock only what is open for writing: there `LOCK` is the only lock.
@@ -49,7 +50,7 @@ package final class DirectoryLock: Sendable {
         do throws(FileError) {
             return try folder.lock()
         } catch {
-            guard [EBADF, EINVAL, EISDIR, EOPNOTSUPP].contains(error.code) else { throw error }
+            guard SystemErrorCode.meansUnsupportedLock(error.code) else { throw error }
             return true
         }
     }
@@ -76,7 +77,7 @@ extension DataDirectory {
     package func mark(as name: String) throws(FileError) {
         let file = try OpenFile(path(of: Self.lockName), .creating, in: fileSystem)
         let mark = DirectoryMark(name, in: try file.identity())
-        try file.write(Array(mark.text(process: getpid()).utf8).span, at: 0)
+        try file.write(Array(mark.text(process: CurrentProcess.identifier).utf8).span, at: 0)
         try file.sync()
     }
 

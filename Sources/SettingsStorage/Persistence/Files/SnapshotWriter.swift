@@ -1,4 +1,3 @@
-internal import Glibc
 package import Platform
 package import SettingsAPI
 package import SettingsEngine
@@ -205,7 +204,7 @@ package struct SnapshotWriter {
     }
 
     private mutating func flush() {
-        if failure == nil && isAbandoned() { failure = FileError(.write, "snapshot", code: ECANCELED) }
+        if failure == nil && isAbandoned() { failure = FileError(.write, "snapshot", code: SystemErrorCode.cancelled) }
         write(checking: buffer)
         buffer.removeAll(keepingCapacity: true)
     }

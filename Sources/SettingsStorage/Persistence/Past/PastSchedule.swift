@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Glibc
 internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
@@ -116,7 +115,7 @@ struct PastSchedule {
         case .success:
             waiting.removeFirst(writing)
             (failures, notBefore) = (0, 0)
-        case .failure(let error) where error.code == ECANCELED: break
+        case .failure(let error) where error.code == SystemErrorCode.cancelled: break
         case .failure(let error):
             failures = min(failures + 1, 6)
             notBefore = now &+ (1_000_000_000 << failures)
