@@ -7,7 +7,6 @@
 // Read this file first, then RequestHandler.swift, EventLoop.swift and Connection.swift.
 
 internal import Dispatch
-internal import Glibc
 package import Platform
 internal import Synchronization
 
@@ -64,7 +63,7 @@ package final class HTTPServer: Sendable {
 
     /// One for every other core: the rest is for the write path, and for clients on this machine. Measured on two cores with the load on one of them, one loop answers a third more requests than two.
     package static var defaultLoopCount: Int {
-        min(mostLoops, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) / 2))
+        min(mostLoops, max(1, Processors.onlineCount / 2))
     }
 
     /// Dispatch has 255 threads for queues that are busy for good, and other queues need some.

@@ -1,4 +1,3 @@
-internal import Glibc
 package import Platform
 
 /// Where to listen, as an operator writes it: `127.0.0.1:7070`, `[::1]:7070`, `localhost:7070`, `unix:/run/settingsd.sock`.
@@ -153,7 +152,8 @@ extension Listener {
             do throws(ListenError) {
                 return try openAll(addresses, bind)
             } catch {
-                guard case .refused(.system(let failure)) = error.reason, failure.code == EADDRINUSE else {
+                guard case .refused(.system(let failure)) = error.reason, failure.code == SystemErrorCode.addressInUse
+                else {
                     throw error
                 }
             }
@@ -174,7 +174,10 @@ extension Listener {
                 listeners.append(try bind(address))
             } catch {
                 let failure = ListenError(address: address.description, reason: .refused(error))
-                guard case .system(let cause) = error, [EAFNOSUPPORT, EADDRNOTAVAIL].contains(cause.code) else {
+                guard case .system(let cause) = error,
+                    cause.code == SystemErrorCode.addressFamilyNotSupported
+                        || cause.code == SystemErrorCode.addressNotAvailable
+                else {
                     throw failure
                 }
                 missing = missing ?? failure

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import HTTPWire
 internal import Platform
 
@@ -118,10 +117,9 @@ package final class LoopContext {
     func renewTime(_ now: UInt64) {
         self.now = now
         batch &+= 1
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME_COARSE, &time)
-        guard time.tv_sec != dateSecond else { return }
-        dateSecond = time.tv_sec
+        let second = WallClock.coarseSeconds
+        guard second != dateSecond else { return }
+        dateSecond = second
         date = HTTPDate(unixSeconds: dateSecond)
     }
 
