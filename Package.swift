@@ -42,7 +42,7 @@ let package = Package(
         .target(name: "HTTPServer", dependencies: ["HTTPWire", "Platform"], swiftSettings: houseRules),
         .target(
             name: "SettingsStorage",
-            dependencies: ["CLinux", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel"],
+            dependencies: ["Platform", "SettingsAPI", "SettingsEngine", "SettingsModel"],
             swiftSettings: houseRules),
         .target(
             name: "SettingsCluster",
@@ -60,7 +60,7 @@ let package = Package(
         .target(
             name: "SettingsServer",
             dependencies: [
-                "CLinux", "HTTPServer", "HTTPWire", "Platform", "SettingsAPI", "SettingsCluster", "SettingsEngine",
+                "HTTPServer", "HTTPWire", "Platform", "SettingsAPI", "SettingsCluster", "SettingsEngine",
                 "SettingsModel", "SettingsStorage", "SettingsWeb",
             ],
             swiftSettings: houseRules),
