@@ -54,14 +54,14 @@ extension APIHandler {
     ///   - key: names the answer for callers that share it.
     ///   - isOwed: true if the answer may not be refused, as the answer to a write that was done.
     ///   - input: the reservation of what is rendered, if that is not stored.
-    ///   - scheduler: where an expensive answer is rendered; nil for the usual scheduler.
+    ///   - scheduler: the scheduler that renders an expensive answer; nil for the usual one.
     func give(
         _ rendering: Rendering, to ticket: Ticket, for client: ClientKey?, as key: BackgroundAnswers.Key? = nil,
         isOwed: Bool = false, input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
     ) -> Handling {
         guard rendering.exceedsLoopLimit else { return .answer(rendering.make()) }
         if let key, let shared = share(key, with: ticket) { return shared }
-        guard isOwed || !(scheduler ?? service.scheduler).isFull(for: client) else {
+        guard isOwed || !(scheduler ?? service.rendering).isFull(for: client) else {
             return .answer(Response(Problem.tooMuchBackgroundWork, cursor: cursor(for: nil)))
         }
         make(
@@ -99,7 +99,7 @@ extension APIHandler {
                 mailbox.run { $0.refuse(key, because: Problem(refusal, orTimeout: .tooMuchBackgroundWork)) }
             }
         }
-        (scheduler ?? service.scheduler).submit(work)
+        (scheduler ?? service.rendering).submit(work)
     }
 
     /// Does work for a caller in the background, unless the caller is gone before the work begins, and then runs what the work returns on the loop.
@@ -128,7 +128,7 @@ extension APIHandler {
                 finish { refuse($0, Problem(refusal, orTimeout: .tooMuchBackgroundWork)) }
             }
         }
-        service.scheduler.submit(item)
+        service.rendering.submit(item)
     }
 
     private func finish(_ made: BackgroundAnswers.Made, _ key: BackgroundAnswers.Key) {

@@ -107,7 +107,7 @@ extension Watchers {
     /// one starts would keep everything in memory that is dropped from the history meanwhile.
     private func searchInBackground(_ request: ObserveRequest, _ exchange: Exchange) throws(Problem) {
         let (ticket, client) = (exchange.ticket, ClientKey(of: request.caller, exchange))
-        guard !service.scheduler.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
+        guard !service.rendering.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
         let bytes = min(State.mostObserved, service.budget.capacity / 4)
         handler.runInBackground(for: ticket, of: client, bytes: bytes) { handler, problem in
             handler.answer(ticket, Response(toObserver: problem, cursor: handler.cursor(for: request.caller)))

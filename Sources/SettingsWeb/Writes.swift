@@ -64,7 +64,7 @@ extension APIHandler {
         on state: State
     ) throws(Problem) {
         let unanswered = unansweredWrite(request, bytes, exchange)
-        guard !service.scheduler.isFull(for: unanswered.client) else { throw Problem.tooManyWrites }
+        guard !service.parsing.isFull(for: unanswered.client) else { throw Problem.tooManyWrites }
         let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
         prepare(unanswered, at: state.baseCursor, bytes: { body.memoryOfWrite }, input: body.charge) {
             [past = service.past] () throws(Problem) in
@@ -118,7 +118,7 @@ extension APIHandler {
             problem.outcome = .notDone
             refuse(problem)
         }
-        (scheduler ?? service.scheduler).submit(work)
+        (scheduler ?? service.parsing).submit(work)
     }
 
     private func collect(

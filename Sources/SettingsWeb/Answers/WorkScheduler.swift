@@ -3,18 +3,18 @@ internal import HTTPServer
 internal import Platform
 internal import Synchronization
 
-/// Runs work that costs more than an event loop may spend on one request: parsing large bodies, rendering large answers, searching the history.
+/// Does work that costs more than an event loop may spend on one request, one piece at a time.
 ///
 /// Each client has a queue of its own, and the scheduler serves clients round-robin, so that no client starves another. Work starts once the
-/// memory budget has enough left for it. Work whose memory is not available waits at the front of all queues: work that is started later must not
-/// take the memory that is released meanwhile.
+/// memory budget has enough left for it. Work that waits for memory stays at the front of all queues, so that work behind it does not take the
+/// memory that is released meanwhile.
 ///
 /// Thread-safe.
 final class WorkScheduler: Sendable {
     struct Work: Sendable {
-        /// The client that waits for the result.
+        /// The client that waits for the result. Work that looks after the daemon has none, and a queue of its own.
         var client: ClientKey?
-        /// Estimates the memory that the work takes, including its input. Runs on a thread of the scheduler.
+        /// Estimates the memory that the work takes, including its input. Runs on the thread of the scheduler.
         var bytes: @Sendable () -> Int = { 0 }
         /// The memory that the input takes while the work waits.
         var input: MemoryBudget.Reservation?
@@ -43,23 +43,24 @@ final class WorkScheduler: Sendable {
 
     private struct Queues: Sendable {
         var queued = FairQueue<ClientKey?, Queued>()
-        /// The work that is started next. Another thread may be deciding about it.
+        /// The work that starts next, and may wait for memory.
         var next: Queued?
-        var isDeciding = false
-        var isWaitingForMemory = false
-        /// True if a timer is to check whether there is memory for the next work.
-        var hasTimer = false
-        var runningThreads = 0
+        var waitsForMemory = false
+        /// True while the thread has work, or a timer will give it work.
+        var isRunning = false
+    }
 
-        var isEmpty: Bool { next == nil && queued.isEmpty }
-        var count: Int { queued.count + (next == nil ? 0 : 1) }
+    private enum Decision {
+        case drop
+        case refuse(Refusal)
+        case wait(bytes: Int)
+        case run(MemoryBudget.Reservation)
     }
 
     /// How often the scheduler checks whether the budget has memory for the next work.
     private static let memoryCheckInterval = DispatchTimeInterval.milliseconds(20)
 
     private let queue: DispatchQueue
-    private let threads: Int
     private let budget: MemoryBudget
     private let maximumPerClient: Int
     private let timeout: UInt64
@@ -67,15 +68,13 @@ final class WorkScheduler: Sendable {
     private let queues = Mutex(Queues())
 
     /// - Parameters:
-    ///   - threads: how much work runs at a time.
     ///   - maximumPerClient: how much work of one client waits.
     ///   - timeout: the nanoseconds after which waiting work is refused.
     init(
-        label: String, threads: Int, budget: MemoryBudget, maximumPerClient: Int = 1024,
-        timeout: UInt64 = 10_000_000_000, clock: MonotonicClock = .system
+        label: String, budget: MemoryBudget, maximumPerClient: Int = 1024, timeout: UInt64 = 10_000_000_000,
+        clock: MonotonicClock = .system
     ) {
-        queue = DispatchQueue(label: label, qos: .utility, attributes: .concurrent)
-        self.threads = threads
+        queue = DispatchQueue(label: label, qos: .utility)
         self.budget = budget
         self.maximumPerClient = maximumPerClient
         self.timeout = timeout
@@ -83,7 +82,7 @@ final class WorkScheduler: Sendable {
     }
 
     /// The work that waits.
-    var count: Int { queues.withLock(\.count) }
+    var count: Int { queues.withLock { $0.queued.count + ($0.next == nil ? 0 : 1) } }
 
     /// True if no more work of a client should be queued. The client then gets 503.
     func isFull(for client: ClientKey?) -> Bool {
@@ -93,59 +92,39 @@ final class WorkScheduler: Sendable {
     /// Queues work.
     func submit(_ work: Work) {
         let queued = Queued(work: work, since: clock.now())
-        let waits = queues.withLock { queues in
+        let mustStart = queues.withLock { queues in
             queues.queued.append(queued, for: work.client)
-            return queues.isWaitingForMemory
+            defer { queues.isRunning = true }
+            return !queues.isRunning
         }
-        if !waits { startThread() }
+        if mustStart { queue.async { self.runQueued() } }
     }
 
-    /// Starts a thread if there is work for one more.
-    private func startThread() {
-        let starts = queues.withLock { queues in
-            guard queues.runningThreads < threads, !queues.isEmpty, !queues.isDeciding else { return false }
-            queues.runningThreads += 1
-            return true
-        }
-        if starts { queue.async { self.runThread() } }
-    }
-
-    /// Runs on a thread of the scheduler until there is no work, or the next work has to wait.
-    private func runThread() {
+    /// Runs on the thread of the scheduler until there is no work, or the next work has to wait.
+    private func runQueued() {
         while let next = takeNext() {
             switch decide(next) {
-            case .drop: finishDecision()
+            case .drop: removeNext()
             case .refuse(let refusal):
-                finishDecision()
+                removeNext()
                 next.work.refuse?(refusal)
-            case .wait(let bytes): return waitForMemory(bytes)
+            case .wait(let bytes):
+                wait(for: bytes)
+                return queue.asyncAfter(deadline: .now() + Self.memoryCheckInterval) { self.runQueued() }
             case .run(let reservation):
-                finishDecision()
-                startThread()
+                removeNext()
                 // The reservation lasts at least until the work has returned and freed what it does not hand on.
                 withExtendedLifetime(reservation) { next.work.run(reservation) }
             }
         }
     }
 
-    /// Takes the next work to decide about it, which one thread does at a time. Ends the thread if there is none.
     private func takeNext() -> Queued? {
         queues.withLock { queues in
-            if !queues.isDeciding {
-                queues.next = queues.next ?? queues.queued.popFirst()
-                queues.isDeciding = queues.next != nil
-                if let next = queues.next { return next }
-            }
-            queues.runningThreads -= 1
-            return nil
+            queues.next = queues.next ?? queues.queued.popFirst()
+            queues.isRunning = queues.next != nil
+            return queues.next
         }
-    }
-
-    private enum Decision {
-        case drop
-        case refuse(Refusal)
-        case wait(bytes: Int)
-        case run(MemoryBudget.Reservation)
     }
 
     private func decide(_ next: Queued) -> Decision {
@@ -163,30 +142,21 @@ final class WorkScheduler: Sendable {
     }
 
     /// Removes the work that was decided about.
-    private func finishDecision() {
+    private func removeNext() {
         // The work is deallocated outside of the lock.
-        let (_, wasWaiting) = queues.withLock { queues in
-            defer { queues.isWaitingForMemory = false }
-            queues.isDeciding = false
-            return (queues.next.take(), queues.isWaitingForMemory)
+        let (_, waited) = queues.withLock { queues in
+            defer { queues.waitsForMemory = false }
+            return (queues.next.take(), queues.waitsForMemory)
         }
-        if wasWaiting { budget.endWaiting() }
+        if waited { budget.endWaiting() }
     }
 
-    /// Ends the thread, and has another one try again.
-    private func waitForMemory(_ bytes: Int) {
-        let (wasWaiting, hadTimer) = queues.withLock { queues in
-            defer { (queues.isWaitingForMemory, queues.hasTimer) = (true, true) }
+    private func wait(for bytes: Int) {
+        let waited = queues.withLock { queues in
+            defer { queues.waitsForMemory = true }
             queues.next?.bytes = bytes
-            queues.isDeciding = false
-            queues.runningThreads -= 1
-            return (queues.isWaitingForMemory, queues.hasTimer)
+            return queues.waitsForMemory
         }
-        if !wasWaiting { budget.beginWaiting() }
-        guard !hadTimer else { return }
-        queue.asyncAfter(deadline: .now() + Self.memoryCheckInterval) {
-            self.queues.withLock { $0.hasTimer = false }
-            self.startThread()
-        }
+        if !waited { budget.beginWaiting() }
     }
 }

@@ -9,15 +9,16 @@ import TestSupport
 
 @testable import SettingsWeb
 
-/// The interface over a store that forgets everything, with one loop, and with a scheduler for background work that the test
-/// can block.
+/// The interface over a store that forgets everything, with one loop, and with schedulers for work in the background that the
+/// test can block.
 final class APIServer {
     let store: Store
     private let server: HTTPServer
     private let port: UInt16
     private let watchers: WatcherCount
     let policies = PolicyBoard()
-    let scheduler: WorkScheduler
+    private let parsing: WorkScheduler
+    let rendering: WorkScheduler
     private let gate = DispatchSemaphore(value: 0)
     private var isHeld = false
     private var isStopped = false
@@ -40,10 +41,10 @@ final class APIServer {
         let budget = MemoryBudget(limit: 256 << 20)
         let service = Service(
             store: store, policies: policies,
-            budget: budget, peers: peers, warn: warn, clock: { Timestamp(milliseconds: 1) }, backgroundThreads: 1,
-            obstacle: { nil })
+            budget: budget, peers: peers, warn: warn, clock: { Timestamp(milliseconds: 1) }, obstacle: { nil })
         watchers = service.watchers
-        scheduler = service.scheduler
+        parsing = service.parsing
+        rendering = service.rendering
         server = try HTTPServer(
             listeners: listeners, loopCount: 1, budget: budget, clock: clock,
             makeHandler: { APIHandler(service, on: $0) })
@@ -58,7 +59,7 @@ final class APIServer {
     func awaitWork(_ count: Int) throws {
         try eventually {
             settle()
-            return scheduler.count == count
+            return parsing.count + rendering.count == count
         }
     }
 
@@ -81,10 +82,10 @@ final class APIServer {
         try RawClient(port: port)
     }
 
-    /// From now on work in the background waits.
+    /// From now on large bodies wait to be parsed.
     func hold() {
         let isRunning = DispatchSemaphore(value: 0)
-        scheduler.submit(
+        parsing.submit(
             WorkScheduler.Work { [gate] _ in
                 isRunning.signal()
                 gate.patientWait()

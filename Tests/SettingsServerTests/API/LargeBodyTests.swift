@@ -180,7 +180,7 @@ struct LargeBodyTests {
         let writer = try server.connect()
         #expect(try writer.exchange(Self.patch("app", "{\(members)}")).status < 300)
         let gate = DispatchSemaphore(value: 0)
-        let scheduler = server.scheduler
+        let scheduler = server.rendering
         scheduler.submit(WorkScheduler.Work { _ in gate.patientWait() })
         try server.awaitWork(0)
         let leaving = try server.connect()

@@ -20,7 +20,7 @@ struct SharedAnswerTests {
             #expect(try first.readResponse().status < 300)
         }
         let gate = DispatchSemaphore(value: 0)
-        server.scheduler.submit(WorkScheduler.Work { _ in gate.patientWait() })
+        server.rendering.submit(WorkScheduler.Work { _ in gate.patientWait() })
         // Once that runs, none waits.
         try server.awaitWork(0)
         let paths = [target, target, "/diff?from=0"]
@@ -31,7 +31,7 @@ struct SharedAnswerTests {
         }
         try server.awaitWork(2)
         server.settle()
-        #expect(server.scheduler.count == 2)
+        #expect(server.rendering.count == 2)
         gate.signal()
         let answers = try clients.map { try $0.readResponse() }
         #expect(answers.allSatisfy { $0.status == 200 })
@@ -55,7 +55,7 @@ struct SharedAnswerTests {
         }
         try put(1...20)
         let gate = DispatchSemaphore(value: 0)
-        server.scheduler.submit(WorkScheduler.Work { _ in gate.patientWait() })
+        server.rendering.submit(WorkScheduler.Work { _ in gate.patientWait() })
         try server.awaitWork(0)
         let observer = try server.connect()
         try observer.send("GET /v1/suites/app/observe?since=1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
