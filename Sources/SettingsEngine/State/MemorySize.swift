@@ -57,7 +57,9 @@ extension MemorySize {
     static func suite(_ name: SuiteName) -> Int { bareSuite + text(name.text) }
 
     /// About the bytes that a schema takes, as it was sent and compiled.
-    static func schema(_ document: JSONValue, _ text: String?) -> Int { compiled * document.memorySize + MemorySize.text(text) }
+    static func schema(_ document: JSONValue, _ text: String?) -> Int {
+        compiled * document.memorySize + MemorySize.text(text)
+    }
 
     /// The suite, its first leaf, and its log in the history.
     private static let bareSuite = 1024

@@ -246,8 +246,8 @@ extension Option {
     private static let limitsOfMemory: [Option] = [
         .integer(
             "limits.bufferBytes", 1 << 20...1 << 40, \.bufferBytes,
-            "memory for all that is on its way: bodies being read, answers not yet taken, long answers being made; beyond it "
-                + "the connections that hold the most for the longest are closed"),
+            "memory for requests and answers in transit: bodies that are received, work in the background, answers that wait "
+                + "to be sent; while it is short, transfers of less than 64 KiB a second are ended"),
         .integer(
             "limits.queuedWriteBytes", 4096...1 << 40, \.writes.waitingBytes,
             "bytes of writes that wait to be decided, half of them for one caller while others wait; beyond it 503 "
