@@ -8,7 +8,8 @@ struct ShellCommandTests {
     @Test("A command returns its exit code, or 128 plus the number of the signal that ended it")
     func commandReturnsExitCode() throws {
         #expect(try ShellCommand("exit 7").run() == 7)
-        #expect(try ShellCommand("kill -TERM $$").run() == ProcessSignal.terminate.exitCode)
+        // The test process may block or ignore other signals, and its children inherit that.
+        #expect(try ShellCommand("kill -KILL $$").run() == 128 + 9)
     }
 
     @Test("A command sees its arguments, its variables and the variables of the process")
