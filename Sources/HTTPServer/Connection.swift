@@ -218,7 +218,7 @@ final class Connection {
         deadline = DeadlineWheel.never
         context.emptyOutput()
         context.connections.remove(self)
-        context.closed.append(self)
+        context.closed.append(client)
         callOff(from: 0, context)
     }
 

@@ -233,7 +233,7 @@ package final class EventLoop: @unchecked Sendable {
         let time = now &- context.now
         if time > context.limits.slowBatch { context.handler.wasSlow(nanoseconds: time) }
         if !context.closed.isEmpty {
-            forget(context.closed.lazy.map(\.client))
+            forget(context.closed)
             context.closed.removeAll(keepingCapacity: true)
         }
         return now
@@ -247,8 +247,12 @@ package final class EventLoop: @unchecked Sendable {
 
     private func settle(_ context: LoopContext, until end: UInt64) {
         guard !context.unsettled.isEmpty else { return }
-        let connections = context.unsettled
+        let names = context.unsettled
         context.unsettled = []
+        settle(names.compactMap(context.connections.find), context, until: end)
+    }
+
+    private func settle(_ connections: [Connection], _ context: LoopContext, until end: UInt64) {
         if connections.count >= JointSending.least {
             // What is left is sent in each one's own turn.
             let joined = connections.filter { $0.join(&context.jointSending, context) }
@@ -258,7 +262,7 @@ package final class EventLoop: @unchecked Sendable {
             connection.isUnsettled = false
             connection.proceed(context)
             guard clock.now() < end else {
-                context.unsettled.insert(contentsOf: connections[(index + 1)...], at: 0)
+                context.unsettled.insert(contentsOf: connections[(index + 1)...].lazy.map(\.name), at: 0)
                 return
             }
         }

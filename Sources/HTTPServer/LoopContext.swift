@@ -38,16 +38,16 @@ package final class LoopContext {
     private(set) var batch = 0
     /// The form of the answer to the request that the handler looks at; nil once that answer is owed.
     var offered: AnswerForm?
-    /// Connections with answers to send, and perhaps requests to offer again, at the end of the batch.
-    var unsettled: [Connection] = []
     /// Empty between uses, but for its memory.
     var jointSending = JointSending()
-    /// Closed connections, kept until the turn ends, so that no descriptor is used again within it.
-    var closed: [Connection] = []
+    /// The clients of the connections that have closed in this loop iteration, and that are still counted.
+    var closed: [ClientCounts.Client] = []
+    // The following queues hold identifiers, so that a closed connection is released at once, with its descriptor. A queue
+    // skips the identifier of a closed connection.
     /// Streams whose handlers are called in the next batch because all is sent.
     var drained = Deque<Ticket>()
-    // The following queues hold names of connections, so that a closed connection releases its descriptor at once. A queue
-    // skips the name of a closed connection.
+    /// Connections with answers to send, and perhaps requests to offer again, at the end of the batch.
+    var unsettled: [UInt64] = []
     /// Connections whose turn ended with requests left.
     var postponed = Deque<UInt64>()
     /// Connections whose peers have ended their side, with something left to read. They come after all others: most such
@@ -130,7 +130,7 @@ package final class LoopContext {
     func settleLater(_ connection: Connection) {
         guard !connection.isUnsettled else { return }
         connection.isUnsettled = true
-        unsettled.append(connection)
+        unsettled.append(connection.name)
     }
 
     /// Has a connection read after all others.

@@ -146,11 +146,24 @@ package enum Rejection: Sendable {
 package struct Ticket: Hashable, Sendable {
     package let slot: UInt32
     let generation: UInt32
-    /// Counts the requests of the connection, over and over.
-    let number: UInt32
+    /// The number of the request on its connection. It wraps around.
+    package let number: UInt32
 
-    /// The name of the connection, which no other of its loop has or had.
-    var connection: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+    init(slot: UInt32, generation: UInt32, number: UInt32) {
+        self.slot = slot
+        self.generation = generation
+        self.number = number
+    }
+
+    /// - Parameter connection: see `connection`.
+    package init(connection: UInt64, number: UInt32) {
+        self.init(
+            slot: UInt32(truncatingIfNeeded: connection), generation: UInt32(truncatingIfNeeded: connection >> 32),
+            number: number)
+    }
+
+    /// Identifies the connection: no other connection of the event loop has or had the same value.
+    package var connection: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 
     package func hash(into hasher: inout Hasher) {
         // One number instead of three, as each request is looked up several times. Equal hashes are rare and do no harm.

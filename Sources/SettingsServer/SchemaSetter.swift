@@ -69,7 +69,7 @@ final class SchemaSetter: Sendable {
         let end = MonotonicClock.system.now() + Self.patience
         while true {
             let receiver = AwaitedResult()
-            let result = store.enqueue(0, request, for: receiver) ?? receiver.wait()
+            let result = store.enqueue(WriteID(low: 0), request, for: receiver) ?? receiver.wait()
             guard case .failure(let problem) = result.answer, problem.code == .overloaded,
                 MonotonicClock.system.now() < end
             else { return result }

@@ -4,44 +4,62 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 
-/// Answers, on their way to the connection.
+/// Requests that wait, and their answers.
 extension APIHandler {
-    /// Gives the answer to a request that was to be answered later.
-    func answer(_ ticket: Ticket, _ response: Response) {
-        var response = response
-        if takeConfidential(ticket) { response.forbidStorage() }
-        finish(ticket, response)
-        loop.respond(ticket, response)
-    }
-
-    /// Begins a stream, or the answer to HEAD for one. Returns false if there is nothing to push.
+    /// Records what a request waits for. The request is the one that the handler is processing, or is in the table already.
+    ///
+    /// - Returns: false if the connection of the request has closed.
     @discardableResult
-    func begin(_ ticket: Ticket, _ response: Response) -> Bool {
-        var response = response
-        if takeConfidential(ticket) { response.forbidStorage() }
-        noteWaiting(ticket)
-        finish(ticket, response)
-        return loop.begin(ticket, response)
-    }
-
-    /// Notes that a request waits for a change. Of one that is not logged, nothing has to be known until its answer.
-    func noteWaiting(_ ticket: Ticket) {
-        guard lookedAt != ticket else { return current.isWaiting = true }
-        guard var known = underWay.removeValue(forKey: ticket) else { return }
-        known.request.isWaiting = true
-        if policies.logging.mayLog(known.request) { underWay[ticket] = known }
-    }
-
-    private func finish(_ ticket: Ticket, _ response: Response) {
-        if let known = underWay.removeValue(forKey: ticket) {
-            note(response, known.request) { known.text }
-        } else if lookedAt == ticket {
-            lookedAt = nil
-            begun = response
-        } else if loop.peer(of: ticket) != .gone {
-            // A request that waits and is not logged is not in `underWay`.
-            figures.count(response.status, response.refusal)
+    func setWaiting(_ id: Ticket, for request: UnfinishedRequest) -> Bool {
+        if current.id == id {
+            if request.waitsForEvent { current.timing.waitsForEvent = true }
+            requests.insert(id, request, from: current)
+            return true
         }
+        let previous = requests.update(id) { entry in
+            let previous = entry.request
+            entry.request = request
+            if request.waitsForEvent {
+                entry.timing.waitsForEvent = true
+                if !policies.logging.mayLog(entry.timing) { entry.logCopy = nil }
+            }
+            return previous
+        }
+        guard let previous else { return false }
+        release(previous, id)
+        return true
+    }
+
+    /// Answers a request that has been waiting.
+    func answer(_ id: Ticket, _ response: Response) {
+        let entry = requests.remove(id)
+        if let entry { release(entry.request, id) }
+        if let response = record(response, to: id, entry) { loop.respond(id, response) }
+    }
+
+    /// Begins a response whose body is sent in pieces. Returns false if there is no piece to send, because the request is HEAD.
+    @discardableResult
+    func begin(_ id: Ticket, _ response: Response) -> Bool {
+        if current.id == id { current.timing.waitsForEvent = true }
+        let entry = requests.entry(id)
+        guard let response = record(response, to: id, entry) else { return false }
+        if entry != nil { requests.update(id) { $0.logCopy = nil } }
+        return loop.begin(id, response)
+    }
+
+    /// Counts and logs a response. Returns the response as the client gets it; nil if the connection has closed.
+    private func record(_ response: Response, to id: Ticket, _ entry: UnfinishedRequests.Entry?) -> Response? {
+        var response = response
+        if current.id == id {
+            if current.forbidsStorage { response.forbidStorage() }
+            // The handler logs the response before it returns.
+            current.setResponse(response)
+            return response
+        }
+        guard let entry, entry.isConnected else { return nil }
+        if entry.forbidsStorage { response.forbidStorage() }
+        note(response, entry.timing) { entry.logCopy }
+        return response
     }
 }
 
@@ -51,47 +69,50 @@ extension APIHandler {
     ///
     /// - Parameters:
     ///   - client: the client that the work is done for.
-    ///   - key: names the answer for callers that share it.
+    ///   - key: identifies the answer for requests that share it.
     ///   - isOwed: true if the answer may not be refused, as the answer to a write that was done.
-    ///   - input: the reservation of what is rendered, if that is not stored.
-    ///   - scheduler: the scheduler that renders an expensive answer; nil for the usual one.
+    ///   - input: the reservation of the rendered data, if the data is not stored.
+    ///   - scheduler: where an expensive answer is rendered; nil for the usual scheduler.
     func give(
-        _ rendering: Rendering, to ticket: Ticket, for client: ClientKey?, as key: BackgroundAnswers.Key? = nil,
+        _ rendering: Rendering, to id: Ticket, for client: ClientKey?, as key: BackgroundAnswers.Key? = nil,
         isOwed: Bool = false, input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
     ) -> Handling {
         guard rendering.exceedsLoopLimit else { return .answer(rendering.make()) }
-        if let key, let shared = share(key, with: ticket) { return shared }
+        if let key, let shared = share(key, with: id) { return shared }
         guard isOwed || !(scheduler ?? service.rendering).isFull(for: client) else {
             return .answer(Response(Problem.tooMuchBackgroundWork, cursor: cursor(for: nil)))
         }
-        make(
-            rendering, key ?? .caller(ticket), for: ticket, of: client, isOwed: isOwed, input: input, on: scheduler)
+        let key = key ?? .request(id)
+        if setWaiting(id, for: .backgroundWork(key)) {
+            render(rendering, key, for: id, of: client, isOwed: isOwed, input: input, on: scheduler)
+        }
         return .later
     }
 
-    /// Answers with what another caller is being sent, or has the caller wait for an answer that is being made for others.
-    /// Returns nil if no such answer is sent or being made.
-    func share(_ key: BackgroundAnswers.Key, with ticket: Ticket) -> Handling? {
-        if let response = backgroundAnswers.recent(key) { return .answer(response) }
-        guard backgroundAnswers.isBeingMade(key) else { return nil }
-        _ = backgroundAnswers.add(ticket, to: key)
+    /// Answers with the body that another connection is sending, or adds the request to those that wait for the same answer.
+    /// Returns nil if no connection sends the answer and no scheduler computes it.
+    func share(_ key: BackgroundAnswers.Key, with id: Ticket) -> Handling? {
+        if let response = backgroundAnswers.recentAnswer(key) { return .answer(response) }
+        guard backgroundAnswers.isPending(key) else { return nil }
+        if setWaiting(id, for: .backgroundWork(key)) { _ = backgroundAnswers.add(id, to: key) }
         return .later
     }
 
-    /// Renders an answer in the background, once for all callers that ask for it meanwhile.
-    func make(
-        _ rendering: Rendering, _ key: BackgroundAnswers.Key, for ticket: Ticket, of client: ClientKey?, isOwed: Bool,
+    /// Renders an answer in the background, once for all requests that wait for it. The request must have been recorded as
+    /// waiting.
+    func render(
+        _ rendering: Rendering, _ key: BackgroundAnswers.Key, for id: Ticket, of client: ClientKey?, isOwed: Bool,
         input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
     ) {
-        guard let flag = backgroundAnswers.add(ticket, to: key) else { return }
+        guard let flag = backgroundAnswers.add(id, to: key) else { return }
         let (mailbox, budget) = (mailbox, service.budget)
         var work = WorkScheduler.Work(
             client: client, bytes: { rendering.bytesToReserve(of: budget.capacity) }, input: input
         ) { reservation in
-            let made = BackgroundAnswers.Made(rendering, reservation)
-            // Before the loop sends the answer: the input is not needed any more.
+            let answer = BackgroundAnswers.ComputedAnswer(rendering, reservation)
+            // The input is not needed any more. Its memory is released before the loop sends the answer.
             input?.resize(to: 0)
-            mailbox.run { $0.finish(made, key) }
+            mailbox.run { $0.finish(answer, key) }
         }
         work.isWanted = { flag.isSet }
         if !isOwed {
@@ -102,23 +123,23 @@ extension APIHandler {
         (scheduler ?? service.rendering).submit(work)
     }
 
-    /// Does work for a caller in the background, unless the caller is gone before the work begins, and then runs what the work returns on the loop.
+    /// Does work for a request in the background. The work returns a continuation that runs on the loop. Both are dropped if
+    /// the connection closes before they start.
     ///
     /// - Parameters:
-    ///   - client: the client whose queue the work waits in; nil for the queue of work that looks after the daemon.
+    ///   - client: the client whose queue the work waits in; nil for the queue of work for the daemon itself.
     ///   - bytes: the memory that the work takes.
     ///   - refuse: runs on the loop instead; nil if the work may not be refused.
     func runInBackground(
-        for ticket: Ticket, of client: ClientKey?, bytes: Int = 0,
+        for id: Ticket, of client: ClientKey?, bytes: Int = 0,
         refuse: (@Sendable (APIHandler, Problem) -> Void)? = nil,
         _ work: @escaping @Sendable (MemoryBudget.Reservation) -> @Sendable (APIHandler) -> Void
     ) {
-        let key = BackgroundAnswers.Key.caller(ticket)
-        guard let flag = backgroundAnswers.add(ticket, to: key) else { return }
+        let key = BackgroundAnswers.Key.request(id)
+        guard setWaiting(id, for: .backgroundWork(key)), let flag = backgroundAnswers.add(id, to: key) else { return }
         let finish = { @Sendable [mailbox] (continuation: @escaping @Sendable (APIHandler) -> Void) in
             mailbox.run { handler in
-                _ = handler.backgroundAnswers.finish(key)
-                continuation(handler)
+                if !handler.backgroundAnswers.finish(key).isEmpty { continuation(handler) }
             }
         }
         var item = WorkScheduler.Work(client: client, bytes: { bytes }) { reservation in finish(work(reservation)) }
@@ -131,20 +152,20 @@ extension APIHandler {
         service.rendering.submit(item)
     }
 
-    private func finish(_ made: BackgroundAnswers.Made, _ key: BackgroundAnswers.Key) {
-        backgroundAnswers.keep(made, for: key)
-        for ticket in backgroundAnswers.finish(key) {
-            if case .question(let question, _, let revision) = key, question.form.isOfStream {
-                watchers.sent(ticket, made.response, upTo: revision)
+    private func finish(_ computed: BackgroundAnswers.ComputedAnswer, _ key: BackgroundAnswers.Key) {
+        backgroundAnswers.keep(computed, for: key)
+        for id in backgroundAnswers.finish(key) {
+            if case .question(_, _, let revision) = key, case .stream(let watcher)? = requests[id] {
+                notifier.send(computed.response, to: watcher, upTo: revision)
             } else {
-                underWay[ticket]?.text?.rendering = made.time
-                answer(ticket, made.response)
+                requests.update(id) { $0.logCopy?.rendering = computed.duration }
+                answer(id, computed.response)
             }
         }
     }
 
     private func refuse(_ key: BackgroundAnswers.Key, because problem: Problem) {
         let response = Response(problem, cursor: cursor(for: nil))
-        for ticket in backgroundAnswers.finish(key) { answer(ticket, response) }
+        for id in backgroundAnswers.finish(key) { answer(id, response) }
     }
 }

@@ -7,12 +7,12 @@ internal import SettingsModel
 internal import SettingsStorage
 internal import Synchronization
 
-/// A maker of backups for all loops, one at a time: each keeps the state that it copies in memory until it is sent.
+/// Makes the backups of all loops, one at a time, because a backup keeps the state that it copies in memory.
 final class BackupMaker: Sendable {
     private let queue = DispatchQueue(label: "settingsd.backup", qos: .utility)
     private let isBusy = Atomic(false)
 
-    /// Begins a backup. Returns false while another one is made or sent.
+    /// Reserves the right to make a backup. Returns false while another backup is made or sent.
     func reserveBackup() -> Bool {
         isBusy.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged
     }
@@ -21,8 +21,8 @@ final class BackupMaker: Sendable {
         isBusy.store(false, ordering: .relaxed)
     }
 
-    /// Renders a backup on the backup queue. Pushes a piece after the kernel has taken the previous piece. Calls `push`
-    /// and `completion` on that queue. `completion` gets false if the caller has disconnected or did not take a piece
+    /// Renders a backup on the backup queue. Pushes a piece after the kernel has accepted the previous piece. Calls `push`
+    /// and `completion` on that queue. `completion` gets false if the caller has disconnected or did not receive a piece
     /// within 60 seconds.
     func render(
         _ state: State, for backup: SentBackup, _ push: @escaping @Sendable ([UInt8]) -> Void,
@@ -44,7 +44,7 @@ final class BackupMaker: Sendable {
 /// A backup on its way to a caller.
 final class SentBackup: Sendable {
     static let pieceBytes = 256 << 10
-    /// The time in which a caller must take a piece.
+    /// The time in which a caller must receive a piece.
     private static let pieceSeconds = 60
 
     private let drained = DispatchSemaphore(value: 0)
@@ -52,8 +52,8 @@ final class SentBackup: Sendable {
 
     var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
 
-    /// Takes note that the kernel has taken the last piece. Runs on the event loop.
-    func proceed() { drained.signal() }
+    /// Records that the kernel has accepted the last piece. Runs on the event loop.
+    func pieceWasSent() { drained.signal() }
 
     /// Records that the transfer has ended. Runs on the event loop.
     func abandon() {
@@ -68,8 +68,8 @@ final class SentBackup: Sendable {
 }
 
 extension APIHandler {
-    /// Answers with a consistent copy of all that is stored, in the format of a snapshot. It comes from memory, so that it needs
-    /// no disk, which may be full or failing.
+    /// Answers with a consistent copy of all that is stored, in the format of a snapshot. The copy comes from memory, because
+    /// the disk may be full or failing.
     func backUp(_ request: APIRequest, _ exchange: Exchange) throws(Problem) -> Handling {
         let state = service.store.state
         let cursor = state.cursor.marked(for: request.caller?.reader)
@@ -82,42 +82,24 @@ extension APIHandler {
             throw Problem(
                 .overloaded, retryAfterMs: 5000, "another backup is being taken; try again when that is done")
         }
-        let ticket = exchange.ticket
-        mailbox.run { [head, mailbox] handler in
-            let maker = handler.service.backups
-            guard handler.begin(ticket, head) else { return maker.releaseBackup() }
-            let backup = SentBackup()
-            handler.backups[ticket] = backup
-            maker.render(state, for: backup) { piece in
-                mailbox.run { handler in
-                    handler.loop.push(ticket, piece, isLast: false)
-                    handler.loop.whenDrained(ticket)
-                }
-            } _: { isComplete in
-                mailbox.run { handler in
-                    guard handler.endBackup(ticket) else { return }
-                    // Without the terminating chunk, a client treats the body as incomplete.
-                    if isComplete { handler.loop.push(ticket, [], isLast: true) } else { handler.loop.abort(ticket) }
-                }
+        let (id, mailbox, backup) = (exchange.ticket, mailbox, SentBackup())
+        setWaiting(id, for: .backup(backup))
+        begin(id, head)
+        service.backups.render(state, for: backup) { piece in
+            mailbox.run { handler in
+                handler.loop.push(id, piece, isLast: false)
+                handler.loop.whenDrained(id)
             }
+        } _: { isComplete in
+            mailbox.run { $0.endBackup(id, isComplete: isComplete) }
         }
         return .laterAlone
     }
 
-    /// Forgets a backup that was sent, or whose caller is gone. Returns false if there is none.
-    @discardableResult
-    func endBackup(_ ticket: Ticket) -> Bool {
-        guard let backup = backups.removeValue(forKey: ticket) else { return false }
-        backup.abandon()
-        service.backups.releaseBackup()
-        return true
-    }
-
-    /// Breaks off the backups that are being sent, as the daemon stops.
-    func abortBackups() {
-        for ticket in backups.keys {
-            endBackup(ticket)
-            loop.abort(ticket)
-        }
+    private func endBackup(_ id: Ticket, isComplete: Bool) {
+        guard case .backup? = requests[id], let entry = requests.remove(id) else { return }
+        release(entry.request, id)
+        // Without the terminating chunk, a client treats the body as incomplete.
+        if isComplete { loop.push(id, [], isLast: true) } else { loop.abort(id) }
     }
 }

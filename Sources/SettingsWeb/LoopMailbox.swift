@@ -2,10 +2,9 @@ internal import HTTPServer
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// A mailbox that brings what happens on other queues to the loop: results of writes, publications, long work that is done.
+/// Delivers results of writes, publications and results of work in the background to an event loop. Thread-safe.
 ///
-/// The handler is set once, before anything is submitted, and read on its loop only. That is why the reference may be
-/// passed to other queues.
+/// Unchecked because `handler` is set once, before another thread knows the mailbox, and read on the loop only.
 final class LoopMailbox: WriteReceiver, PublicationListener, @unchecked Sendable {
     private let loop: EventLoop
     weak var handler: APIHandler?
@@ -20,8 +19,8 @@ final class LoopMailbox: WriteReceiver, PublicationListener, @unchecked Sendable
 
     func published() {
         run { handler in
-            handler.watchers.published()
-            handler.releaseReached()
+            handler.notifier.notifyWatchers()
+            handler.serveRequestsWithPublishedRevision()
         }
     }
 

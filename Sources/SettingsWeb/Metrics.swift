@@ -174,24 +174,31 @@ extension Service {
 
 extension APIHandler {
     /// Asks all loops for their figures, and answers with the metrics once it has them.
-    func gatherFigures(for ticket: Ticket, _ caller: Caller?) {
+    func gatherFigures(for id: Ticket, _ caller: Caller?) {
+        setWaiting(id, for: .serviceCall)
         let loops = service.policies.loops
         let sum = FigureSum(of: loops.count)
         let mailbox = mailbox
         for loop in loops {
             loop.ask { handler in
-                handler?.figures.streams = handler?.watchers.streamCount ?? 0
+                handler?.countStreams()
                 guard let figures = sum.add(handler?.figures) else { return }
                 mailbox.run { handler in
                     // In the background, because it counts the keys of all suites and the open files. Without a client, because the figures
                     // are needed most while a client has much work waiting.
-                    handler.runInBackground(for: ticket, of: nil) {
+                    handler.runInBackground(for: id, of: nil) {
                         [service = handler.service, cursor = handler.cursor(for: caller)] _ in
                         let response = service.metricsText(figures, at: cursor)
-                        return { $0.answer(ticket, response) }
+                        return { $0.answer(id, response) }
                     }
                 }
             }
+        }
+    }
+
+    private func countStreams() {
+        figures.streams = requests.count { request in
+            if case .stream = request { true } else { false }
         }
     }
 }

@@ -26,18 +26,19 @@ package struct Peers: Sendable {
 
 extension APIHandler {
     /// Answers `/v1/cluster`.
-    func describePeers(_ ticket: Ticket, for caller: Caller?) -> Handling {
+    func describePeers(_ id: Ticket, for caller: Caller?) -> Handling {
         guard let peers = service.peers else {
             return .answer(Response(json: JSONValue.object(["daemons": 1]).bytes(), cursor: cursor(for: caller)))
         }
+        setWaiting(id, for: .serviceCall)
         let mailbox = mailbox
         peers.describe { result in
             mailbox.run { handler in
                 let cursor = handler.cursor(for: caller)
                 switch result {
                 case .success(let members):
-                    handler.answer(ticket, Response(json: JSONValue.object(members).bytes(), cursor: cursor))
-                case .failure(let problem): handler.answer(ticket, Response(problem, cursor: cursor))
+                    handler.answer(id, Response(json: JSONValue.object(members).bytes(), cursor: cursor))
+                case .failure(let problem): handler.answer(id, Response(problem, cursor: cursor))
                 }
             }
         }

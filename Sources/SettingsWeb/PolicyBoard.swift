@@ -52,7 +52,7 @@ package final class PolicyBoard: Sendable {
         for loop in loops {
             group.enter()
             loop.ask { handler in
-                handler?.take(policies)
+                handler?.apply(policies)
                 group.leave()
             }
         }

@@ -69,8 +69,8 @@ extension APIHandler {
         let known = try request.knownTags(in: bytes)
         let wanted = try request.ifMatch(in: bytes)
         let seconds = request.query.count(.wait) ?? 0
-        let mayWait = seconds > 0 && !watchers.isStopping
-        let state = mayWait ? watchers.watchedState().withCursors(for: request.caller?.reader) : state
+        let mayWait = seconds > 0 && !isStopping
+        let state = mayWait ? notifier.watchedState().withCursors(for: request.caller?.reader) : state
         let result: ReadResult
         do throws(Problem) {
             result = try reading.result(on: state)
@@ -80,7 +80,7 @@ extension APIHandler {
             return .answer(Response(error, cursor: state.cursor))
         }
         if mayWait, result.isKnown(by: known) {
-            return try watchers.wait(
+            return try notifier.wait(
                 for: reading, of: request.caller, known: known, seconds: seconds, on: state, exchange)
         }
         let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
@@ -94,9 +94,9 @@ extension APIHandler {
         _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) -> Handling {
         do throws(Problem) {
-            let observation = try ObserveRequest(request, bytes)
-            guard observation.isStream, request.method == .head else { return watchers.observe(observation, exchange) }
-            begin(exchange.ticket, Watchers.head(at: state.cursor))
+            let observation = try WatchRequest(request, bytes)
+            guard observation.isStream, request.method == .head else { return notifier.observe(observation, exchange) }
+            begin(exchange.ticket, WatchNotifier.head(at: state.cursor))
             return .later
         } catch {
             return .answer(Response(toObserver: error, of: request.route.resource, cursor: state.cursor))

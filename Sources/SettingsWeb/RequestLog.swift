@@ -7,12 +7,12 @@ internal import SettingsStorage
 
 /// Figures and lines of the log about requests.
 extension APIHandler {
-    /// Counts an answer, and logs what is to be logged of it.
-    func note(_ response: borrowing Response, _ request: RequestLookedAt, text: () -> LoggedRequest?) {
+    /// Counts a response, and logs the request if the configuration demands it.
+    func note(_ response: borrowing Response, _ timing: RequestTiming, text: () -> LoggedRequest?) {
         figures.count(response.status, response.refusal)
-        let time = loop.clock.now() &- request.since
-        if let route = request.route, !request.isWaiting { figures.count(route, time) }
-        let isSlow = policies.logging.isSlow(time) && !request.isWaiting
+        let time = loop.clock.now() &- timing.arrival
+        if let route = timing.route, !timing.waitsForEvent { figures.count(route, time) }
+        let isSlow = policies.logging.isSlow(time) && !timing.waitsForEvent
         guard isSlow || policies.logging.access != .off, let text = text() else { return }
         if policies.logging.access != .off { addLine(text, status: response.status, response.body.count, time) }
         guard isSlow else { return }
@@ -33,12 +33,10 @@ extension APIHandler {
             "cannot authenticate \(client): \(problem.detail)\(unlogged > 0 ? " (the log left out \(others))" : "")")
     }
 
-    /// Logs a request whose connection was gone before its answer, with the status 499 as others do.
-    func noteClosed(_ ticket: Ticket) {
-        guard let request = underWay.removeValue(forKey: ticket), policies.logging.access != .off,
-            let text = request.text
-        else { return }
-        addLine(text, status: 499, 0, loop.clock.now() &- request.request.since)
+    /// Logs a request whose connection closed before the response, with the status 499, which nginx uses. Removes the copy.
+    func logClosed(_ entry: inout UnfinishedRequests.Entry) {
+        guard let text = entry.logCopy.take(), policies.logging.access != .off else { return }
+        addLine(text, status: 499, 0, loop.clock.now() &- entry.timing.arrival)
     }
 
     private func addLine(_ text: LoggedRequest, status: Int, _ bytes: Int, _ nanoseconds: UInt64) {

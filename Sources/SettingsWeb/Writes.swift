@@ -23,7 +23,7 @@ extension APIHandler {
         if let past = service.past, state.lacksPast(for: write.command) {
             guard !exchange.isBehind else { return .notYet }
             prepare(
-                unansweredWrite(request, bytes, exchange), at: state.baseCursor,
+                unansweredWrite(request, bytes, exchange), exchange.ticket, at: state.baseCursor,
                 bytes: { [capacity = service.budget.capacity] in
                     min(capacity / 4, Service.memory(ofPast: past) + write.memory(on: state))
                 }, on: service.fileReads
@@ -41,13 +41,14 @@ extension APIHandler {
         let unanswered = unansweredWrite(request, bytes, exchange)
         if cost.cost.exceeds(.loopLimit) {
             prepare(
-                unanswered, at: state.baseCursor,
+                unanswered, exchange.ticket, at: state.baseCursor,
                 bytes: { [capacity = service.budget.capacity] in min(capacity, write.memory(on: state)) }
             ) {
                 () throws(Problem) in write
             }
         } else {
-            collect(write, unanswered, estimatedTime: time)
+            setWaiting(exchange.ticket, for: .write(unanswered))
+            collect(write, exchange.ticket, of: unanswered.client, estimatedTime: time)
         }
         return isAlone ? .laterAlone : .later
     }
@@ -66,7 +67,9 @@ extension APIHandler {
         let unanswered = unansweredWrite(request, bytes, exchange)
         guard !service.parsing.isFull(for: unanswered.client) else { throw Problem.tooManyWrites }
         let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
-        prepare(unanswered, at: state.baseCursor, bytes: { body.memoryOfWrite }, input: body.charge) {
+        prepare(
+            unanswered, exchange.ticket, at: state.baseCursor, bytes: { body.memoryOfWrite }, input: body.charge
+        ) {
             [past = service.past] () throws(Problem) in
             let bytes = body.bytes.span.extracting(body.range)
             let (write, _) = try request.write(target, head.span, body: bytes, on: state)
@@ -78,41 +81,35 @@ extension APIHandler {
     /// Prepares a costly write in the background, where it waits for memory, and queues it.
     ///
     /// - Parameters:
-    ///   - cursor: the place in history for a refusal.
+    ///   - cursor: the cursor for a refusal.
     ///   - bytes: measures the memory that the write takes.
     ///   - input: the memory that the input takes while the write waits.
     ///   - scheduler: runs `read`, unless it is the usual scheduler.
     ///   - read: returns the write.
     private func prepare(
-        _ unanswered: UnansweredWrite, at cursor: Cursor, bytes: @escaping @Sendable () -> Int,
+        _ write: UnansweredWrite, _ id: Ticket, at cursor: Cursor, bytes: @escaping @Sendable () -> Int,
         input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil,
         _ read: @escaping @Sendable () throws(Problem) -> WriteRequest
     ) {
-        let (mailbox, store, key) = (mailbox, service.store, BackgroundAnswers.Key.caller(unanswered.ticket))
-        // A write of a connection that closes before the write is read is not done.
-        guard let isWanted = backgroundAnswers.add(unanswered.ticket, to: key) else { return }
-        let finish = { @Sendable (work: @escaping @Sendable (APIHandler) -> Void) in
-            mailbox.run { handler in
-                _ = handler.backgroundAnswers.finish(key)
-                work(handler)
-            }
-        }
+        let (mailbox, store, hasEarlierCommits) = (mailbox, service.store, write.hasEarlierCommits)
+        let isWanted = WantedFlag()
+        setWaiting(id, for: .write(write))
+        write.isWanted = isWanted
         let refuse = { @Sendable (problem: Problem) in
-            finish { $0.answer(unanswered, .refusal(of: 0, because: problem, at: cursor)) }
+            mailbox.run { $0.finish(.refusal(of: WriteID(id), because: problem, at: cursor)) }
         }
-        var work = WorkScheduler.Work(client: unanswered.client, bytes: bytes, input: input) { reservation in
+        var work = WorkScheduler.Work(client: write.client, bytes: bytes, input: input) { reservation in
             do throws(Problem) {
-                let write = try read()
-                let cost = store.state.cost(of: write, within: WriteRequest.maximumCost)
-                let time = max(write.estimatedTime(cost, isCheckCostly: false), PendingWrite.costlyTime + 1)
-                var unanswered = unanswered
-                unanswered.reservation = reservation
-                finish { [unanswered] in $0.collect(write, unanswered, estimatedTime: time) }
+                let request = try read()
+                let cost = store.state.cost(of: request, within: WriteRequest.maximumCost)
+                let time = max(request.estimatedTime(cost, isCheckCostly: false), PendingWrite.costlyTime + 1)
+                mailbox.run { $0.enqueuePrepared(request, id, reservation, estimatedTime: time) }
             } catch {
                 refuse(error)
             }
         }
-        work.isWanted = { isWanted.isSet || unanswered.hasEarlierCommits }
+        // The scheduler drops the write of a closed connection.
+        work.isWanted = { isWanted.isSet || hasEarlierCommits }
         work.refuse = { refusal in
             var problem = Problem(refusal, orTimeout: .tooManyWrites)
             problem.outcome = .notDone
@@ -121,51 +118,73 @@ extension APIHandler {
         (scheduler ?? service.parsing).submit(work)
     }
 
-    private func collect(
-        _ request: consuming WriteRequest, _ unanswered: UnansweredWrite, estimatedTime: UInt64
+    /// Queues a write that was prepared, unless its connection has closed.
+    private func enqueuePrepared(
+        _ request: WriteRequest, _ id: Ticket, _ reservation: MemoryBudget.Reservation, estimatedTime: UInt64
     ) {
-        collected.append(
+        guard case .write(let write)? = requests[id] else { return }
+        write.isWanted = nil
+        write.reservation = reservation
+        collect(request, id, of: write.client, estimatedTime: estimatedTime)
+    }
+
+    private func collect(
+        _ request: consuming WriteRequest, _ id: Ticket, of client: ClientKey, estimatedTime: UInt64
+    ) {
+        collectedWrites.append(
             service.store.makeWrite(
-                unansweredWrites.add(unanswered), request, for: mailbox, caller: unanswered.client,
-                estimatedTime: estimatedTime))
+                WriteID(id), request, for: mailbox, caller: client, estimatedTime: estimatedTime))
     }
 
     /// Queues the writes of an events batch.
     func enqueueCollectedWrites() {
-        guard !collected.isEmpty else { return }
-        let writes = collected
-        collected.removeAll(keepingCapacity: true)
+        guard !collectedWrites.isEmpty else { return }
+        let writes = collectedWrites
+        collectedWrites.removeAll(keepingCapacity: true)
         finish(service.store.enqueue(writes))
     }
 
     /// Answers writes with their results.
     func finish(_ results: [WriteResult]) {
         let results = results.span
-        for index in results.indices {
-            if let write = unansweredWrites.remove(results[index].id) { answer(write, results[index]) }
-        }
+        for index in results.indices { finish(results[index]) }
     }
 
-    private func answer(_ write: UnansweredWrite, _ result: WriteResult) {
+    private func finish(_ result: WriteResult) {
+        let id = Ticket(result.id)
+        guard let entry = requests.entry(id), case .write(let write) = entry.request else { return }
         if let commit = result.commit, let request = write.audited {
             service.audit?.add(commit, from: request) { [store = service.store] in store.state }
         }
         if let remainder = result.remainder {
-            var write = write
             (write.reservation, write.hasEarlierCommits) = (nil, true)
             let (state, capacity) = (service.store.state, service.budget.capacity)
-            return prepare(write, at: state.cursor, bytes: { min(capacity, remainder.memory(on: state)) }) {
+            return prepare(write, id, at: state.cursor, bytes: { min(capacity, remainder.memory(on: state)) }) {
                 () throws(Problem) in remainder
             }
         }
         let result = write.hasEarlierCommits ? result.withUnknownOutcome : result
-        if let times = result.times { underWay[write.ticket]?.text?.times = times }
-        guard result.exceedsLoopLimit else {
-            return answer(write.ticket, result.response(to: write, on: service.store.state))
+        if let times = result.times { entry.logCopy?.times = times }
+        let form = write.form
+        guard entry.isConnected, result.exceedsLoopLimit else {
+            return answer(id, result.response(to: form, on: service.store.state))
         }
         let state = service.store.state
-        let rendering = Rendering(cost: { result.renderingCost(within: $0) }) { result.response(to: write, on: state) }
-        _ = give(rendering, to: write.ticket, for: write.client, isOwed: true, input: write.reservation)
+        let rendering = Rendering(cost: { result.renderingCost(within: $0) }) { result.response(to: form, on: state) }
+        _ = give(rendering, to: id, for: write.client, isOwed: true, input: write.reservation)
+    }
+}
+
+extension WriteID {
+    /// The identifier of the write of a request. An event loop has one write at most for each request.
+    fileprivate init(_ id: Ticket) {
+        self.init(high: id.connection, low: id.number)
+    }
+}
+
+extension Ticket {
+    fileprivate init(_ id: WriteID) {
+        self.init(connection: id.high, number: id.low)
     }
 }
 

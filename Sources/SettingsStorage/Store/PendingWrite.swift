@@ -2,10 +2,20 @@ internal import Platform
 internal import SettingsAPI
 package import SettingsEngine
 
+/// Identifies a write to the receiver of its result. The receiver chooses the value.
+package struct WriteID: Hashable, Sendable {
+    package let high: UInt64
+    package let low: UInt32
+
+    package init(high: UInt64 = 0, low: UInt32) {
+        self.high = high
+        self.low = low
+    }
+}
+
 /// A write on its way from an event loop to its result.
 package final class PendingWrite: Sendable {
-    /// The name by which the receiver finds the write again.
-    package let id: Int
+    package let id: WriteID
     package let request: WriteRequest
     /// Gets the result.
     let receiver: any WriteReceiver
@@ -17,7 +27,7 @@ package final class PendingWrite: Sendable {
     let arrival: UInt64
 
     init(
-        id: Int, request: WriteRequest, receiver: any WriteReceiver, caller: ClientKey?, estimatedTime: UInt64,
+        id: WriteID, request: WriteRequest, receiver: any WriteReceiver, caller: ClientKey?, estimatedTime: UInt64,
         arrival: UInt64
     ) {
         self.id = id

@@ -47,11 +47,11 @@ package final class Store: Sendable {
     /// Makes a write that arrives now.
     ///
     /// - Parameters:
-    ///   - id: the name by which the receiver finds the write again.
+    ///   - id: identifies the write to the receiver.
     ///   - caller: the caller in whose name the write waits; nil for the common place of all writes without a caller.
     ///   - estimatedTime: the nanoseconds that the decision is estimated to take.
     package func makeWrite(
-        _ id: Int, _ request: consuming WriteRequest, for receiver: any WriteReceiver, caller: ClientKey? = nil,
+        _ id: WriteID, _ request: consuming WriteRequest, for receiver: any WriteReceiver, caller: ClientKey? = nil,
         estimatedTime: UInt64 = PendingWrite.leastTime
     ) -> PendingWrite {
         PendingWrite(
@@ -72,7 +72,7 @@ package final class Store: Sendable {
 
     /// Makes and queues one write, and returns its result if the queue has no room.
     package func enqueue(
-        _ id: Int, _ request: WriteRequest, for receiver: any WriteReceiver
+        _ id: WriteID, _ request: WriteRequest, for receiver: any WriteReceiver
     ) -> WriteResult? {
         enqueue([makeWrite(id, request, for: receiver)]).first
     }

@@ -97,8 +97,7 @@ struct WriteBatch: Sendable {
 ///
 /// It does not refer to the write: an event loop would need a tenth of a second to release a request with a million values.
 package struct WriteResult: Sendable {
-    /// The name of the write.
-    package let id: Int
+    package let id: WriteID
     package var answer: Result<WriteAnswer, Problem>
     /// The commit that the write made; nil if it made none.
     package var commit: KeptCommit?
@@ -110,7 +109,7 @@ package struct WriteResult: Sendable {
     package var times: WriteTimes?
 
     /// The result of a write that was refused without looking at the state.
-    package static func refusal(of id: Int, because problem: Problem, at cursor: Cursor) -> WriteResult {
+    package static func refusal(of id: WriteID, because problem: Problem, at cursor: Cursor) -> WriteResult {
         WriteResult(id: id, answer: .failure(problem), commit: nil, cursor: cursor, wasDecided: false)
     }
 

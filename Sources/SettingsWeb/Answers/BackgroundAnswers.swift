@@ -5,105 +5,103 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import Synchronization
 
-/// A table of the requests of one event loop whose answers are made in the background, and of recent answers that connections still send.
+/// The answers that schedulers compute for one event loop, and the computed answers that connections still send.
 ///
-/// Callers with the same question share one answer. Owned by the event loop.
+/// Requests for the same answer share it. Owned by the event loop.
 struct BackgroundAnswers {
+    /// Identifies an answer.
     enum Key: Hashable, Sendable {
-        /// An answer for one caller.
-        case caller(Ticket)
-        /// An answer for all callers with this question that have seen the revision `place`, made from the state at `revision`.
+        /// An answer to one request.
+        case request(Ticket)
+        /// The answer to a question at a revision of the client, computed from the state at a revision.
         case question(Question, place: Revision, revision: Revision)
-        /// An answer for all callers with these grants that send this request target, made from the state at `revision`.
+        /// The answer for all callers with these grants that send this target, computed from the state at a revision.
         case target([UInt8], for: Grants?, revision: Revision)
     }
 
-    /// A body with the reservation of its memory, which lasts until no connection sends the body any more.
+    /// A body with the charge for its memory. Each connection that sends the body retains it.
     final class Body: Sendable {
         let bytes: [UInt8]
-        private let reservation: MemoryBudget.Reservation
+        private let charge: MemoryBudget.Reservation
 
-        init(_ bytes: [UInt8], _ reservation: MemoryBudget.Reservation) {
+        init(_ bytes: [UInt8], _ charge: MemoryBudget.Reservation) {
             self.bytes = bytes
-            self.reservation = reservation
+            self.charge = charge
         }
     }
 
     private struct Job {
-        var callers: [Ticket]
+        var requests: [Ticket]
         let isWanted: WantedFlag
     }
 
-    /// An answer whose body a connection may still send.
-    private struct Recent {
+    /// An answer that connections may still send.
+    private struct RecentAnswer {
         weak var body: Body?
         let head: Response
     }
 
     private var jobs: [Key: Job] = [:]
-    private var keys: [Ticket: Key] = [:]
-    private var recent: [Key: Recent] = [:]
-    private static let mostRecent = 64
+    private var recentAnswers: [Key: RecentAnswer] = [:]
+    private static let maximumRecentAnswers = 64
 
     /// Returns an answer that a connection still sends.
-    func recent(_ key: Key) -> Response? {
-        guard let known = recent[key], let body = known.body else { return nil }
+    func recentAnswer(_ key: Key) -> Response? {
+        guard let known = recentAnswers[key], let body = known.body else { return nil }
         return known.head.with(body)
     }
 
-    /// True if an answer is being made.
-    func isBeingMade(_ key: Key) -> Bool { jobs[key] != nil }
+    /// True if a scheduler computes the answer, or will.
+    func isPending(_ key: Key) -> Bool { jobs[key] != nil }
 
-    /// Adds a caller. If the answer is not being made yet, returns a flag that stays set while a caller waits for the answer.
-    mutating func add(_ ticket: Ticket, to key: Key) -> WantedFlag? {
-        keys[ticket] = key
+    /// Adds a request that waits for an answer. Returns the flag of the job that the caller must submit; nil if the job has
+    /// been submitted.
+    mutating func add(_ id: Ticket, to key: Key) -> WantedFlag? {
         guard jobs[key] == nil else {
-            jobs[key]?.callers.append(ticket)
+            jobs[key]?.requests.append(id)
             return nil
         }
         let flag = WantedFlag()
-        jobs[key] = Job(callers: [ticket], isWanted: flag)
+        jobs[key] = Job(requests: [id], isWanted: flag)
         return flag
     }
 
-    /// Removes a caller whose connection is closed. The answer is not made if no other caller waits for it.
-    mutating func remove(_ ticket: Ticket) {
-        guard let key = keys.removeValue(forKey: ticket) else { return }
-        jobs[key]?.callers.removeAll { $0 == ticket }
-        if let job = jobs[key], job.callers.isEmpty {
+    /// Removes a request that does not wait any more. The job is dropped if no other request waits for its answer.
+    mutating func remove(_ id: Ticket, from key: Key) {
+        jobs[key]?.requests.removeAll { $0 == id }
+        if let job = jobs[key], job.requests.isEmpty {
             job.isWanted.clear()
             jobs[key] = nil
         }
     }
 
-    /// Removes an answer that was made or refused. Returns the callers that wait for it.
+    /// Ends a job. Returns the requests that wait for its answer.
     mutating func finish(_ key: Key) -> [Ticket] {
-        let callers = jobs.removeValue(forKey: key)?.callers ?? []
-        for ticket in callers { keys[ticket] = nil }
-        return callers
+        jobs.removeValue(forKey: key)?.requests ?? []
     }
 
-    /// Keeps an answer for callers that ask for it while it is being sent.
-    mutating func keep(_ answer: Made, for key: Key) {
-        if case .caller = key { return }
-        if recent.count >= Self.mostRecent { recent = recent.filter { $0.value.body != nil } }
-        recent[key] = Recent(body: answer.body, head: answer.head)
+    /// Keeps an answer for requests that arrive while a connection sends it.
+    mutating func keep(_ answer: ComputedAnswer, for key: Key) {
+        if case .request = key { return }
+        if recentAnswers.count >= Self.maximumRecentAnswers {
+            recentAnswers = recentAnswers.filter { $0.value.body != nil }
+        }
+        recentAnswers[key] = RecentAnswer(body: answer.body, head: answer.head)
     }
 
-    /// An answer that was made.
-    struct Made: Sendable {
+    /// An answer with the charge for the memory of its body.
+    struct ComputedAnswer: Sendable {
         let head: Response
         let body: Body
-        /// The nanoseconds that rendering it took.
-        let time: UInt64
+        /// The duration of the rendering in nanoseconds.
+        let duration: UInt64
 
-        /// Renders an answer, and resizes the reservation to the memory of the body.
-        init(_ rendering: Rendering, _ reservation: MemoryBudget.Reservation) {
+        init(_ rendering: Rendering, _ charge: MemoryBudget.Reservation) {
             let start = MonotonicClock.system.now()
             let response = rendering.make()
-            time = MonotonicClock.system.now() &- start
-            reservation.resize(to: response.body.count)
-            body = Body(response.body, reservation)
+            duration = MonotonicClock.system.now() &- start
+            charge.resize(to: response.body.count)
+            body = Body(response.body, charge)
             var head = response
             head.body = []
             self.head = head
@@ -113,7 +111,7 @@ struct BackgroundAnswers {
     }
 }
 
-/// A flag that is set until no caller waits for the result of the work. Thread-safe.
+/// A flag that is set until no request wants the result of a job. Thread-safe.
 final class WantedFlag: Sendable {
     private let flag = Atomic(true)
 

@@ -23,7 +23,7 @@ struct ResponseCache {
 
     private var entries: [Question: Entry] = [:]
     private var bytes = 0
-    /// The last hit: subscriptions with the same question are answered one after the other.
+    /// The last hit: watchers with the same question are answered one after the other.
     private var last: (question: Question, entry: Entry)?
     /// The fields that answers at one cursor have in common.
     private var common: (cursor: Cursor, fields: FieldBlock)?

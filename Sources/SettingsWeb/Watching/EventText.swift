@@ -8,7 +8,7 @@ enum EventText {
     /// that reconnected forget its last id.
     static let opening = Array("retry: 1000\n".utf8)
 
-    /// The end of a stream when the daemon stops: clients reconnect at random times, those that were live from their place.
+    /// The end of a stream when the daemon stops: clients reconnect at random times, clients of live streams from their cursor.
     static func closing(at place: Cursor?, retryAfterMs: Int) -> [UInt8] {
         let retry = Array("retry: \(retryAfterMs)\n".utf8)
         return place.map { retry + id($0) } ?? retry
@@ -29,7 +29,7 @@ enum EventText {
         return refetch(Cursor(epoch: epoch, revision: commit.revision), tag, commit.time)
     }
 
-    /// OpenFeature's event to a client whose place is too old to tell what happened since.
+    /// OpenFeature's event to a client whose cursor is older than the history.
     static func refetch(_ subject: WatchSubject, on state: State) -> [UInt8] {
         refetch(state.cursor, state.suite(subject.suites[0])?.tag(for: subject.reader) ?? EntityTag(.zero), state.time)
     }

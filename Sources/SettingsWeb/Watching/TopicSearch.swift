@@ -2,12 +2,12 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 
-/// A search for the topics that commits match, in turns.
+/// A search for the topics that commits match. It takes several loop iterations if the commits have many changes.
 struct TopicSearch {
-    /// The nanoseconds after which a turn ends.
-    private static let turn: UInt64 = 2_000_000
-    /// The changes between looks at the clock.
-    private static let changesAtOnce = 64
+    /// The maximum duration of the search in one loop iteration, in nanoseconds.
+    private static let maximumDuration: UInt64 = 2_000_000
+    /// The search reads the clock after this many changes.
+    private static let changesPerStep = 64
 
     private let commits: [KeptCommit]
     /// The last revision that the search covers.
@@ -23,11 +23,12 @@ struct TopicSearch {
 
     var isDone: Bool { commit == commits.count }
 
-    mutating func look(in index: borrowing SubscriptionIndex) {
-        let end = MonotonicClock.system.now() + Self.turn
+    /// Searches until all changes are compared or the maximum duration has passed.
+    mutating func run(in index: borrowing TopicIndex) {
+        let end = MonotonicClock.system.now() + Self.maximumDuration
         while !isDone, MonotonicClock.system.now() < end {
             let found = commits[commit].commit
-            let changes = change..<min(change + Self.changesAtOnce, found.changes.count)
+            let changes = change..<min(change + Self.changesPerStep, found.changes.count)
             index.collect(found, changes, into: &topics)
             change = changes.upperBound
             if change == found.changes.count { (commit, change) = (commit + 1, 0) }

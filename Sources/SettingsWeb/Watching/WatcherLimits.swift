@@ -7,7 +7,7 @@ internal import Synchronization
 package struct WatcherLimits: Sendable {
     /// In all. Below the number of connections, so that there is room for requests that do not wait.
     package var total = 19_000
-    /// Of one caller with a credential, one user of Unix domain sockets, else one network address.
+    /// The limit of a caller with a credential, a user of Unix domain sockets, or otherwise a network address.
     package var perCaller = 19_000
 
     package init() {}
@@ -36,7 +36,7 @@ package final class WatcherCount: Sendable {
 
     var total: Int { count.load(ordering: .relaxed) }
 
-    /// Counts one more of a client. Throws if that is too many.
+    /// Counts a watcher of a client. Throws if the watcher exceeds a limit.
     func add(_ key: ClientKey) throws(Excess) -> ClientCounts.Client {
         let limits = limits.withLock { $0 }
         let isWithin = count.add(1, ordering: .relaxed).newValue <= limits.total

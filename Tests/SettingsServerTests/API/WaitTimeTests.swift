@@ -144,7 +144,7 @@ struct WaitTimeTests {
         let replies = CollectedResults()
         server.whileLoopIsHeld {
             // The loop learns of the commit and of the end of the silence in one batch.
-            #expect(server.store.enqueue(1, write, for: replies) == nil)
+            #expect(server.store.enqueue(WriteID(low: 1), write, for: replies) == nil)
             #expect(replies.wait(for: 1).count == 1)
             time.advance(nanoseconds: 15_100_000_000)
         }

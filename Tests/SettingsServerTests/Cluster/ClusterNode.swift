@@ -69,7 +69,7 @@ final class ClusterNode: Sendable {
         request.requestKey = requestKey.flatMap { RequestKey($0) }
         request.digest = requestKey
         request.size = 100
-        return store.enqueue(1, request, for: replies)
+        return store.enqueue(WriteID(low: 1), request, for: replies)
     }
 
     /// Has the log do its periodic maintenance, and waits for that.

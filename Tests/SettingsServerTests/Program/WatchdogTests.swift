@@ -46,7 +46,7 @@ struct WatchdogTests {
             return fed.count("fed") > 2
         }
         let results = CollectedResults()
-        #expect(store.enqueue(1, try .put("a", 1), for: results) == nil)
+        #expect(store.enqueue(WriteID(low: 1), try .put("a", 1), for: results) == nil)
         log.awaitFlush()
         try expectHeld(watchdog, "the commit stage") { log.letGo() }
         #expect(results.wait(for: 1).count == 1)

@@ -93,7 +93,7 @@ struct GenerationTests {
         }
 
         func deliver(_ results: [WriteResult]) {
-            if results.contains(where: { $0.id == refused && $0.problem != nil }) { send() }
+            if results.contains(where: { $0.id.number == refused && $0.problem != nil }) { send() }
             self.results.deliver(results)
         }
     }
@@ -101,15 +101,15 @@ struct GenerationTests {
     @Test("A write that is sent upon the refusal of another is decided on the published state")
     func afterRefusal() throws {
         let (store, results) = (try ScriptedStore(ScriptedLog(failsEach: 2)).store, CollectedResults())
-        #expect(store.enqueue(0, try .put("before", 1), for: results) == nil)
+        #expect(store.enqueue(WriteID(0), try .put("before", 1), for: results) == nil)
         _ = results.wait(for: 1)
         for round in 1...200 {
             let first = try WriteRequest.put("a", .integer(Int64(round)))
             let next = try WriteRequest.put("b", .integer(Int64(round)))
             let receiver = EagerReceiver(results, onRefusalOf: 2 * round) { [results] in
-                _ = store.enqueue(2 * round + 1, next, for: results)
+                _ = store.enqueue(WriteID(2 * round + 1), next, for: results)
             }
-            #expect(store.enqueue(2 * round, first, for: receiver) == nil)
+            #expect(store.enqueue(WriteID(2 * round), first, for: receiver) == nil)
             let found = results.wait(for: 2)
             #expect(found[2 * round]?.problem != nil, "every other flush fails")
             try #require(found[2 * round + 1]?.setting?.changed == true, "round \(round)")
@@ -130,7 +130,7 @@ struct GenerationTests {
             }
             DispatchQueue.concurrentPerform(iterations: 8) { thread in
                 for index in stride(from: thread, to: requests.count, by: 8) {
-                    if let refused = store.enqueue(first + index, requests[index], for: results) {
+                    if let refused = store.enqueue(WriteID(first + index), requests[index], for: results) {
                         results.deliver([refused])
                     }
                 }

@@ -32,7 +32,7 @@ struct UnknownOutcomeTests {
             .setting(Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), action)))
         request.guards = guards
         request.size = 100
-        #expect(store.enqueue(1, request, for: replies) == nil)
+        #expect(store.enqueue(WriteID(1), request, for: replies) == nil)
         return replies.wait(for: 1)[1]
     }
 

@@ -28,7 +28,7 @@ struct ScriptedStore {
         caller: ClientKey? = nil, estimatedTime: UInt64 = PendingWrite.leastTime
     ) throws -> PendingWrite {
         store.makeWrite(
-            id, try .put(key, value, requestKey: requestKey, guards: guards), for: results, caller: caller,
+            WriteID(id), try .put(key, value, requestKey: requestKey, guards: guards), for: results, caller: caller,
             estimatedTime: estimatedTime)
     }
 
@@ -151,9 +151,9 @@ struct WritePipelineTests {
         let state = State(epoch: try #require(Epoch("e0")), limits: limits)
         let store = Store(state, log: ScriptedLog()) { Timestamp(milliseconds: 1000) }
         let results = CollectedResults()
-        #expect(store.enqueue(1, try .put("a", 1, requestKey: "k"), for: results) == nil)
+        #expect(store.enqueue(WriteID(1), try .put("a", 1, requestKey: "k"), for: results) == nil)
         #expect(results.wait(for: 1)[1]?.setting?.changed == true)
-        #expect(store.enqueue(2, try .put("a", 1, requestKey: "k"), for: results) == nil)
+        #expect(store.enqueue(WriteID(2), try .put("a", 1, requestKey: "k"), for: results) == nil)
         let result = results.wait(for: 1)[2]
         #expect(result?.setting?.changed == false)
         #expect(result?.setting?.isReplayed == false)
@@ -215,7 +215,7 @@ struct WritePipelineTests {
         run.awaitDecisions()
         run.enqueue(try run.write(3, "b", 1), try run.write(4, "c", 1))
         let refused = try #require(run.store.enqueue([try run.write(5, "d", 1)]).first)
-        #expect(refused.id == 5 && refused.problem?.code == .overloaded && refused.problem?.outcome == .notDone)
+        #expect(refused.id.number == 5 && refused.problem?.code == .overloaded && refused.problem?.outcome == .notDone)
         for _ in 1...4 { run.log.letGo() }
         #expect(run.results.wait(for: 4).count == 4)
     }
@@ -301,7 +301,7 @@ struct WritePipelineTests {
         ]
         let results = CollectedResults()
         for (id, command) in commands.enumerated() {
-            #expect(store.enqueue(id, WriteRequest(command), for: results) == nil)
+            #expect(store.enqueue(WriteID(id), WriteRequest(command), for: results) == nil)
             #expect(results.wait(for: 1)[id]?.problem == nil)
         }
     }

@@ -25,7 +25,7 @@ struct WriteQueueTests {
         var request = try WriteRequest.put("k", 1)
         request.size = size
         return PendingWrite(
-            id: id, request: request, receiver: CollectedResults(), caller: caller, estimatedTime: time,
+            id: WriteID(id), request: request, receiver: CollectedResults(), caller: caller, estimatedTime: time,
             arrival: arrival)
     }
 
@@ -59,7 +59,7 @@ struct WriteQueueTests {
             case "=": tested.queue.noteCostlyWrite(endedAt: now, after: number * 1_000_000, Self.limits)
             case "-":
                 let write = tested.take(atMost: 1, bytes: .max, now: now, Self.limits).first
-                order.append(write.map { "\($0.id)" } ?? "none")
+                order.append(write.map { "\($0.id.number)" } ?? "none")
             case let caller?:
                 let parts = step.dropFirst().split(separator: ":")
                 let time = parts.count > 1 ? (UInt64(parts[1]) ?? 0) * 1_000_000 : PendingWrite.leastTime
@@ -77,11 +77,11 @@ struct WriteQueueTests {
         let tested = Queue()
         for id in 1...5 { #expect(tested.append(try write(id, of: nil), within: .max)) }
         for id in 6...7 { #expect(tested.append(try write(id, of: nil, time: 2_000_000), within: .max)) }
-        #expect(tested.take(atMost: 2, bytes: .max, now: 0, Self.limits).map(\.id) == [1, 2])
-        #expect(tested.take(atMost: 9, bytes: 250, now: 0, Self.limits).map(\.id) == [3, 4])
-        #expect(tested.take(atMost: 9, bytes: 1, now: 0, Self.limits).map(\.id) == [5], "one write always fits")
-        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id) == [6])
-        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id) == [7])
+        #expect(tested.take(atMost: 2, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2])
+        #expect(tested.take(atMost: 9, bytes: 250, now: 0, Self.limits).map(\.id.number) == [3, 4])
+        #expect(tested.take(atMost: 9, bytes: 1, now: 0, Self.limits).map(\.id.number) == [5], "one write always fits")
+        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [6])
+        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [7])
         #expect(tested.queue.isEmpty && tested.queue.bytes == 0 && tested.queue.estimatedTime == 0)
     }
 
@@ -93,7 +93,7 @@ struct WriteQueueTests {
         #expect(tested.append(try write(4, of: nil), within: .max))
         tested.queue.returnToFront(taken)
         #expect(tested.queue.count == 4 && tested.queue.bytes == 400)
-        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id) == [1, 2, 3, 4])
+        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2, 3, 4])
     }
 
     @Test("The queue refuses writes beyond its bytes, and beyond half of them for one caller while others wait")

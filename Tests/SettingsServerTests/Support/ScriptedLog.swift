@@ -143,12 +143,12 @@ final class CollectedResults: WriteReceiver {
     }
 
     /// The numbers of the writes in the order of their results.
-    var order: [Int] { results.withLock { $0.map(\.id) } }
+    var order: [Int] { results.withLock { $0.map(\.id.number) } }
 
     /// The results of so many writes, by their numbers; fewer if they do not come in time.
     func wait(for count: Int) -> [Int: WriteResult] {
         for _ in 0..<count where arrived.wait(timeout: .now() + .seconds(20)) == .timedOut { break }
-        return Dictionary(results.withLock { $0 }.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        return Dictionary(results.withLock { $0 }.map { ($0.id.number, $0) }, uniquingKeysWith: { $1 })
     }
 }
 
@@ -166,4 +166,11 @@ extension WriteResult {
         guard case .failure(let problem) = answer else { return nil }
         return problem
     }
+}
+
+/// The tests number their writes.
+extension WriteID {
+    init(_ number: Int) { self.init(low: UInt32(number)) }
+
+    var number: Int { Int(low) }
 }

@@ -106,4 +106,47 @@ struct UnixConnectionTests {
         server.settle()
         #expect(server.server.connectionCount == 0)
     }
+
+    @Test("A connection that closes while its body waits for memory is released with its descriptor")
+    func closedWhileBodyWaitsForMemory() throws {
+        // The budget has room for one body. The clock stands still, so that the server refuses no upload as too slow.
+        let server = try TestServer(
+            at: .unix(path: directory.path + "/full"), budget: MemoryBudget(limit: 32 << 20), clock: ManualClock().clock)
+        let head = "POST /b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n"
+        /// Begins an upload. The loop has received the head when it answers the request before the head.
+        func beginUpload(_ client: RawClient) throws {
+            #expect(try client.exchange(get("/a") + head).status == 200)
+        }
+        let (admitted, waiting, closing) = (try server.connect(), try server.connect(), try server.connect())
+        try beginUpload(admitted)
+        try beginUpload(waiting)
+        try closing.send(get("/later"))
+        #expect(server.script.log.wait(for: "handled /later"))
+        let exchange = try #require(server.script.take("/later"))
+        let connection = try server.onLoop(exchange) { loop, id in
+            let connection = WeakReference(loop.find(id)?.0)
+            loop.respond(id, Script.response("later"))
+            return connection
+        }
+        #expect(try closing.readResponse().status == 200)
+        try beginUpload(closing)
+        #expect(try server.onLoop(exchange) { _, _ in connection.object?.backlog?.waiting == .memory })
+        closing.close()
+        // The connection owns the socket.
+        try eventually {
+            server.settle()
+            return connection.object == nil
+        }
+        #expect(server.server.connectionCount == 2)
+        withExtendedLifetime((admitted, waiting)) {}
+    }
+}
+
+/// A weak reference that may be passed to another thread.
+private final class WeakReference<Object: AnyObject>: @unchecked Sendable {
+    private(set) weak var object: Object?
+
+    init(_ object: Object?) {
+        self.object = object
+    }
 }

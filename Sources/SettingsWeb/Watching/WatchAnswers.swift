@@ -5,10 +5,10 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// Requests that come in: answered at once if there is something new, else subscribed.
-extension Watchers {
-    /// Answers a request to observe, or subscribes it.
-    func observe(_ request: ObserveRequest, _ exchange: Exchange) -> Handling {
+/// Requests that watch: they are answered at once if there is something new, and become watchers otherwise.
+extension WatchNotifier {
+    /// Answers a request to observe, or makes it a watcher.
+    func observe(_ request: WatchRequest, _ exchange: Exchange) -> Handling {
         let reader = request.subject.reader
         let state = watchedState().withCursors(for: reader)
         do throws(Problem) {
@@ -19,67 +19,76 @@ extension Watchers {
             case let finding: return try answer(request, finding, on: state, exchange)
             }
         } catch {
-            // With the cursor of the state that was looked at: from a later one the client would miss commits.
+            // The cursor is the cursor of the evaluated state: from a later cursor, the client would miss commits.
             let resource = request.style == .refetches ? Resource.evaluationEvents : .observation
             return .answer(Response(toObserver: error, of: resource, cursor: state.cursor))
         }
     }
 
-    /// Subscribes a GET until it has another answer than the one that the caller knows.
+    /// Makes a GET a watcher, until it has an answer that differs from the answer that the client knows.
     func wait(
         for reading: Reading, of caller: Caller?, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
         let form = Question.Form.reading(reading, known: known, hadSuite: state.hasSuite(reading.suite))
-        try subscribe(exchange, Question(reading.subject, form), of: caller, after: state.revision, on: state)
+        try register(exchange, Question(reading.subject, form), of: caller, after: state.revision, on: state)
         setDeadline(exchange.ticket, seconds: seconds, of: caller)
         return .later
     }
 
+    /// Sets the end of a wait. A wait of 10 seconds or more ends at a time within its last tenth, so that clients that sent their
+    /// requests at the same time do not repeat them at the same time.
+    private func setDeadline(_ id: Ticket, seconds: Int, of caller: Caller?) {
+        let wait = UInt64(seconds) * 1_000_000_000
+        // A hash distributes the ends as well as a random number does, and needs no system call.
+        let early = seconds < 10 ? 0 : (UInt64(truncatingIfNeeded: id.hashValue) ^ loop.now) % (wait / 10 + 1)
+        loop.setAlarm(id, at: handler.deadline(in: wait - early, of: caller))
+    }
+
     private func answer(
-        _ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange
+        _ request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
         guard !request.isStream else { return try stream(request, finding, on: state, exchange) }
         let subject = request.subject
-        let place = request.since?.revision ?? .zero
+        let revision = request.since?.revision ?? .zero
         let client = ClientKey(of: request.caller, exchange)
         let changes = Question(subject, .changes(limit: request.limit, keepsLatest: request.keepsLatest))
-        let seconds = request.wait ?? ObserveRequest.defaultWait
+        let seconds = request.wait ?? WatchRequest.defaultWait
         switch finding {
         case .state(let isReset):
             let question = Question(subject, .state(isReset: isReset))
             let waits =
-                seconds > 0 && !isStopping
+                seconds > 0 && !handler.isStopping
                 && state.isUpToDate(subject, since: request.since, within: .loopLimit)
             guard waits else {
                 return answer(question, on: state, to: exchange.ticket, for: client) {
                     state.rendering(of: subject, isReset: isReset)
                 }
             }
-            // The watcher's next cursor is one of another epoch, so the answer is the state even after the wait.
-            try subscribe(exchange, question, of: request.caller, after: state.revision, on: state)
+            // The client's next cursor has another epoch, so the answer is the state even after the wait.
+            try register(exchange, question, of: request.caller, after: state.revision, on: state)
         case .commits(let commits):
-            return answer(changes, after: place, on: state, to: exchange.ticket, for: client) {
+            return answer(changes, after: revision, on: state, to: exchange.ticket, for: client) {
                 rendering(
-                    of: subject, commits, after: place, limit: request.limit, keepsLatest: request.keepsLatest,
+                    of: subject, commits, after: revision, limit: request.limit, keepsLatest: request.keepsLatest,
                     on: state)
             }
         case .absent:
-            guard request.waitsForSuite, !isStopping else { throw state.absence(of: subject) }
+            guard request.waitsForSuite, !handler.isStopping else { throw state.absence(of: subject) }
             let question = Question(subject, .state(isReset: request.since != nil))
-            try subscribe(exchange, question, of: request.caller, after: state.revision, on: state)
+            try register(exchange, question, of: request.caller, after: state.revision, on: state)
         case .nothing, .undecided:
-            let place = max(place, state.revision)
-            guard seconds > 0, !isStopping else {
-                return .answer(noChanges(subject, after: place, on: state))
+            let revision = max(revision, state.revision)
+            guard seconds > 0, !handler.isStopping else {
+                return .answer(noChanges(subject, after: revision, on: state))
             }
-            try subscribe(exchange, changes, of: request.caller, after: place, on: state)
+            try register(exchange, changes, of: request.caller, after: revision, on: state)
         }
         setDeadline(exchange.ticket, seconds: seconds, of: request.caller)
         return .later
     }
 
-    /// The body with the changes of commits. If it is rendered in the background, it shows the state at that time: keeping this state until then
-    /// would keep everything in memory that is replaced meanwhile.
+    /// The body with the changes of commits. If it is rendered in the background, it shows the state at that time: keeping the state of
+    /// this call would keep replaced values in memory.
     func rendering(
         of subject: WatchSubject, _ commits: [KeptCommit], after place: Revision, limit: Int?, keepsLatest: Bool,
         on state: State
@@ -104,51 +113,50 @@ extension Watchers {
     }
 
     /// Searches the history for the commits that a request asks for, and renders them. Both are one piece of work: keeping the commits until another
-    /// one starts would keep everything in memory that is dropped from the history meanwhile.
-    private func searchInBackground(_ request: ObserveRequest, _ exchange: Exchange) throws(Problem) {
-        let (ticket, client) = (exchange.ticket, ClientKey(of: request.caller, exchange))
+    /// piece of work starts would keep commits in memory that the history has evicted.
+    private func searchInBackground(_ request: WatchRequest, _ exchange: Exchange) throws(Problem) {
+        let (id, client) = (exchange.ticket, ClientKey(of: request.caller, exchange))
         guard !service.rendering.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
         let bytes = min(State.mostObserved, service.budget.capacity / 4)
-        handler.runInBackground(for: ticket, of: client, bytes: bytes) { handler, problem in
-            handler.answer(ticket, Response(toObserver: problem, cursor: handler.cursor(for: request.caller)))
+        handler.runInBackground(for: id, of: client, bytes: bytes) { handler, problem in
+            handler.answer(id, Response(toObserver: problem, cursor: handler.cursor(for: request.caller)))
         } _: { [store = service.store] reservation in
             let (subject, since) = (request.subject, request.since)
             let state = store.state.withCursors(for: subject.reader)
             let finding = state.find(subject, since: since)
             guard case .commits(let commits) = finding else {
-                return { $0.watchers.finish(request, finding, on: state, exchange) }
+                return { $0.notifier.finishSearch(of: request, finding, on: state, exchange) }
             }
             let rendering = state.rendering(
                 of: subject, commits, after: since?.revision ?? .zero, limit: request.limit,
                 keepsLatest: request.keepsLatest)
-            let made = BackgroundAnswers.Made(rendering, reservation)
-            return { $0.answer(ticket, made.response) }
+            let computed = BackgroundAnswers.ComputedAnswer(rendering, reservation)
+            return { $0.answer(id, computed.response) }
         }
     }
 
-    /// Continues with a request for which the history was searched in the background, on a state that may not be the newest any more.
-    private func finish(_ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange) {
-        let peer = loop.peer(of: exchange.ticket)
-        // The loop will not report the end of a connection that has gone already, so it must not be subscribed.
-        guard peer != .gone else { return }
-        defer { if peer == .ended || isStopping { end(exchange.ticket) } }
+    /// Continues with a request after the search of the history in the background. The state may not be the newest state any more.
+    private func finishSearch(of request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange) {
+        let id = exchange.ticket
         var (finding, state) = (finding, state)
         if case .nothing = finding {
-            let place = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
+            let known = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
             state = watchedState().withCursors(for: request.subject.reader)
-            finding = state.find(request.subject, since: .cursor(place))
+            finding = state.find(request.subject, since: .cursor(known))
         }
         do throws(Problem) {
             if case .answer(let response) = try answer(request, finding, on: state, exchange) {
-                handler.answer(exchange.ticket, response)
+                handler.answer(id, response)
             }
         } catch {
-            handler.answer(exchange.ticket, Response(toObserver: error, cursor: state.cursor))
+            handler.answer(id, Response(toObserver: error, cursor: state.cursor))
         }
+        // These events came during the search, when the request was not a watcher.
+        if loop.peer(of: id) == .ended || handler.isStopping { handler.peerHalfClosed(id) }
     }
 }
 
-/// What observers are answered.
+/// The answers to requests that watch.
 extension State {
     /// The body with the state of everything that is watched.
     func rendering(of subject: WatchSubject, isReset: Bool) -> Rendering {

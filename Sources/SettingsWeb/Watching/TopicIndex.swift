@@ -3,11 +3,12 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A topic that subscriptions with the same subject share.
+/// A topic that watchers with the same subject share.
 final class Topic {
     let subject: WatchSubject
+    /// The watchers of the topic.
     fileprivate(set) var members: [Ticket] = []
-    /// The charge for its names, if they are many.
+    /// The charge for the names of the subject, if they are many.
     private let charge: MemoryBudget.Reservation?
 
     fileprivate init(_ subject: WatchSubject, _ charge: MemoryBudget.Reservation?) {
@@ -16,11 +17,11 @@ final class Topic {
     }
 }
 
-/// An index that finds the topics which a commit matches, in time that grows with the size of the commit.
-struct SubscriptionIndex {
-    /// As many names a watcher may have in any case.
-    private static let fewNames = 8
-    /// About the bytes that a name takes here, in the topic and in the tables of those that it stands in.
+/// An index of the topics of one event loop. It finds the topics that a commit matches in time that grows with the size of the commit.
+struct TopicIndex {
+    /// A subject with at most this many names is not charged to the memory budget.
+    private static let freeNames = 8
+    /// An estimate of the bytes that a name takes in the topic and in the index.
     private static let bytesOfName = 200
 
     private let budget: MemoryBudget
@@ -32,10 +33,10 @@ struct SubscriptionIndex {
         self.budget = budget
     }
 
-    /// Adds a subscription. Returns its topic, and its position among the members. Throws if it has many names, and what is
-    /// on its way leaves no room for them.
+    /// Adds a watcher. Returns its topic, and its position among the members of the topic. Throws if the subject has many names
+    /// and the memory budget has no room for them.
     mutating func add(
-        _ ticket: Ticket, _ subject: WatchSubject
+        _ id: Ticket, _ subject: WatchSubject
     ) throws(Problem) -> (topic: Topic, position: Int) {
         let topic = if let known = topics[subject] { known } else { try Topic(subject, charge(subject)) }
         if topic.members.isEmpty {
@@ -45,20 +46,20 @@ struct SubscriptionIndex {
                 suitePrefixes.update(prefix, default: SuiteTopics()) { $0.add(topic) }
             }
         }
-        topic.members.append(ticket)
+        topic.members.append(id)
         return (topic, topic.members.count - 1)
     }
 
     private func charge(_ subject: WatchSubject) throws(Problem) -> MemoryBudget.Reservation? {
-        guard subject.nameCount > Self.fewNames else { return nil }
-        // The other half is left for what takes less long.
+        guard subject.nameCount > Self.freeNames else { return nil }
+        // The other half of the budget is left for requests that take less time.
         guard let charge = budget.reserve(subject.nameCount * Self.bytesOfName, within: budget.capacity / 2) else {
             throw .tooManyNames
         }
         return charge
     }
 
-    /// Removes the subscription at a position of a topic. Returns the one that takes its position, if any.
+    /// Removes the watcher at a position of a topic. Returns the watcher that gets this position, if any.
     mutating func remove(_ topic: Topic, _ position: Int) -> Ticket? {
         let last = topic.members.removeLast()
         guard topic.members.isEmpty else {
@@ -77,10 +78,10 @@ struct SubscriptionIndex {
         return nil
     }
 
-    var all: some Sequence<Topic> { topics.values }
+    var allTopics: some Sequence<Topic> { topics.values }
 
-    /// Adds the topics that a commit matches by some of its changes to those found; with the first of them, those that it
-    /// matches by what it does to suites.
+    /// Adds the topics that match a part of the changes of a commit. The first part includes the topics that match the
+    /// commit's changes of suites.
     func collect(_ commit: Commit, _ changes: Range<Int>, into found: inout [ObjectIdentifier: Topic]) {
         for change in commit.suiteChanges where changes.lowerBound == 0 {
             forEach(of: change.suite) { topics in topics.forEach { found[ObjectIdentifier($0)] = $0 } }
@@ -96,7 +97,7 @@ struct SubscriptionIndex {
     }
 }
 
-/// A set of topics. Most have one, for which no table is made.
+/// A set of topics. Most sets contain one topic, which needs no dictionary.
 private struct TopicSet {
     private var single: Topic?
     private var others: [ObjectIdentifier: Topic] = [:]
@@ -117,7 +118,7 @@ private struct TopicSet {
     }
 }
 
-/// The topics of one suite, or of all suites with one prefix, by the keys that they watch.
+/// The topics of one suite, or of all suites with one prefix, by the keys that the topics contain.
 private struct SuiteTopics {
     private var count = 0
     private var ofAllKeys = TopicSet()
@@ -174,7 +175,7 @@ private struct PrefixMap<Value> {
         if map.count > before { lengths[prefix.string.utf8.count, default: 0] += 1 }
     }
 
-    /// Changes a value, and removes it if it is of no use then.
+    /// Changes a value, and removes the value if it is unused afterwards.
     mutating func remove(_ prefix: UTF8Text, _ body: (inout Value) -> Void, if isUnused: (Value) -> Bool) {
         guard let place = map.index(forKey: prefix) else { return }
         body(&map.values[place])
@@ -187,7 +188,7 @@ private struct PrefixMap<Value> {
 
     func forEach(of text: String, _ body: (Value) -> Void) {
         for length in lengths.keys where length <= text.utf8.count {
-            // A length may fall within a character: no prefix is there.
+            // The text has no prefix of a length that ends within a character.
             guard let prefix = String(text.utf8.prefix(length)), let value = map[UTF8Text(prefix)] else { continue }
             body(value)
         }

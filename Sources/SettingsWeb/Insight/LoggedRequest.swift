@@ -3,7 +3,7 @@ internal import Platform
 internal import SettingsModel
 internal import SettingsStorage
 
-/// The options about what is logged of requests.
+/// The options of the access log and the log of slow requests.
 package struct RequestLogging: Sendable {
     package enum Access: String, CaseIterable, Sendable {
         case off, common, combined, json
@@ -15,10 +15,10 @@ package struct RequestLogging: Sendable {
 
     package init() {}
 
-    /// True if a request may be logged. One that waits for a change is never slow, so it is not kept for the log while the
-    /// access log is off, and gets no line if a reload turns that on meanwhile.
-    func mayLog(_ request: RequestLookedAt) -> Bool {
-        access != .off || slowMilliseconds > 0 && !request.isWaiting
+    /// True if a request may be logged. A request that waits for an event is never slow. While the access log is off, such
+    /// a request is not copied for the log, and gets no line if a reload switches the access log on before its answer.
+    func mayLog(_ timing: RequestTiming) -> Bool {
+        access != .off || slowMilliseconds > 0 && !timing.waitsForEvent
     }
 
     func isSlow(_ nanoseconds: UInt64) -> Bool {
@@ -26,31 +26,7 @@ package struct RequestLogging: Sendable {
     }
 }
 
-/// A request that is looked at. Plain numbers, since each has one.
-struct RequestLookedAt: BitwiseCopyable {
-    /// When it came, in nanoseconds of the loop.
-    let since: UInt64
-    /// Nil until it is known, and for one that leads nowhere.
-    var route: RouteName?
-    /// True if it waits for a change, so that its time says nothing.
-    var isWaiting = false
-}
-
-/// A request whose answer has not been given yet.
-struct RequestUnderWay {
-    var request: RequestLookedAt
-    /// Nil for one that will not be logged.
-    var text: LoggedRequest?
-}
-
-/// What a line of the log says of a plain write.
-struct PlainWrite {
-    let peer: SocketAddress
-    let suite: SuiteName
-    let key: KeyName
-}
-
-/// A copy of the head of a request, for the logs, with the times that its parts took. Owned by the event loop.
+/// A copy of the head of a request for the logs, with the durations of the parts of its processing. Owned by the event loop.
 final class LoggedRequest {
     let head: RequestHead
     let bytes: [UInt8]
@@ -58,9 +34,9 @@ final class LoggedRequest {
     /// The name of the caller; nil if the caller is not known.
     let caller: String?
     private let number: (loop: Int, count: Int)
-    /// The times of a write; nil unless the write took long.
+    /// The durations of the parts of a write; nil unless the write was slow.
     var times: WriteTimes?
-    /// How long the rendering of the answer took in the background, in nanoseconds.
+    /// The duration of rendering the answer in the background, in nanoseconds.
     var rendering: UInt64?
 
     /// - Parameter number: the number of the event loop, and of the request on that loop. Both make the name of a request that

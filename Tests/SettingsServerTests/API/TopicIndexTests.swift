@@ -8,9 +8,9 @@ import Testing
 @testable import HTTPServer
 @testable import SettingsWeb
 
-/// Holds the index of subscriptions against a plain list.
+/// Compares the index of topics with a plain list of watchers.
 @Suite(.ownThread)
-struct SubscriptionIndexTests {
+struct TopicIndexTests {
     private struct Filed {
         let ticket: Ticket
         let topic: Topic
@@ -47,10 +47,10 @@ struct SubscriptionIndexTests {
         return commit
     }
 
-    @Test("whatever was added and removed, a commit finds the subscriptions that it matches", arguments: 0..<20)
+    @Test("After any additions and removals, the index finds the watchers that a commit concerns", arguments: 0..<20)
     func model(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        var index = SubscriptionIndex(MemoryBudget(limit: 1 << 20))
+        var index = TopicIndex(MemoryBudget(limit: 1 << 20))
         var filed: [Filed] = []
         for number in 0..<600 {
             if filed.isEmpty || random.chance(oneIn: number < 400 ? 3 : 8) == false {
@@ -80,6 +80,6 @@ struct SubscriptionIndexTests {
             }
             filed.removeLast()
         }
-        #expect(Array(index.all).isEmpty)
+        #expect(Array(index.allTopics).isEmpty)
     }
 }

@@ -3,11 +3,11 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A request to observe, as its path, query and fields have it.
-struct ObserveRequest: Sendable {
+/// The parameters of a request that watches, from its path, query and fields.
+struct WatchRequest: Sendable {
     let subject: WatchSubject
     let caller: Caller?
-    /// The last place in history that the caller knows.
+    /// The last revision that the caller knows.
     let since: ResumePoint?
     let isStream: Bool
     let style: EventStyle
@@ -16,7 +16,7 @@ struct ObserveRequest: Sendable {
     let limit: Int?
     let keepsLatest: Bool
 
-    /// The seconds that a request waits that does not say how long.
+    /// The seconds that a request without the parameter `wait` waits.
     static let defaultWait = 30
 
     init(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) {

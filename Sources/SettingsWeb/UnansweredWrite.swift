@@ -6,31 +6,25 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// A write on its way, with what its answer needs.
-struct UnansweredWrite: Sendable {
-    let ticket: Ticket
-    /// The status if something is stored where nothing was.
-    let createdStatus: Int
-    /// True if the caller wants no values.
-    let isMinimal: Bool
-    /// Nil without access control.
-    let caller: Caller?
-    /// The caller in whose name the write waits.
+/// The part of a write request that its result needs. Owned by the event loop.
+final class UnansweredWrite {
+    /// The form that the client wants the answer in.
+    let form: AnswerForm
+    /// The client in whose name the write waits.
     let client: ClientKey
     /// The request for the audit file; nil without an audit file.
     let audited: AuditLog.Request?
+    /// Set while a scheduler prepares the write; nil once the write is queued.
+    var isWanted: WantedFlag?
     /// The memory of a costly write.
     var reservation: MemoryBudget.Reservation?
     /// True if earlier commits did a part of the request.
     var hasEarlierCommits = false
-}
 
-extension UnansweredWrite {
     init(_ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, isAudited: Bool) {
-        ticket = exchange.ticket
-        createdStatus = request.method == .put ? 201 : 200
-        isMinimal = request.prefersMinimal(in: bytes)
-        caller = request.caller
+        form = AnswerForm(
+            createdStatus: request.method == .put ? 201 : 200, isMinimal: request.prefersMinimal(in: bytes),
+            caller: request.caller)
         client = ClientKey(of: request.caller, exchange)
         audited =
             isAudited
@@ -40,31 +34,23 @@ extension UnansweredWrite {
             : nil
     }
 
-    fileprivate func status(of answer: WriteAnswer) -> Int { answer.created ? createdStatus : 200 }
+    /// True if the write is completed although its connection has closed. A write that is not queued yet is dropped instead,
+    /// unless a part of it is done.
+    var takesEffectAfterClose: Bool { isWanted == nil || hasEarlierCommits }
 
-    /// True if the caller wants the whole answer, and may see it.
-    fileprivate var wantsAll: Bool { !isMinimal && caller?.reader == nil }
-}
+    /// The form of an answer. It is separate because the answer may be rendered on another thread.
+    struct AnswerForm: Sendable {
+        /// The status if something is stored where nothing was.
+        fileprivate let createdStatus: Int
+        /// True if the caller wants no values.
+        fileprivate let isMinimal: Bool
+        /// Nil without access control.
+        fileprivate let caller: Caller?
 
-/// The unanswered writes of an event loop.
-struct UnansweredWrites {
-    private var writes: [UnansweredWrite?] = []
-    private var free: [Int] = []
+        fileprivate func status(of answer: WriteAnswer) -> Int { answer.created ? createdStatus : 200 }
 
-    /// Adds a write. Returns its name in the store, which another write gets after this write is removed.
-    mutating func add(_ write: UnansweredWrite) -> Int {
-        guard let id = free.popLast() else {
-            writes.append(write)
-            return writes.count - 1
-        }
-        writes[id] = write
-        return id
-    }
-
-    mutating func remove(_ id: Int) -> UnansweredWrite? {
-        guard writes.indices.contains(id), let write = writes[id].take() else { return nil }
-        free.append(id)
-        return write
+        /// True if the caller wants the whole answer, and may see it.
+        fileprivate var wantsAll: Bool { !isMinimal && caller?.reader == nil }
     }
 }
 
@@ -77,7 +63,7 @@ extension WriteResult {
         }
     }
 
-    /// True if rendering the answer takes longer than an event loop may spend on one request.
+    /// True if an event loop may not render the answer, because of the cost.
     var exceedsLoopLimit: Bool { renderingCost(within: .loopLimit).exceeds(.loopLimit) }
 
     /// The part of the request that further commits must do.
@@ -85,7 +71,7 @@ extension WriteResult {
         if case .success(let answer) = answer { answer.remainder?.request } else { nil }
     }
 
-    /// The result for a caller whose request was done in part by earlier commits: a failure does not say that nothing was done.
+    /// The result of a request that earlier commits have done in part. A failure must not report that nothing was done.
     var withUnknownOutcome: WriteResult {
         guard case .failure(var problem) = answer else { return self }
         var result = self
@@ -94,7 +80,7 @@ extension WriteResult {
         return result
     }
 
-    func response(to write: UnansweredWrite, on state: @autoclosure () -> State) -> Response {
+    func response(to write: UnansweredWrite.AnswerForm, on state: @autoclosure () -> State) -> Response {
         switch answer {
         case .success(let answer):
             Response(answer, to: write, on: state())
@@ -106,7 +92,7 @@ extension WriteResult {
 
 extension Response {
     /// The answer to a write.
-    fileprivate init(_ answer: WriteAnswer, to write: UnansweredWrite, on state: @autoclosure () -> State) {
+    fileprivate init(_ answer: WriteAnswer, to write: UnansweredWrite.AnswerForm, on state: @autoclosure () -> State) {
         switch answer.body {
         case .setting(let setting): self.init(setting, in: answer, to: write)
         case .change(let changes) where write.wantsAll:
@@ -129,7 +115,7 @@ extension Response {
         if write.isMinimal { fields.append("Preference-Applied", "return=minimal") }
     }
 
-    private init(_ setting: consuming SettingState, in answer: WriteAnswer, to write: UnansweredWrite) {
+    private init(_ setting: consuming SettingState, in answer: WriteAnswer, to write: UnansweredWrite.AnswerForm) {
         let reader = write.caller?.reader
         let tag = setting.tag(for: reader)
         if reader != nil { setting = setting.shown(to: reader) }

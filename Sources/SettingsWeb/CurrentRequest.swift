@@ -1,0 +1,47 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import SettingsEngine
+
+/// The request that `APIHandler.handle` is processing, or has processed last.
+struct CurrentRequest {
+    /// Nil after the handler has answered the request, and after `handle` has returned.
+    private(set) var id: Ticket?
+    /// Nil until the caller is known, and without access control.
+    var caller: Caller?
+    var timing: RequestTiming
+    /// The response that the handler has given before `handle` returns: an answer, or the beginning of a stream.
+    private(set) var response: Response?
+
+    /// - Parameters:
+    ///   - id: nil for a request that is refused before its body is received.
+    ///   - arrival: the time of the event loop at which the request arrived, in nanoseconds.
+    init(id: Ticket? = nil, arrival: UInt64) {
+        self.id = id
+        timing = RequestTiming(arrival: arrival)
+    }
+
+    /// True if proxies must not store the response, because it may contain secrets.
+    var forbidsStorage: Bool { caller?.grants.mayReadSecrets ?? false }
+
+    /// Records the response. The request is no longer processed.
+    mutating func setResponse(_ response: Response) {
+        id = nil
+        self.response = response
+    }
+
+    /// Ends the processing. Releases the response, whose body may be large.
+    mutating func finish() {
+        id = nil
+        response = nil
+    }
+}
+
+/// The part of a request that the metrics need.
+struct RequestTiming: BitwiseCopyable {
+    /// The time of the event loop at which the request arrived, in nanoseconds.
+    let arrival: UInt64
+    /// Nil until the route is known, and for a path without a resource.
+    var route: RouteName?
+    /// True if the request has waited for an event. The metrics leave out its duration.
+    var waitsForEvent = false
+}

@@ -1,0 +1,72 @@
+package import HTTPServer
+package import HTTPWire
+package import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+internal import SettingsStorage
+
+/// Refusals of requests whose bodies are not received.
+extension APIHandler {
+    package func rejected(
+        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
+    ) -> Response {
+        current = CurrentRequest(arrival: loop.now)
+        var problem = Problem(rejection)
+        if case .request(.bodyTooLarge) = rejection, let head {
+            problem = refusal(before: head, bytes, from: peer, user) ?? problem
+        }
+        return refused(problem, head, bytes, from: peer)
+    }
+
+    package func decision(
+        beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
+    ) -> BodyDecision {
+        current = CurrentRequest(arrival: loop.now)
+        if let problem = refusal(before: head, bytes, from: peer, user) {
+            return .refuse(refused(problem, head, bytes, from: peer))
+        }
+        if let caller = current.caller, caller.isKnown { return .receive(from: .caller(caller.name)) }
+        guard policies.proxies.trusts(peer) else { return .receive(from: ClientKey(peer, user?.id)) }
+        return .receive(from: ClientKey(policies.proxies.client(of: head, bytes, from: peer), nil))
+    }
+
+    private func refused(
+        _ problem: Problem, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
+    ) -> Response {
+        let cursor = cursor(for: current.caller)
+        let response =
+            head.map { Response(problem, to: $0, bytes, cursor: cursor) } ?? Response(problem, cursor: cursor)
+        note(response, current.timing) {
+            head.map {
+                LoggedRequest(
+                    $0, bytes, from: peer, by: current.caller?.name, number: (loop: loop.index, count: 0))
+            }
+        }
+        return response
+    }
+
+    /// Returns the refusal of a request for a reason in its head, such as missing rights.
+    private func refusal(
+        before head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
+    ) -> Problem? {
+        guard !head.isServerWide else { return nil }
+        do throws(Problem) {
+            try hosts.check(head, bytes, from: peer)
+            let user = policies.proxies.trusts(peer) ? nil : user
+            let caller = try policies.access?.admit(
+                head, bytes, user: user, recent: &recentTokens, found: &current.caller)
+            let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
+            try request.checkGrants(in: bytes)
+            let state = service.store.state
+            if !request.route.resource.isRead(by: head.method), !head.has(.idempotencyKey) {
+                try request.checkLock(WriteTarget(request, bytes, on: state), on: state)
+            }
+            return nil
+        } catch {
+            let client = policies.proxies.client(of: head, bytes, from: peer)
+            noteRefusedCredential(error, head, from: client, named: current.caller?.name)
+            return error
+        }
+    }
+}

@@ -1,0 +1,102 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+internal import SettingsStorage
+
+/// The resources of requests whose callers are admitted.
+extension APIHandler {
+    /// Serves a request of an admitted caller.
+    ///
+    /// - Parameter hasAwaitedRevision: true if the request has waited until the revision that it demands was published.
+    func serve(
+        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?,
+        hasAwaitedRevision: Bool = false
+    ) -> Handling {
+        if let setting = plainSetting(head, bytes, for: caller?.reader) {
+            current.timing.route = RouteName(method: head.method, resource: .setting)
+            return .answer(setting)
+        }
+        if let flag = plainEvaluation(head, bytes, body, for: caller?.reader) {
+            current.timing.route = RouteName(method: .post, resource: .evaluation)
+            return .answer(flag)
+        }
+        // A refusal has the cursor of the state that it was decided on.
+        let state = service.store.state.withCursors(for: caller?.reader)
+        do throws(Problem) {
+            return try serve(head, bytes, body, exchange, from: caller, hasAwaitedRevision: hasAwaitedRevision,
+                on: state)
+        } catch {
+            return refuse(error, head, bytes, exchange, at: isStranger(caller) ? nil : state.cursor)
+        }
+    }
+
+    private func serve(
+        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?,
+        hasAwaitedRevision: Bool, on state: State
+    ) throws(Problem) -> Handling {
+        if head.isServerWide {
+            return .answer(Response(allowing: Resource.allowedSomewhere, isStranger(caller) ? nil : state.cursor))
+        }
+        let route = try Route(head, in: bytes)
+        current.timing.route = RouteName(method: head.method, resource: route.resource)
+        if let suite = plainSuite(route, head, bytes, for: caller?.reader, on: state) {
+            return .answer(suite)
+        }
+        let request = try APIRequest(head, route, in: bytes, from: caller, exchange.user)
+        if head.method == .options {
+            return .answer(Response(allowing: route.resource.allowed, isStranger(caller) ? nil : state.cursor))
+        }
+        try request.checkGrants(in: bytes)
+        if !hasAwaitedRevision, request.namesPlace,
+            let waiting = try waitForRevision(request, bytes, body, exchange, on: state)
+        {
+            return waiting
+        }
+        guard head.method.isSafe else {
+            if route.resource.isRead(by: head.method) { return try evaluate(request, bytes, body, exchange, on: state) }
+            if route.resource == .reload { return try reload(body, exchange, for: caller) }
+            let target = try WriteTarget(request, bytes, on: state)
+            // A request with an idempotency key may repeat a request from before the lock. Only the store can decide that.
+            if !head.has(.idempotencyKey) { try request.checkLock(target, on: state) }
+            return try write(request, target, bytes, body, exchange, on: state)
+        }
+        let handling = try read(request, bytes, exchange, on: state)
+        // Later requests of the connection must not change the answer.
+        if case .later = handling { return .laterAlone }
+        return handling
+    }
+
+    func refuse(
+        _ problem: Problem, _ head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange, at cursor: Cursor?
+    ) -> Handling {
+        // An earlier write of the connection may lift a lock, or move the cursor.
+        exchange.isBehind ? .notYet : .answer(Response(problem, to: head, bytes, cursor: cursor))
+    }
+
+    /// Answers once the daemon has read its configuration again.
+    private func reload(
+        _ body: Span<UInt8>, _ exchange: Exchange, for caller: Caller?
+    ) throws(Problem) -> Handling {
+        guard !exchange.isBehind else { return .notYet }
+        guard body.isEmpty, exchange.largeBody == nil else {
+            throw Problem(.badRequest, "a reload has no body: it reads the configuration of the daemon again")
+        }
+        let (mailbox, id) = (mailbox, exchange.ticket)
+        setWaiting(id, for: .serviceCall)
+        service.reload { result in
+            mailbox.run { handler in
+                let cursor = handler.cursor(for: caller)
+                let response =
+                    switch result {
+                    case .success(let report): Response(json: report.jsonBytes(), cursor: cursor)
+                    case .failure(let problem): Response(problem, cursor: cursor)
+                    }
+                handler.answer(id, response)
+            }
+        }
+        return .laterAlone
+    }
+}

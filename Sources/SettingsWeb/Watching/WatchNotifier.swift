@@ -1,0 +1,199 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+internal import SettingsStorage
+
+/// Wakes up the watchers of one event loop when commits concern them.
+///
+/// A request that finds nothing new becomes a watcher under the state that it was evaluated on. `watchedState` returns this
+/// state and subscribes to the next publication in one step, so no commit is missed in between. After a publication, the
+/// notifier compares the new commits with the topics of the watchers and wakes up the watchers of matching topics. It wakes
+/// up a limited number in one loop iteration, so that thousands of watchers do not delay other requests.
+///
+/// The watchers are in the table of unfinished requests. Owned by the event loop.
+final class WatchNotifier {
+    let service: Service
+    let loop: EventLoop
+    unowned let handler: APIHandler
+    private let listener: ListenerID
+    private var index: TopicIndex
+    private var watcherCount = 0
+    /// All commits up to this revision were compared with the topics.
+    private(set) var comparedRevision = Revision.zero
+    /// The watchers that are to be woken up, first come first served.
+    private var dueWatchers = Deque<Ticket>()
+    private var isWakeUpScheduled = false
+    /// The search for the topics of commits with many changes, which takes several loop iterations.
+    private var search: TopicSearch?
+    /// True if a state was published during the search.
+    private var isSearchOutdated = false
+
+    /// The maximum number of watchers that one loop iteration wakes up. The other processors help to send the answers, and
+    /// fall asleep between iterations: with a quarter of this number, waking 10,000 watchers takes a third longer.
+    private static let watchersPerIteration = 2048
+    /// The maximum duration of waking up watchers in one loop iteration, in nanoseconds.
+    private static let maximumDuration: UInt64 = 3_000_000
+
+    init(_ service: Service, on loop: EventLoop, for handler: APIHandler, _ listener: ListenerID) {
+        self.service = service
+        self.loop = loop
+        self.handler = handler
+        self.listener = listener
+        index = TopicIndex(service.budget)
+    }
+
+    /// Returns the published state. The loop is notified of the next publication.
+    func watchedState() -> State {
+        service.store.watch(listener)
+    }
+
+    /// Makes a request a watcher. Throws 429 if there are too many watchers, and 503 if there is no memory for the names that
+    /// the request watches.
+    ///
+    /// - Parameters:
+    ///   - revision: the client has every matching commit up to this revision.
+    ///   - phase: nil for a request that gets one answer.
+    @discardableResult
+    func register(
+        _ exchange: Exchange, _ question: Question, of caller: Caller?, after revision: Revision,
+        phase: Watcher.StreamPhase? = nil, on state: State
+    ) throws(Problem) -> Watcher {
+        guard handler.isAdmitted(caller) else { throw .credentialEnded }
+        let client: ClientCounts.Client
+        do throws(WatcherCount.Excess) {
+            client = try service.watchers.add(ClientKey(of: caller, exchange))
+        } catch {
+            throw Problem(error)
+        }
+        if watcherCount == 0 { comparedRevision = state.revision }
+        let topic: Topic
+        let position: Int
+        do throws(Problem) {
+            (topic, position) = try index.add(exchange.ticket, question.subject)
+        } catch {
+            service.watchers.remove(client)
+            throw error
+        }
+        let watcher = Watcher(
+            id: exchange.ticket, topic: topic, topicPosition: position, client: client, revision: revision,
+            form: question.form, phase: phase)
+        watcherCount += 1
+        handler.setWaiting(exchange.ticket, for: phase == nil ? .watcher(watcher) : .stream(watcher))
+        return watcher
+    }
+
+    /// Removes a watcher from the index and from the count of its client.
+    func unregister(_ watcher: Watcher) {
+        if case .rendering(let key)? = watcher.phase { handler.backgroundAnswers.remove(watcher.id, from: key) }
+        if let moved = index.remove(watcher.topic, Int(watcher.topicPosition)) {
+            handler.requests.watcher(moved)?.topicPosition = watcher.topicPosition
+        }
+        watcherCount -= 1
+        service.watchers.remove(watcher.client)
+    }
+}
+
+/// Wake-ups.
+extension WatchNotifier {
+    /// Wakes up the watchers that the newly published commits concern.
+    func notifyWatchers() {
+        guard watcherCount > 0 else { return }
+        guard search == nil else {
+            isSearchOutdated = true
+            return
+        }
+        let state = watchedState()
+        if state.history.oldestAvailable <= comparedRevision {
+            search = TopicSearch(state.history.commits(after: comparedRevision), upTo: state.revision)
+            continueSearch()
+        } else {
+            // A commit was too large for the history, so it may concern any topic.
+            wakeUp(index.allTopics, upTo: state.revision)
+        }
+    }
+
+    private func continueSearch() {
+        guard var search = search.take() else { return }
+        search.run(in: index)
+        guard search.isDone else {
+            self.search = search
+            return handler.runLater { $0.notifier.continueSearch() }
+        }
+        wakeUp(search.topics.values, upTo: search.end)
+        guard isSearchOutdated else { return }
+        isSearchOutdated = false
+        notifyWatchers()
+    }
+
+    private func wakeUp(_ topics: some Sequence<Topic>, upTo revision: Revision) {
+        for topic in topics {
+            for id in topic.members { appendDue(id) }
+        }
+        comparedRevision = revision
+        wakeUpDueWatchers()
+    }
+
+    private func appendDue(_ id: Ticket) {
+        guard let watcher = handler.requests.watcher(id), !watcher.isDue else { return }
+        watcher.advance(to: comparedRevision)
+        watcher.isDue = true
+        handler.figures.wakeUps += 1
+        dueWatchers.append(id)
+    }
+
+    private func wakeUpDueWatchers() {
+        guard !isWakeUpScheduled, !dueWatchers.isEmpty else { return }
+        let state = service.store.state
+        let end = MonotonicClock.system.now() + Self.maximumDuration
+        var lastAnswer: WatcherAnswer?
+        for count in 1...Self.watchersPerIteration {
+            guard let id = dueWatchers.popFirst() else {
+                dueWatchers = Deque()
+                return
+            }
+            guard let watcher = handler.requests.watcher(id) else { continue }
+            if let lastAnswer, lastAnswer.isFor(watcher) {
+                handler.answer(id, lastAnswer.response)
+            } else if let cached = cachedAnswer(to: watcher, on: state) {
+                lastAnswer = cached
+                handler.answer(id, cached.response)
+            } else {
+                evaluate(watcher, on: state)
+                // One evaluation may take a millisecond.
+                if MonotonicClock.system.now() > end { break }
+            }
+            if count % 16 == 0, MonotonicClock.system.now() > end { break }
+        }
+        isWakeUpScheduled = true
+        handler.runLater { handler in
+            handler.notifier.isWakeUpScheduled = false
+            handler.notifier.wakeUpDueWatchers()
+        }
+    }
+
+    private func cachedAnswer(to watcher: Watcher, on state: State) -> WatcherAnswer? {
+        guard !watcher.isStream else { return nil }
+        return handler.cache.response(to: watcher.question, after: watcher.revision, at: state.revision)
+            .map { WatcherAnswer(to: watcher, $0) }
+    }
+}
+
+/// An answer that all watchers with the same question and revision get.
+private struct WatcherAnswer {
+    private let topic: Topic
+    private let form: Question.Form
+    private let revision: Revision
+    let response: Response
+
+    init(to watcher: Watcher, _ response: Response) {
+        (topic, form, revision) = (watcher.topic, watcher.form, watcher.revision)
+        self.response = response
+    }
+
+    func isFor(_ watcher: Watcher) -> Bool {
+        !watcher.isStream && watcher.topic === topic && watcher.revision == revision && watcher.form == form
+    }
+}

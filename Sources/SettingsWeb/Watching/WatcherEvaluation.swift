@@ -1,0 +1,146 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsStorage
+
+/// The evaluation of watchers on a published state, and their answers.
+extension WatchNotifier {
+    /// Answers a watcher if the state has something new for the client.
+    func evaluate(_ watcher: Watcher, on state: State) {
+        let (question, subject, revision) = (watcher.question, watcher.topic.subject, watcher.revision)
+        let state = state.withCursors(for: subject.reader)
+        watcher.isDue = false
+        switch watcher.form {
+        case .changes(let limit, let keepsLatest):
+            guard state.reaches(subject, after: revision) else { return answerWithState(watcher, on: state) }
+            let commits = state.commits(for: subject, after: revision) ?? []
+            guard !commits.isEmpty else { return }
+            answer(watcher, question, after: revision, on: state) {
+                rendering(
+                    of: subject, commits, after: revision, limit: limit, keepsLatest: keepsLatest, on: state)
+            }
+        case .state(let isReset):
+            guard state.isThere(subject) else { return }
+            answer(watcher, question, on: state) { state.rendering(of: subject, isReset: isReset) }
+        case .reading(let reading, let known, let hadSuite):
+            do throws(Problem) {
+                let result = try reading.result(on: state)
+                let isGone = hadSuite && result.tag == nil
+                guard isGone || !result.isKnown(by: known) else { return }
+                answer(watcher, question, on: state) { result.rendering }
+            } catch {
+                handler.answer(watcher.id, Response(error, cursor: state.cursor))
+            }
+        case .stateEvent, .commitEvents: sendNewEvents(to: watcher, on: state)
+        case .noChanges, .flags: break
+        }
+    }
+
+    /// Answers a long poll with the state, because the history does not reach back to the revision of the client. If the suite
+    /// does not exist any more, the long poll waits for a new suite with that name.
+    private func answerWithState(_ watcher: Watcher, on state: State) {
+        let subject = watcher.topic.subject
+        let question = Question(subject, .state(isReset: true))
+        guard state.isThere(subject) else {
+            watcher.form = question.form
+            return
+        }
+        answer(watcher, question, on: state) { state.rendering(of: subject, isReset: true) }
+    }
+
+    /// Answers a request that waits for one answer, because its wait ends. Most often there is nothing new.
+    func endWait(of watcher: Watcher) {
+        watcher.advance(to: comparedRevision)
+        // Both evaluations use one state, because nothing may be published in between.
+        var state = service.store.state
+        evaluate(watcher, on: state)
+        // The evaluation may have answered the request.
+        guard handler.requests.watcher(watcher.id) === watcher else { return }
+        let subject = watcher.topic.subject
+        state = state.withCursors(for: subject.reader)
+        switch watcher.form {
+        case .state:
+            answer(watcher, Rendering(Response(toObserver: state.absence(of: subject), cursor: state.cursor)))
+        case .reading(let reading, let known, _):
+            do throws(Problem) {
+                answer(watcher, try reading.result(on: state).answer(to: known, state.cursor))
+            } catch {
+                answer(watcher, Rendering(Response(error, cursor: state.cursor)))
+            }
+        case .changes, .noChanges, .stateEvent, .commitEvents, .flags:
+            answer(watcher, Rendering(noChanges(subject, after: watcher.revision, on: state)))
+        }
+    }
+
+    /// Ends a watcher whose credential is no longer valid: answers 401, or ends the stream.
+    func expel(_ watcher: Watcher) {
+        guard !watcher.isStream else { return endStream(watcher, with: []) }
+        handler.answer(watcher.id, Response(toObserver: .credentialEnded, cursor: nil))
+    }
+
+    /// The answer that nothing has changed.
+    func noChanges(_ subject: WatchSubject, after revision: Revision, on state: State) -> Response {
+        guard state.isThere(subject) else {
+            return Response(toObserver: state.absence(of: subject), cursor: state.cursor)
+        }
+        var changes = state.observed(subject, [], from: revision)
+        guard !handler.isStopping else {
+            // Each client gets a different delay, so that the clients do not reconnect at the same time.
+            changes.retryAfterMs = Int64.random(in: 100...3000)
+            var response = Response(toObserver: changes.jsonBytes(), cursor: state.cursor)
+            response.closes = true
+            return response
+        }
+        let question = Question(subject, .noChanges)
+        let revision = max(revision, state.revision)
+        if let response = handler.cache.response(to: question, after: revision, at: state.revision) { return response }
+        let response = Response(toObserver: changes.jsonBytes(), cursor: state.cursor)
+        cache(response, for: question, after: revision, on: state)
+        return response
+    }
+}
+
+/// Answers that requests with the same question share.
+extension WatchNotifier {
+    /// Answers a question from the cache, or has the answer rendered: on the loop if it is cheap, otherwise in the background.
+    func answer(
+        _ question: Question, after revision: Revision = .zero, on state: State, to id: Ticket,
+        for client: ClientKey?, _ rendering: () -> Rendering
+    ) -> Handling {
+        if let response = handler.cache.response(to: question, after: revision, at: state.revision) {
+            return .answer(response)
+        }
+        let key = BackgroundAnswers.Key.question(question, place: revision, revision: state.revision)
+        if let shared = handler.share(key, with: id) { return shared }
+        let rendering = rendering()
+        guard !rendering.exceedsLoopLimit else { return handler.give(rendering, to: id, for: client, as: key) }
+        let response = rendering.make()
+        cache(response, for: question, after: revision, on: state)
+        return .answer(response)
+    }
+
+    /// Keeps an answer for other requests with the same question.
+    func cache(_ response: Response, for question: Question, after revision: Revision, on state: State) {
+        let entry = ResponseCache.Entry(
+            place: revision, revision: state.revision, cursor: state.cursor, response: response)
+        handler.cache.keep(entry, for: question)
+    }
+
+    /// Answers a watcher with an answer that others may share.
+    private func answer(
+        _ watcher: Watcher, _ question: Question, after revision: Revision = .zero, on state: State,
+        _ rendering: () -> Rendering
+    ) {
+        let handling = answer(
+            question, after: revision, on: state, to: watcher.id, for: watcher.client.key, rendering)
+        if case .answer(let response) = handling { handler.answer(watcher.id, response) }
+    }
+
+    /// Answers a watcher with an answer of its own.
+    private func answer(_ watcher: Watcher, _ rendering: Rendering) {
+        let handling = handler.give(rendering, to: watcher.id, for: watcher.client.key)
+        if case .answer(let response) = handling { handler.answer(watcher.id, response) }
+    }
+}

@@ -1,0 +1,72 @@
+import SettingsAPI
+import Testing
+
+@testable import HTTPServer
+@testable import SettingsWeb
+
+struct UnfinishedRequestsTests {
+    private let first = Ticket(slot: 0, generation: 0, number: 1)
+    private let second = Ticket(slot: 0, generation: 1, number: 1)
+
+    private func current(_ id: Ticket) -> CurrentRequest { CurrentRequest(id: id, arrival: 7) }
+
+    @Test("A request is found by its identifier until it is removed, and not by the identifier of a later connection")
+    func identifiers() {
+        var requests = UnfinishedRequests()
+        requests.insert(first, .serviceCall, from: current(first))
+        #expect(requests.contains(first) && !requests.contains(second))
+        #expect(requests.entry(first)?.timing.arrival == 7)
+        requests.insert(second, .backgroundWork(.request(second)), from: current(second))
+        #expect(requests.ids.count == 2)
+        #expect(requests.remove(first) != nil && requests.remove(first) == nil)
+        #expect(!requests.contains(first) && requests.contains(second))
+    }
+
+    @Test("Changing an entry that is not in the table has no effect")
+    func missing() {
+        var requests = UnfinishedRequests()
+        #expect(requests.update(first) { $0.isConnected = false } == nil)
+        #expect(requests.ids.isEmpty)
+    }
+
+    @Test("Only a request that waits for an event is left out of the durations")
+    func waits() {
+        var requests = UnfinishedRequests()
+        requests.insert(first, .serviceCall, from: current(first))
+        requests.insert(second, .backup(SentBackup()), from: current(second))
+        #expect(requests.entry(first)?.timing.waitsForEvent == false)
+        #expect(requests.entry(second)?.timing.waitsForEvent == true)
+    }
+}
+
+struct RevisionQueueTests {
+    private let ids = (0..<4).map { Ticket(slot: $0, generation: 0, number: 0) }
+
+    private func cursor(_ revision: Int64) throws -> Cursor {
+        Cursor(epoch: try #require(Epoch("e0")), revision: try #require(Revision(revision)))
+    }
+
+    @Test("Requests leave the queue once their cursor is reached, up to the limit")
+    func reached() throws {
+        var queue = RevisionQueue()
+        for (id, revision) in zip(ids, [3, 1, 2, 2] as [Int64]) { queue.append(id, until: try cursor(revision)) }
+        #expect(queue.removeReached(at: try cursor(1), atMost: 9) == [ids[1]])
+        #expect(queue.removeReached(at: try cursor(1), atMost: 9).isEmpty)
+        #expect(queue.removeReached(at: try cursor(2), atMost: 1).count == 1)
+        #expect(queue.removeReached(at: try cursor(3), atMost: 9).count == 2)
+        #expect(queue.isEmpty)
+    }
+
+    @Test("A request without a cursor waits until it gets a cursor, and keeps the later of two cursors")
+    func extended() throws {
+        var queue = RevisionQueue()
+        queue.append(ids[0], until: nil)
+        #expect(queue.removeReached(at: try cursor(9), atMost: 9).isEmpty)
+        queue.extend(ids[0], until: try cursor(5))
+        queue.extend(ids[0], until: try cursor(2))
+        #expect(queue.removeReached(at: try cursor(4), atMost: 9).isEmpty)
+        #expect(queue.removeReached(at: try cursor(5), atMost: 9) == [ids[0]])
+        queue.extend(ids[0], until: try cursor(9))
+        #expect(queue.isEmpty)
+    }
+}
