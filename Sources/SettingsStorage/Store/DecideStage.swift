@@ -35,6 +35,8 @@ final class DecideStage: @unchecked Sendable {
         var batch: WriteBatch
         /// Writes that were not decided, because the time of the slice was over.
         var undecided: ArraySlice<PendingWrite> = []
+        /// The end and the duration of the costly writes; nil if there was none.
+        var costly: (end: UInt64, time: UInt64)?
         /// Repeats of writes whose outcome is unknown. They wait until the log knows the outcome.
         var postponed: [PendingWrite] = []
     }
@@ -64,26 +66,35 @@ final class DecideStage: @unchecked Sendable {
         guard !slice.writes.isEmpty else { return decisions }
         decisions.batch.reserveCapacity(slice.writes.count)
         let start = monotonic.now()
+        var now = start
         for (index, write) in slice.writes.enumerated() {
-            let isTimeDue = index > 0 && (index % Self.writesPerClockReading == 0 || write.isCostly)
-            if isTimeDue, monotonic.now() - start >= limits.sliceTime {
+            if index % Self.writesPerClockReading == 0 || write.isCostly { now = monotonic.now() }
+            if index > 0, now - start >= limits.sliceTime {
                 decisions.undecided = slice.writes[index...]
                 break
             }
-            let isDoubted = isDoubted(write.request, in: slice.doubted)
-            if start > write.arrival + limits.decideTimeout {
-                let problem = isDoubted ? Problem.doubtedRequest : .tooManyWrites
-                decisions.batch.append(write, .refusal(of: write.id, because: problem, at: staged.cursor))
-            } else if slice.isStopping, write.estimatedTime > PendingWrite.costlyTime {
-                decisions.batch.append(write, .refusal(of: write.id, because: .shuttingDown, at: staged.cursor))
-            } else if isDoubted, log.isUnsettled {
-                decisions.postponed.append(write)
-            } else {
-                decisions.batch.append(write, decide(write))
-            }
+            decide(write, of: slice, at: start, into: &decisions)
+            guard write.isCostly else { continue }
+            let end = monotonic.now()
+            decisions.costly = (end, (decisions.costly?.time ?? 0) + end - now)
+            now = end
         }
         decisions.batch.finish(staged, decideTime: monotonic.now() - start)
         return decisions
+    }
+
+    private func decide(_ write: PendingWrite, of slice: Slice, at now: UInt64, into decisions: inout Decisions) {
+        let isDoubted = isDoubted(write.request, in: slice.doubted)
+        if now > write.arrival + slice.limits.decideTimeout {
+            let problem = isDoubted ? Problem.doubtedRequest : .tooManyWrites
+            decisions.batch.append(write, .refusal(of: write.id, because: problem, at: staged.cursor))
+        } else if slice.isStopping, write.estimatedTime > PendingWrite.costlyTime {
+            decisions.batch.append(write, .refusal(of: write.id, because: .shuttingDown, at: staged.cursor))
+        } else if isDoubted, log.isUnsettled {
+            decisions.postponed.append(write)
+        } else {
+            decisions.batch.append(write, decide(write))
+        }
     }
 
     private func prepareState(for slice: Slice, _ limits: WriteLimits) {

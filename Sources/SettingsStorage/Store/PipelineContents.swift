@@ -80,7 +80,10 @@ extension PipelineContents {
 
     /// Hands a batch over to the commit stage.
     mutating func add(_ decisions: DecideStage.Decisions) {
-        queue.returnToFront(decisions.undecided)
+        queue.putBack(decisions.undecided)
+        if let costly = decisions.costly {
+            queue.noteCostlyWrites(endedAt: costly.end, after: costly.time, limits)
+        }
         postponed += decisions.postponed
         guard !decisions.batch.isEmpty else { return }
         if let last = batches.indices.last, batches[last].generation == decisions.batch.generation {
@@ -102,11 +105,19 @@ extension PipelineContents {
         return true
     }
 
+    /// What the commit stage does next.
+    struct CommitWork: Sendable {
+        var batches: [WriteBatch] = []
+        /// The nanoseconds after the arrival of a write at which a log that waits for other machines gives up.
+        var timeout: UInt64 = 0
+        var isMaintenanceDue = false
+    }
+
     /// Takes what the commit stage does next.
-    mutating func takeCommitWork() -> (batches: [WriteBatch], timeout: UInt64, isMaintenanceDue: Bool) {
+    mutating func takeCommitWork() -> CommitWork {
         defer { (batches, isMaintenanceDue) = ([], false) }
         isFlushing = !batches.isEmpty
-        return (batches, limits.queueTimeout, isMaintenanceDue)
+        return CommitWork(batches: batches, timeout: limits.queueTimeout, isMaintenanceDue: isMaintenanceDue)
     }
 
     /// Begins a new generation, in which writes are decided on the published state.

@@ -114,12 +114,9 @@ extension WritePipeline {
         let start = monotonic.now()
         let slice = contents.withLock { $0.takeSlice(start) }
         let decisions = decideStage.decide(slice)
-        let isCostly = slice.writes.count == 1 && slice.writes[0].isCostly
-        let end = isCostly ? monotonic.now() : start
         update { contents in
             contents.isDeciding = false
             contents.add(decisions)
-            if isCostly { contents.queue.noteCostlyWrite(endedAt: end, after: end - start, contents.limits) }
         }
     }
 }
@@ -127,11 +124,18 @@ extension WritePipeline {
 /// The commit thread.
 extension WritePipeline {
     private func commitBatches() {
-        let work = contents.withLock { $0.takeCommitWork() }
+        let work = takeCommitWork()
         for batch in work.batches { commit(batch, within: work.timeout) }
         if work.isMaintenanceDue { performMaintenance() }
         let idleHandlers = finishCommitting()
         for handler in idleHandlers { handler(commitStage.state) }
+    }
+
+    /// Takes the batches that wait. The decide stage goes on if it has stopped because they were full.
+    private func takeCommitWork() -> PipelineContents.CommitWork {
+        var work = PipelineContents.CommitWork()
+        update { work = $0.takeCommitWork() }
+        return work
     }
 
     private func commit(_ batch: consuming WriteBatch, within timeout: UInt64) {
@@ -141,14 +145,13 @@ extension WritePipeline {
         }
         switch commitStage.commit(&batch, within: timeout) {
         case .durable:
-            let gatheringTime = log.gatheringTime
             contents.withLock { contents in
                 contents.confirmed = commitStage.state.revision
                 contents.doubted = commitStage.doubted
             }
+            if log.gatheringTime > 0 { gather(batch.results.count, for: log.gatheringTime) }
             batch.sendResults()
             commitStage.finishPublication()
-            if gatheringTime > 0 { gather(batch.results.count, for: gatheringTime) }
         case .failed:
             contents.withLock { $0.beginGeneration(after: commitStage.state, doubted: commitStage.doubted) }
             batch.sendResults()

@@ -6,7 +6,7 @@ internal import SettingsEngine
 /// The order has one rule for cheap and one rule for costly writes (see ``PendingWrite/isCostly``):
 ///
 /// - Cheap writes are served round-robin over callers, and first come, first served within a caller.
-/// - A costly write goes when no cheap write waits. Otherwise cheap writes go first for twenty times the estimated time of the costly
+/// - Costly writes go when no cheap write waits. Otherwise cheap writes go first for twenty times the estimated time of the costly
 ///   write after its arrival, and for twenty times the measured time of the last costly write after its end. Each time is at most
 ///   ``WriteLimits/longestYield``, so a costly write never starves. Costly writes, too, are served round-robin over callers.
 ///
@@ -71,6 +71,22 @@ struct WriteQueue: Sendable {
         return true
     }
 
+    /// Puts writes that were taken back to the front of the queues of their callers, in their order.
+    mutating func putBack(_ writes: some BidirectionalCollection<PendingWrite>) {
+        for write in writes.reversed() {
+            let caller = callers[write.caller] ?? Caller()
+            if write.isCostly {
+                if caller.costly.isEmpty { costlyCallers.prepend(write.caller) }
+                callers[write.caller, default: Caller()].costly.prepend(write)
+            } else {
+                if caller.cheap.isEmpty { cheapCallers.prepend(write.caller) }
+                callers[write.caller, default: Caller()].cheap.prepend(write)
+            }
+            callers[write.caller]?.bytes += write.request.size
+            noteAdded(write)
+        }
+    }
+
     /// Puts writes that were taken back in front of all others, in their order.
     mutating func returnToFront(_ writes: some BidirectionalCollection<PendingWrite>) {
         for write in writes.reversed() {
@@ -82,22 +98,23 @@ struct WriteQueue: Sendable {
 
 /// Taking writes.
 extension WriteQueue {
-    /// Removes the writes that are decided next: several cheap writes, or one costly write.
+    /// Removes the writes that are decided next. Together they are estimated to take no longer than a slice.
     ///
     /// - Parameters:
     ///   - most: the most writes.
     ///   - mostBytes: the most bytes of requests, except that one write is always taken.
     mutating func take(atMost most: Int, bytes mostBytes: Int, now: UInt64, _ limits: WriteLimits) -> [PendingWrite] {
-        var room = Room(count: most, bytes: mostBytes)
+        var room = Room(count: most, bytes: mostBytes, time: limits.sliceTime)
         var taken: [PendingWrite] = []
         taken.reserveCapacity(min(count, most))
         while let write = front.first, room.admit(write) {
             _ = front.popFirst()
             taken.append(write)
         }
-        if taken.isEmpty, cheapCallers.isEmpty || isCostlyWriteDue(now, limits) {
-            if let write = takeCostly() { taken.append(write) }
+        if front.isEmpty, cheapCallers.isEmpty {
+            while takeCostly(into: &taken, &room) {}
         } else if front.isEmpty {
+            if isCostlyWriteDue(now, limits) { takeCostly(into: &taken, &room) }
             takeCheap(into: &taken, &room)
         }
         for write in taken {
@@ -108,8 +125,8 @@ extension WriteQueue {
         return taken
     }
 
-    /// Notes that a costly write was decided, after which cheap writes go first for a while.
-    mutating func noteCostlyWrite(endedAt end: UInt64, after time: UInt64, _ limits: WriteLimits) {
+    /// Notes that costly writes were decided, after which cheap writes go first for a while.
+    mutating func noteCostlyWrites(endedAt end: UInt64, after time: UInt64, _ limits: WriteLimits) {
         yieldEnd = end + Self.yield(to: time, limits)
     }
 
@@ -124,14 +141,19 @@ extension WriteQueue {
         min(min(time, limits.longestYield) * yieldFactor, limits.longestYield)
     }
 
-    private mutating func takeCostly() -> PendingWrite? {
-        guard let caller = costlyCallers.popFirst(), let index = callers.index(forKey: caller),
-            let write = callers.values[index].costly.popFirst()
-        else { return nil }
+    /// Takes a costly write. Returns false if there is no room for it.
+    @discardableResult
+    private mutating func takeCostly(into taken: inout [PendingWrite], _ room: inout Room) -> Bool {
+        guard let caller = costlyCallers.first, let index = callers.index(forKey: caller),
+            let write = callers.values[index].costly.first, room.admit(write)
+        else { return false }
+        _ = costlyCallers.popFirst()
+        _ = callers.values[index].costly.popFirst()
         callers.values[index].bytes -= write.request.size
         if !callers.values[index].costly.isEmpty { costlyCallers.append(caller) }
         if callers.values[index].isEmpty { callers.remove(at: index) }
-        return write
+        taken.append(write)
+        return true
     }
 
     private mutating func takeCheap(into taken: inout [PendingWrite], _ room: inout Room) {
@@ -159,17 +181,19 @@ extension WriteQueue {
     private struct Room {
         private var count: Int
         private var bytes: Int
+        private var time: UInt64
         private var isUntouched = true
 
-        init(count: Int, bytes: Int) {
-            (self.count, self.bytes) = (count, bytes)
+        init(count: Int, bytes: Int, time: UInt64) {
+            (self.count, self.bytes, self.time) = (count, bytes, time)
         }
 
         /// Returns false if there is no room for a write. The first write is always admitted.
         mutating func admit(_ write: PendingWrite) -> Bool {
-            let size = write.request.size
-            guard isUntouched || count > 0 && size <= bytes else { return false }
-            (count, bytes, isUntouched) = (count - 1, bytes - size, false)
+            let (size, estimate) = (write.request.size, write.estimatedTime)
+            guard isUntouched || count > 0 && size <= bytes && estimate <= time else { return false }
+            (count, bytes, time) = (count - 1, bytes - size, time - min(time, estimate))
+            isUntouched = false
             return true
         }
     }

@@ -56,7 +56,7 @@ struct WriteQueueTests {
             let number = UInt64(step.dropFirst()) ?? 0
             switch step.first {
             case "+": now += number * 1_000_000
-            case "=": tested.queue.noteCostlyWrite(endedAt: now, after: number * 1_000_000, Self.limits)
+            case "=": tested.queue.noteCostlyWrites(endedAt: now, after: number * 1_000_000, Self.limits)
             case "-":
                 let write = tested.take(atMost: 1, bytes: .max, now: now, Self.limits).first
                 order.append(write.map { "\($0.id.number)" } ?? "none")
@@ -72,17 +72,33 @@ struct WriteQueueTests {
         #expect(order.joined(separator: " ") == taken, "\(rule)")
     }
 
-    @Test("A slice has as many cheap writes as fit, or one costly write")
+    @Test("A slice has as many writes as fit, and costly writes only if no cheap write waits or one is due")
     func slices() throws {
         let tested = Queue()
         for id in 1...5 { #expect(tested.append(try write(id, of: nil), within: .max)) }
-        for id in 6...7 { #expect(tested.append(try write(id, of: nil, time: 2_000_000), within: .max)) }
+        for id in 6...9 { #expect(tested.append(try write(id, of: nil, time: 8_000_000), within: .max)) }
         #expect(tested.take(atMost: 2, bytes: .max, now: 0, Self.limits).map(\.id.number) == [1, 2])
         #expect(tested.take(atMost: 9, bytes: 250, now: 0, Self.limits).map(\.id.number) == [3, 4])
         #expect(tested.take(atMost: 9, bytes: 1, now: 0, Self.limits).map(\.id.number) == [5], "one write always fits")
-        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [6])
-        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [7])
+        #expect(tested.take(atMost: 9, bytes: .max, now: 0, Self.limits).map(\.id.number) == [6, 7], "16 of 20 ms")
+        #expect(tested.append(try write(10, of: nil), within: .max))
+        #expect(tested.take(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [8, 10])
+        #expect(tested.take(atMost: 9, bytes: .max, now: 160_000_000, Self.limits).map(\.id.number) == [9])
         #expect(tested.queue.isEmpty && tested.queue.bytes == 0 && tested.queue.estimatedTime == 0)
+    }
+
+    @Test("Writes that are put back keep their places among the writes of their callers")
+    func putBack() throws {
+        let (tested, one, other) = (Queue(), ClientKey.caller("one"), ClientKey.caller("other"))
+        for id in 1...4 { #expect(tested.append(try write(id, of: one), within: .max)) }
+        #expect(tested.append(try write(5, of: one, time: 2_000_000), within: .max))
+        let taken = tested.take(atMost: 3, bytes: .max, now: 0, Self.limits)
+        #expect(tested.append(try write(6, of: other), within: .max))
+        tested.queue.putBack(taken[1...])
+        #expect(tested.queue.count == 5 && tested.queue.bytes == 500)
+        let rest = (1...5).flatMap { _ in tested.take(atMost: 1, bytes: .max, now: 0, Self.limits).map(\.id) }
+        #expect(rest == [2, 6, 3, 4, 5])
+        #expect(tested.queue.isEmpty && tested.queue.bytes == 0)
     }
 
     @Test("Writes that were taken before go first, in their order, and cheap writes join them")
