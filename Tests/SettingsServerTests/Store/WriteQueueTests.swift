@@ -96,7 +96,7 @@ struct WriteQueueTests {
         #expect(tested.append(try write(6, of: other), within: .max))
         tested.queue.putBack(taken[1...])
         #expect(tested.queue.count == 5 && tested.queue.bytes == 500)
-        let rest = (1...5).flatMap { _ in tested.take(atMost: 1, bytes: .max, now: 0, Self.limits).map(\.id) }
+        let rest = (1...5).flatMap { _ in tested.take(atMost: 1, bytes: .max, now: 0, Self.limits).map(\.id.number) }
         #expect(rest == [2, 6, 3, 4, 5])
         #expect(tested.queue.isEmpty && tested.queue.bytes == 0)
     }
