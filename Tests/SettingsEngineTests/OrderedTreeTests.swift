@@ -132,7 +132,9 @@ struct OrderedTreeTests {
         #expect(tree.elements.isEmpty)
     }
 
-    @Test("Names of bytes beyond ASCII are ordered by their bytes, and a name comes before longer names that begin with it")
+    @Test(
+        "Names of bytes beyond ASCII are ordered by their bytes, and a name comes before longer names that begin with it"
+    )
     func byteOrder() {
         let names = ["a", "aaaaaaaa", "aaaaaaaab", "aaaaaaaa\u{E9}", "ab", "e\u{301}", "z", "\u{E9}", "\u{10000}"]
         var tree = OrderedTree<Item>()

@@ -3,11 +3,27 @@ extension Span<UInt8> {
     /// come last.
     @inline(__always)
     func order(against text: String) -> Int {
-        // A pointer to the bytes of the text takes a third of the time that a span of them takes.
-        withUnsafeBytes { bytes in
-            text.utf8.withContiguousStorageIfAvailable { bytes.order(against: UnsafeRawBufferPointer($0)) }
-                ?? text.utf8Span.span.withUnsafeBytes { bytes.order(against: $0) }
-        }
+        withUnsafeBytes { bytes in text.withUTF8Bytes { bytes.order(against: $0) } }
+    }
+
+    /// The number of bytes that these bytes and the UTF-8 bytes of a text have in common from the first on, at most `limit`.
+    func sharedPrefixLength(with text: String, atMost limit: Int) -> Int {
+        withUnsafeBytes { bytes in text.withUTF8Bytes { bytes.sharedPrefixLength(with: $0, atMost: limit) } }
+    }
+
+    /// The eight bytes behind a prefix as a number whose order is the order of the bytes. Missing bytes count as zeros.
+    @inline(__always)
+    func head(behind prefixLength: Int) -> UInt64 {
+        withUnsafeBytes { $0.head(behind: prefixLength) }
+    }
+}
+
+extension String {
+    /// Calls the body with the UTF-8 bytes of the text. A pointer to the bytes takes a third of the time that a span of them takes.
+    @inline(__always)
+    fileprivate func withUTF8Bytes(_ body: (UnsafeRawBufferPointer) -> Int) -> Int {
+        utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
+            ?? utf8Span.span.withUnsafeBytes(body)
     }
 }
 
@@ -26,5 +42,21 @@ extension UnsafeRawBufferPointer {
             index += 1
         }
         return count - other.count
+    }
+
+    fileprivate func sharedPrefixLength(with other: Self, atMost limit: Int) -> Int {
+        let end = Swift.min(count, other.count, limit)
+        var index = 0
+        while index < end, self[index] == other[index] { index += 1 }
+        return index
+    }
+
+    fileprivate func head(behind prefixLength: Int) -> UInt64 {
+        let rest = count - prefixLength
+        guard rest > 0 else { return 0 }
+        if rest >= 8 { return UInt64(bigEndian: loadUnaligned(fromByteOffset: prefixLength, as: UInt64.self)) }
+        var head: UInt64 = 0
+        for index in prefixLength..<count { head = head << 8 | UInt64(self[index]) }
+        return head << UInt64(8 * (8 - rest))
     }
 }

@@ -13,9 +13,9 @@ extension OrderedTree {
         private(set) var elements: [Element] = []
         /// The children of a branch in order; empty in a leaf.
         private(set) var children: [Node] = []
-        /// The names between the children: `bounds[i]` comes after every name in `children[i]` and not after any name in
+        /// The names between the children: bound `i` comes after every name in `children[i]` and not after any name in
         /// `children[i + 1]`.
-        private var bounds: [String] = []
+        private var bounds = NameBounds()
 
         /// The second half of a node that was full, and the name between both halves.
         struct Split {
@@ -27,21 +27,27 @@ extension OrderedTree {
 
         /// Makes a branch of a node and its second half.
         init(left: Node, split: Split) {
-            children = [left, split.right]
-            bounds = [split.bound]
+            self.init(children: [left, split.right], bounds: NameBounds(split.bound))
         }
 
         private init(elements: [Element]) {
             self.elements = elements
         }
 
-        private init(children: [Node], bounds: [String]) {
+        private init(children: [Node], bounds: NameBounds) {
             self.children = children
             self.bounds = bounds
+            indexBounds()
+        }
+
+        private mutating func indexBounds() {
+            guard let firstName, let lastName else { return }
+            bounds.index(from: firstName, through: lastName)
         }
 
         /// The only child of a branch that has one child.
         var onlyChild: Node? { children.count == 1 ? children[0] : nil }
+        private var firstName: String? { children.first?.firstName ?? elements.first?.name }
         var lastName: String? { children.last?.lastName ?? elements.last?.name }
         private var isEmpty: Bool { elements.isEmpty && children.isEmpty }
     }
@@ -51,20 +57,9 @@ extension OrderedTree {
 extension OrderedTree.Node {
     /// Returns the elements of the leaf that holds a name, and the index of the name there.
     func leaf(of name: Span<UInt8>) -> (elements: [Element], index: Int)? {
-        if !children.isEmpty { return children[childIndex(of: name)].leaf(of: name) }
+        if !children.isEmpty { return children[bounds.count(notAfterPresent: name)].leaf(of: name) }
         let (index, isFound) = self.index(of: name)
         return isFound ? (elements, index) : nil
-    }
-
-    /// The index of the child that may hold a name.
-    private func childIndex(of name: Span<UInt8>) -> Int {
-        let bounds = bounds.span
-        var (low, high) = (0, bounds.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if name.order(against: bounds[middle]) < 0 { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 
     /// The index in a leaf of the first element whose name is not before this one, and whether it has this name.
@@ -86,7 +81,7 @@ extension OrderedTree.Node {
             let index = start.map { self.index(of: $0.utf8Span.span).index } ?? 0
             return elements[index...].allSatisfy(body)
         }
-        let first = start.map { childIndex(of: $0.utf8Span.span) } ?? 0
+        let first = start.map { bounds.count(notAfter: $0.utf8Span.span) } ?? 0
         guard children[first].forEach(startingAt: start, body) else { return false }
         return children[(first + 1)...].allSatisfy { $0.forEach(startingAt: nil, body) }
     }
@@ -97,7 +92,7 @@ extension OrderedTree.Node {
             let index = end.map { self.index(of: $0.utf8Span.span).index } ?? elements.count
             return elements[..<index].reversed().allSatisfy(body)
         }
-        let last = end.map { childIndex(of: $0.utf8Span.span) } ?? children.count - 1
+        let last = end.map { bounds.count(notAfter: $0.utf8Span.span) } ?? children.count - 1
         guard children[last].forEachReversed(before: end, body) else { return false }
         return children[..<last].reversed().allSatisfy { $0.forEachReversed(before: nil, body) }
     }
@@ -119,13 +114,13 @@ extension OrderedTree.Node {
             }
             return (nil, insert(element, at: index))
         }
-        let index = childIndex(of: name.utf8Span.span)
+        let index = bounds.count(notAfterInserted: name.utf8Span.span)
         let (replaced, split) = children[index].set(element)
         return (replaced, split.flatMap { insert($0, behind: index) })
     }
 
     mutating func update<Result>(_ name: Span<UInt8>, _ body: (inout Element) -> Result) -> Result? {
-        if !children.isEmpty { return children[childIndex(of: name)].update(name, body) }
+        if !children.isEmpty { return children[bounds.count(notAfterPresent: name)].update(name, body) }
         let (index, isFound) = self.index(of: name)
         return isFound ? body(&elements[index]) : nil
     }
@@ -135,7 +130,7 @@ extension OrderedTree.Node {
             let (index, isFound) = self.index(of: name)
             return isFound ? elements.remove(at: index) : nil
         }
-        let index = childIndex(of: name)
+        let index = bounds.count(notAfterPresent: name)
         guard let removed = children[index].remove(name) else { return nil }
         if children[index].isEmpty {
             children.remove(at: index)
@@ -175,10 +170,10 @@ extension OrderedTree.Node {
         bounds.insert(split.bound, at: index)
         guard children.count > Self.branchCapacity else { return nil }
         let middle = children.count / 2
-        let right = Self(children: Array(children[middle...]), bounds: Array(bounds[middle...]))
-        let bound = bounds[middle - 1]
+        let (bound, rightBounds) = bounds.split(at: middle - 1)
+        let right = Self(children: Array(children[middle...]), bounds: rightBounds)
         children.removeSubrange(middle...)
-        bounds.removeSubrange((middle - 1)...)
+        indexBounds()
         return Split(bound: bound, right: right)
     }
 
