@@ -94,11 +94,17 @@ struct HistoryModel {
             for entry in unprotected { logs[suite]?.evictedThrough = entry.revision }
         }
         kept = kept.filter { entry in !entry.isRetained || isHeld(entry) }
-        while kept.count > limits.commits || kept.reduce(0, { $0 + $1.commit.size }) > limits.bytes { evictOldest() }
+        if exceeds(limits.commits, limits.bytes) {
+            while exceeds(limits.commits - limits.commits / 1024, limits.bytes - limits.bytes / 1024) { evictOldest() }
+        }
         for (suite, log) in logs where held(by: suite).isEmpty {
             oldestAvailableWithoutLog = max(oldestAvailableWithoutLog, log.oldestAvailable)
             logs[suite] = nil
         }
+    }
+
+    private func exceeds(_ commits: Int, _ bytes: Int) -> Bool {
+        kept.count > commits || kept.reduce(0) { $0 + $1.commit.size } > bytes
     }
 
     private mutating func evictOldest() {

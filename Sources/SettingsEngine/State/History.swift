@@ -89,13 +89,16 @@ extension History {
 
     /// Retains or evicts the oldest commits until the limits hold.
     private mutating func evictBeyond(_ limits: Limits, into evicted: inout [KeptCommit]) {
-        while count > limits.commits || size > limits.bytes {
-            if newest.isEmpty || retainedExceedShare(of: limits), let first = retained.first {
-                evict(retained: first, into: &evicted)
-            } else if !newest.isEmpty {
-                retainOrEvictOldest(into: &evicted)
-            } else {
-                break
+        if exceeds(limits) {
+            let target = limits.slightlyReduced
+            while exceeds(target) {
+                if newest.isEmpty || retainedExceedShare(of: limits), let first = retained.first {
+                    evict(retained: first, into: &evicted)
+                } else if !newest.isEmpty {
+                    retainOrEvictOldest(into: &evicted)
+                } else {
+                    break
+                }
             }
         }
         while let oldest = retained.first ?? newest.first, isOutdated(oldest, age: limits.age) {
@@ -106,6 +109,8 @@ extension History {
             }
         }
     }
+
+    private func exceeds(_ limits: Limits) -> Bool { count > limits.commits || size > limits.bytes }
 
     private func isOutdated(_ commit: KeptCommit, age: Int64) -> Bool {
         guard let earliest = time.earliest(age: age) else { return false }
