@@ -100,7 +100,7 @@ package struct ClusterTool {
                 .refused, "a daemon has begun a log in etcd meanwhile; nothing was changed",
                 remedy: "stop it, and choose another prefix")
         }
-        printLine("imported: \(state.contents), at \(state.cursor)")
+        printLine("imported: \(state.summary), at \(state.cursor)")
         printLine("start daemons with --etcd.endpoints and a data directory of their own; clients just go on")
     }
 
@@ -132,7 +132,7 @@ package struct ClusterTool {
             )
         }
         try directory.reading { () throws(FileError) in try directory.begin(with: found.state) }
-        printLine("exported: \(found.state.contents), at \(found.state.cursor)")
+        printLine("exported: \(found.state.summary), at \(found.state.cursor)")
         printLine("start a daemon with --data \(directory.path), and no other on this log in etcd")
     }
 

@@ -89,7 +89,7 @@ package final class LogCache: Sendable {
                 return (["nothing of the log in etcd is copied here yet"], true)
             }
             let lines = [
-                "\(copy.snapshot): \(copy.state.contents), sound",
+                "\(copy.snapshot): \(copy.state.summary), sound",
                 "\(DataDirectory.clusterName): a copy of the log in etcd under \(copy.prefix), of \(copy.time), sound",
                 "a start goes on from there with what etcd has",
             ]

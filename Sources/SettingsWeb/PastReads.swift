@@ -11,7 +11,7 @@ package typealias PastSource = @Sendable (State) -> any PastReading
 extension State {
     /// The reader of the past that reaches further back, if there is one.
     private func reaching(_ source: PastSource?) -> any PastReading {
-        source?(self) ?? self
+        source?(self) ?? recentPast
     }
 
     /// Answers a read of a setting or a suite as it was.
@@ -34,14 +34,15 @@ extension State {
         let wanted = try request.ifMatch(in: bytes)
         let ofFiles = Service.memory(ofPast: source)
         let cost = { @Sendable limit in
-            self.renderingCost(ofPast: name, at: moment, within: limit) + Cost(microseconds: 0, bytes: ofFiles)
+            self.recentPast.renderingCost(ofPast: name, at: moment, within: limit)
+                + Cost(microseconds: 0, bytes: ofFiles)
         }
         return Rendering(searchesHistory: true, isUpperBound: true, cost: cost) {
             do throws(Problem) {
                 let view = self.reaching(source)
                 let place = try view.revision(at: moment, of: name)
                 guard let suite = try view.suite(name, at: place) else {
-                    throw self.unknownSuite(name, for: reader, at: place)
+                    throw self.recentPast.unknownSuite(name, for: reader, at: place)
                 }
                 let result = try read(suite, self, place)
                 if let wanted, let tag = result.tag?.revision, !result.isRefusal {
@@ -77,7 +78,7 @@ extension State {
             reader: request.caller?.reader, pageBytes: min(HistoryQuestion.usualPageBytes, budget / 4))
         let ofFiles = Service.memory(ofPast: source)
         let cost = { @Sendable limit in
-            self.renderingCost(of: question, within: limit) + Cost(microseconds: 0, bytes: ofFiles)
+            self.recentPast.renderingCost(of: question, within: limit) + Cost(microseconds: 0, bytes: ofFiles)
         }
         return Rendering(searchesHistory: source != nil || question.isFiltered, isUpperBound: true, cost: cost) {
             do throws(Problem) {
@@ -98,8 +99,9 @@ extension State {
         let to = request.query.moment(.to) ?? .revision(revision)
         let ofFiles = Service.memory(ofPast: source)
         let cost = { @Sendable limit in
-            self.renderingCost(ofPast: name, at: from, within: limit)
-                + self.renderingCost(ofPast: name, at: to, within: limit) + Cost(microseconds: 0, bytes: ofFiles)
+            self.recentPast.renderingCost(ofPast: name, at: from, within: limit)
+                + self.recentPast.renderingCost(ofPast: name, at: to, within: limit)
+                + Cost(microseconds: 0, bytes: ofFiles)
         }
         return Rendering(searchesHistory: true, isUpperBound: true, cost: cost) {
             do throws(Problem) {

@@ -62,7 +62,7 @@ struct CostTests {
         func bytes(_ limit: Int, _ filter: KeyFilter = .everything, pageBytes: Int = 8 << 20) -> Int {
             let question = HistoryQuestion(
                 suite: suite, filter: filter, by: nil, before: nil, limit: limit, reader: nil, pageBytes: pageBytes)
-            return state.renderingCost(of: question, within: .unlimited).bytes
+            return state.recentPast.renderingCost(of: question, within: .unlimited).bytes
         }
         #expect((10_000...15_000).contains(bytes(1)))
         #expect((450_000...650_000).contains(bytes(100)))

@@ -82,13 +82,13 @@ struct PastTests {
             for place in run.places {
                 for name in PlainSuites.names {
                     let suite = try SuiteName(name)
-                    let shown = try run.state.suite(suite, at: place.revision).map(Shown.init)
+                    let shown = try run.state.recentPast.suite(suite, at: place.revision).map(Shown.init)
                     try #require(shown == place.suites[name], run.context)
                     for instant in [place.time, Timestamp(milliseconds: place.time.milliseconds + 1)] {
                         let expected = try #require(
                             run.places.last { $0.time.milliseconds <= instant.milliseconds }, run.context)
-                        let revision = try run.state.revision(at: .instant(instant), of: suite)
-                        let shown = try run.state.suite(suite, at: revision).map(Shown.init)
+                        let revision = try run.state.recentPast.revision(at: .instant(instant), of: suite)
+                        let shown = try run.state.recentPast.suite(suite, at: revision).map(Shown.init)
                         try #require(shown == expected.suites[name], run.context)
                     }
                 }
@@ -112,8 +112,8 @@ struct PastTests {
                         let suite = try SuiteName(name)
                         let found: Suite?
                         do throws(Problem) {
-                            let revision = try run.state.revision(at: .instant(instant), of: suite)
-                            found = try run.state.suite(suite, at: revision)
+                            let revision = try run.state.recentPast.revision(at: .instant(instant), of: suite)
+                            found = try run.state.recentPast.suite(suite, at: revision)
                         } catch {
                             let floor = run.state.oldestAvailable(of: suite)
                             try #require(error.code == .historyGone && error.oldest == floor, run.context)
@@ -143,8 +143,8 @@ struct PastTests {
             try state.apply(try #require(decision.commit))
         }
         func value(at time: Int64) throws(Problem) -> JSONValue? {
-            let place = try state.revision(at: .instant(Timestamp(milliseconds: time)), of: quiet)
-            return try state.suite(quiet, at: place)?.record(key).stored
+            let place = try state.recentPast.revision(at: .instant(Timestamp(milliseconds: time)), of: quiet)
+            return try state.recentPast.suite(quiet, at: place)?.record(key).stored
         }
         for number in 1...5 {
             try write(
@@ -254,7 +254,7 @@ struct PastTests {
                 let (old, new) = (from.suites[name], to.suites[name])
                 let found: SuiteDifference
                 do throws(Problem) {
-                    found = try run.state.difference(
+                    found = try run.state.recentPast.difference(
                         of: suite, from: .revision(from.revision), to: .revision(to.revision))
                 } catch {
                     try #require(error.code == .unknownSuite && run.places.allSatisfy { $0.suites[name] == nil })

@@ -37,14 +37,14 @@ struct WatchingTests {
     private func advance(_ view: inout WatcherView, _ subject: WatchSubject, _ world: inout World) throws {
         let state = world.state
         while let position = view.cursor?.revision, position < state.revision {
-            guard state.reaches(subject, after: position) else {
+            guard state.watchReader.reaches(subject, after: position) else {
                 view = WatcherView(of: state, subject)
                 return
             }
-            let (commits, reached) = state.nextCommits(
+            let (commits, reached) = state.watchReader.nextCommits(
                 for: subject, after: position, within: Cost(microseconds: 0.25 * Double(1 + world.random.below(5))),
                 bytes: world.random.below(2000))
-            for kept in commits { try view.take(state.streamed(subject, kept.commit)) }
+            for kept in commits { try view.take(state.watchReader.streamed(subject, kept.commit)) }
             try #require(reached > position, "seed \(world.random.seed)")
             view.cursor = Cursor(epoch: state.epoch, revision: reached)
         }
@@ -110,19 +110,19 @@ private struct World {
         let since = watcher.view.cursor.map {
             random.chance(oneIn: 3) ? ResumePoint.revision($0.revision) : .cursor($0)
         }
-        switch state.find(watcher.subject, since: since) {
+        switch state.watchReader.find(watcher.subject, since: since) {
         case .absent:
             #expect(watcher.subject.isOne && state.suite(watcher.subject.suites[0]) == nil)
         case .undecided:
             Issue.record("nothing limited the cost")
         case .state(let isReset):
-            let observed = try #require(state.observed(watcher.subject, isReset: isReset))
+            let observed = try #require(state.watchReader.observed(watcher.subject, isReset: isReset))
             #expect(isReset == (since != nil))
             watchers[index].view.take(observed)
         case .nothing:
             watchers[index].view.cursor = state.cursor
         case .commits(let commits):
-            let observed = state.observed(
+            let observed = state.watchReader.observed(
                 watcher.subject, commits, from: since?.revision ?? .zero, limit: limit,
                 keepsLatest: random.chance(oneIn: 3))
             if let limit, observed.changes.count > limit {

@@ -150,7 +150,9 @@ struct WriteDecisionTests {
                     let context: Comment = "seed \(random.seed), \(name) at \(moment) seen from \(now.revision)"
                     let floor = now.oldestAvailable(of: suite)
                     guard moment >= floor else {
-                        let problem = #expect(throws: Problem.self, context) { try now.suite(suite, at: moment) }
+                        let problem = #expect(throws: Problem.self, context) {
+                            try now.recentPast.suite(suite, at: moment)
+                        }
                         #expect(problem?.code == .historyGone && problem?.oldest == floor, context)
                         continue
                     }
@@ -160,7 +162,7 @@ struct WriteDecisionTests {
                         kept.commit.suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
                     }
                     let before = then.suite(suite)
-                    var past = try now.suite(suite, at: moment)
+                    var past = try now.recentPast.suite(suite, at: moment)
                     if isDropped, let revision = before?.revision, revision <= floor {
                         past?.revision = revision
                     }

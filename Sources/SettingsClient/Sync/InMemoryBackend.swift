@@ -52,13 +52,13 @@ final class InMemoryBackend: SuiteBackend {
     }
 
     func load() throws(BackendError) -> ObservedState {
-        shared.withLock { $0.staged.state.all(of: subject, isReset: false) }
+        shared.withLock { $0.staged.state.watchReader.all(of: subject, isReset: false) }
     }
 
     func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
         shared.withLock { shared in
-            shared.staged.state.news(of: subject, since: place)
-                ?? .changes(shared.staged.state.observed(subject, [], from: place.revision))
+            shared.staged.state.watchReader.news(of: subject, since: place)
+                ?? .changes(shared.staged.state.watchReader.observed(subject, [], from: place.revision))
         }
     }
 
@@ -147,7 +147,9 @@ extension InMemoryBackend {
         let news = shared.withLock { shared in
             var news: [(@Sendable (SettingsObservation) -> Void, SettingsObservation)] = []
             for (id, follower) in shared.followers {
-                guard let observation = shared.staged.state.news(of: subject, since: follower.cursor) else { continue }
+                guard let observation = shared.staged.state.watchReader.news(of: subject, since: follower.cursor) else {
+                    continue
+                }
                 shared.followers[id]?.cursor = observation.cursor
                 news.append((follower.handler, observation))
             }
@@ -173,13 +175,14 @@ extension Timestamp {
     }
 }
 
-extension State {
-    /// All that is watched. A subject of several suites always has an answer.
+extension WatchReader {
+    /// The state of the watched settings. A subject of several suites always has one.
     fileprivate func all(of subject: WatchSubject, isReset: Bool) -> ObservedState {
-        observed(subject, isReset: isReset) ?? ObservedState(.several([], missing: subject.suites), cursor: cursor)
+        observed(subject, isReset: isReset)
+            ?? ObservedState(.several([], missing: subject.suites), cursor: state.cursor)
     }
 
-    /// What happened after a place in history; nil if nothing did.
+    /// What happened after a cursor; nil if nothing happened.
     fileprivate func news(of subject: WatchSubject, since place: Cursor) -> SettingsObservation? {
         switch find(subject, since: .cursor(place)) {
         case .state(let isReset): .state(all(of: subject, isReset: isReset))

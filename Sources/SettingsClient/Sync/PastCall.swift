@@ -15,9 +15,9 @@ extension PastCall where Output == SettingState {
     static func setting(_ key: KeyName, in suite: SuiteName, at moment: Moment) -> PastCall {
         PastCall(endpoint: Endpoint<Answer<SettingState>>.setting(key, in: suite, at: moment).map { $0.body }) {
             staged throws(Problem) in
-            let place = try staged.state.revision(at: moment, of: suite)
-            guard let past = try staged.state.suite(suite, at: place) else {
-                throw staged.state.unknownSuite(suite, for: nil, at: place)
+            let place = try staged.state.recentPast.revision(at: moment, of: suite)
+            guard let past = try staged.state.recentPast.suite(suite, at: place) else {
+                throw staged.state.recentPast.unknownSuite(suite, for: nil, at: place)
             }
             return past.setting(key)
         }
@@ -29,7 +29,7 @@ extension PastCall where Output == SuiteHistory {
     static func history(of suite: SuiteName, _ keys: [KeyName], before: Revision?, limit: Int) -> PastCall {
         let pages = Endpoint<Answer<SuiteHistory>>.history(of: suite, keys: keys, before: before, limit: limit)
         return PastCall(endpoint: pages.map { $0.body }) { staged throws(Problem) in
-            try staged.state.history(
+            try staged.state.recentPast.history(
                 HistoryQuestion(
                     suite: suite, filter: KeyFilter(keys: keys, prefixes: []), by: nil, before: before, limit: limit,
                     reader: nil))
@@ -41,7 +41,7 @@ extension PastCall where Output == SuiteDifference {
     /// What differs between two places; without the second, until now.
     static func difference(of suite: SuiteName, from: Moment, to: Moment?) -> PastCall {
         PastCall(endpoint: .difference(of: suite, from: from, to: to)) { staged throws(Problem) in
-            try staged.state.difference(of: suite, from: from, to: to ?? .revision(staged.state.revision))
+            try staged.state.recentPast.difference(of: suite, from: from, to: to ?? .revision(staged.state.revision))
         }
     }
 }

@@ -15,7 +15,17 @@ package enum Finding: Sendable {
     case undecided
 }
 
-extension State {
+/// A reader of a state for watchers.
+package struct WatchReader: Sendable {
+    package let state: State
+
+    package init(_ state: State) {
+        self.state = state
+    }
+}
+
+// Search.
+extension WatchReader {
     /// Looks for what a watcher does not know yet.
     ///
     /// - Parameters:
@@ -32,32 +42,32 @@ extension State {
     /// True if a caller with limited grants presents a cursor of a caller that sees everything, and no visible commit
     /// follows that cursor.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
-        guard subject.reader != nil, case .cursor(let cursor) = since, cursor.epoch == baseCursor.epoch,
+        guard subject.reader != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
             reaches(subject, after: cursor.revision)
         else { return false }
         return commits(for: subject, after: cursor.revision, within: limit)?.isEmpty ?? false
     }
 
     private func reaches(_ subject: WatchSubject, _ since: ResumePoint) -> Bool {
-        if case .cursor(let cursor) = since, cursor.epoch != epoch { return false }
+        if case .cursor(let cursor) = since, cursor.epoch != state.epoch { return false }
         return reaches(subject, after: since.revision)
     }
 
     /// True if there is a state to show: of several suites also if all of them are missing.
     package func isThere(_ subject: WatchSubject) -> Bool {
-        !subject.isOne || hasSuite(subject.suites[0])
+        !subject.isOne || state.hasSuite(subject.suites[0])
     }
 
     /// True if the history has every commit after a revision that concerns the watcher.
     package func reaches(_ subject: WatchSubject, after revision: Revision) -> Bool {
         // Mostly no commit at all was dropped since then, and the suites need not be looked at one by one.
-        guard history.oldestAvailable > revision else { return true }
-        guard subject.suites.allSatisfy({ oldestAvailable(of: $0) <= revision }) else { return false }
+        guard state.history.oldestAvailable > revision else { return true }
+        guard subject.suites.allSatisfy({ state.oldestAvailable(of: $0) <= revision }) else { return false }
         return subject.suitePrefixes.allSatisfy { prefix in
             // A suite that was dropped is watched, too, for as long as it has a log, and counts with those that have none.
-            guard history.oldestAvailableWithoutLog <= revision else { return false }
+            guard state.history.oldestAvailableWithoutLog <= revision else { return false }
             var isReached = true
-            history.forEachLog(prefix: prefix.string) { log in
+            state.history.forEachLog(prefix: prefix.string) { log in
                 isReached = log.oldestAvailable <= revision
                 return isReached
             }
@@ -69,9 +79,9 @@ extension State {
     /// none is given.
     private func forEachCandidate(of suite: SuiteName?, after revision: Revision, _ body: (KeptCommit) -> Bool) {
         if let suite {
-            history.forEach(of: suite, after: revision, body)
+            state.history.forEach(of: suite, after: revision, body)
         } else {
-            history.forEach(after: revision, body)
+            state.history.forEach(after: revision, body)
         }
     }
 
@@ -115,7 +125,7 @@ extension State {
     package func nextCommits(
         for subject: WatchSubject, after revision: Revision, within limit: Cost, bytes: Int
     ) -> (commits: [KeptCommit], reached: Revision) {
-        var reached = self.revision
+        var reached = state.revision
         for suite in candidates(for: subject) {
             var meter = CostMeter(within: limit)
             var last = revision

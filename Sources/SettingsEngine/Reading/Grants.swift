@@ -88,17 +88,6 @@ package struct Grants: Hashable, Sendable {
     }
 }
 
-/// What a reader is shown.
-extension State {
-    /// Returns the state with cursors for a reader: the epoch ends in the digest of the reader's grants. The state
-    /// hides no data. A cursor obtained with other grants belongs to another epoch, so the reader starts again. Never
-    /// pass the result to the writer or to a file.
-    package func withCursors(for reader: Grants?) -> State {
-        guard let reader else { return self }
-        return with(digest: reader.digest)
-    }
-}
-
 extension Cursor {
     /// The cursor of a reader.
     package func marked(for reader: Grants?) -> Cursor {
@@ -121,31 +110,6 @@ extension SettingState {
     private func isHidden(from reader: Grants?) -> Bool {
         guard isSecret, let reader else { return false }
         return !reader.showSecret(suite, key)
-    }
-}
-
-extension State {
-    /// Returns changes as a reader sees them: of the keys that it may read, and without the values of secrets that it may not.
-    package func shown(_ changes: [Change], to reader: Grants?) -> [Change] {
-        let marked = markingSecrets(changes)
-        guard let reader else { return marked }
-        return marked.compactMap { change in
-            guard reader.show(change.suite, change.key) else { return nil }
-            return change.isSecret && !reader.showSecret(change.suite, change.key) ? change.concealed() : change
-        }
-    }
-
-    /// The names of suites nearest to one that is not there, of those that a reader may see.
-    ///
-    /// They are looked for among neighbours that begin with what the reader may see all of, so that no hidden suite takes the
-    /// place of another.
-    func suggestions(for suite: String, to reader: Grants?) -> [String] {
-        NameSuggestion.nearest(to: suite) { place, count in
-            guard let start = reader.map({ $0.start(of: place) }) ?? "" else { return [] }
-            let names = suites.neighbours(of: place, count) { $0.hasBytePrefix(start) }
-            // One that is there now may not have been when the question was about.
-            return names.filter { !$0.hasSameBytes(as: suite) }
-        }
     }
 }
 

@@ -1,17 +1,27 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// Places in the past.
-extension State {
+/// The past of a state as far back as the history in memory reaches.
+package struct RecentPast: Sendable {
+    let state: State
+    var history: History { state.history }
+
+    package init(_ state: State) {
+        self.state = state
+    }
+}
+
+// Revisions of the past.
+extension RecentPast {
     /// Returns the revision of a place in the past. Throws if it is still to come, or if what a suite was there is not kept.
     package func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision {
         let place: Revision
         switch moment {
         case .revision(let revision): place = revision
         case .instant(let instant):
-            let floor = oldestAvailable(of: suite)
-            if instant.milliseconds >= time.milliseconds {
-                place = revision
+            let floor = state.oldestAvailable(of: suite)
+            if instant.milliseconds >= state.time.milliseconds {
+                place = state.revision
             } else if let last = lastKept(notAfter: instant), last >= floor {
                 place = last
             } else if floor == .zero || isChanged(suite, at: floor, notAfter: instant) {
@@ -28,20 +38,22 @@ extension State {
     /// The last commit not later than an instant, as far as that is known: it is kept, or the last that was dropped.
     package func lastKept(notAfter instant: Timestamp) -> Revision? {
         let last = history.last(notAfter: instant)?.revision
-        let isFloorBefore = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
-        return isFloorBefore ? max(last ?? .zero, history.oldestAvailable) : last
+        let isOldestBefore = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
+        return isOldestBefore ? max(last ?? .zero, history.oldestAvailable) : last
     }
 
     /// Throws if a revision is still to come, or if what a suite was after it is not kept.
     func checkKept(_ place: Revision, of suite: SuiteName) throws(Problem) {
-        guard place <= revision else {
-            throw Problem(.badRequest, "revision \(place) is still to come; the newest is \(revision)")
+        guard place <= state.revision else {
+            throw Problem(.badRequest, "revision \(place) is still to come; the newest is \(state.revision)")
         }
-        guard place >= oldestAvailable(of: suite) else { throw historyGone(before: "revision \(place)", of: suite) }
+        guard place >= state.oldestAvailable(of: suite) else {
+            throw historyGone(before: "revision \(place)", of: suite)
+        }
     }
 
     private func historyGone(before what: String, of suite: SuiteName) -> Problem {
-        Problem(historyGone: what, oldest: oldestAvailable(of: suite))
+        Problem(historyGone: what, oldest: state.oldestAvailable(of: suite))
     }
 }
 
@@ -109,7 +121,7 @@ package struct HistoryPage {
 
     /// Adds a commit if the question is about it. Returns false, and adds nothing, if the page is full.
     package mutating func add(_ kept: KeptCommit, on state: State) -> Bool {
-        guard let commit = state.commit(kept.commit, for: question) else { return true }
+        guard let commit = RecentPast(state).commit(kept.commit, for: question) else { return true }
         size += kept.size
         guard commits.count < question.limit, commits.isEmpty || size <= question.pageBytes else {
             next = commits.last?.revision
@@ -129,14 +141,16 @@ package struct HistoryPage {
     }
 }
 
-extension State {
+extension RecentPast {
     /// A page of the commits that touched a suite, the newest first. Throws if nothing is known of such a suite.
     package func history(_ question: HistoryQuestion) throws(Problem) -> SuiteHistory {
         let suite = question.suite
-        guard hasSuite(suite) || history.hasCommits(of: suite) else { throw unknownSuite(suite, for: question.reader) }
+        guard state.hasSuite(suite) || history.hasCommits(of: suite) else {
+            throw state.unknownSuite(suite, for: question.reader)
+        }
         var page = HistoryPage(question)
-        history.forEachReversed(of: suite, before: question.end(on: self)) { page.add($0, on: self) }
-        return page.result(oldest: oldestAvailable(of: suite))
+        history.forEachReversed(of: suite, before: question.end(on: state)) { page.add($0, on: state) }
+        return page.result(oldest: state.oldestAvailable(of: suite))
     }
 
     /// The cost of answering the question from the commits in memory.
@@ -145,7 +159,7 @@ extension State {
         // A filter may select any of the commits, so only the size of a page bounds the estimate.
         var remainingCommits = question.isFiltered ? .max : question.limit
         var bytes = 0
-        history.forEachReversed(of: question.suite, before: question.end(on: self)) { kept in
+        history.forEachReversed(of: question.suite, before: question.end(on: state)) { kept in
             guard bytes == 0 || bytes + kept.size <= question.pageBytes else { return false }
             bytes += kept.size
             // Of the values before and after a commit, both in memory, the page shows the values after it.
@@ -161,7 +175,7 @@ extension State {
         let ofSuite = commit.suiteChanges.filter { $0.suite == question.suite }
         let hasSchema = ofSuite.contains { $0.kind != .created && $0.kind != .dropped }
         let admitted = commit.changes.filter { $0.suite == question.suite && question.filter.admits($0.key) }
-        let changes = shown(admitted, to: question.reader)
+        let changes = state.shown(admitted, to: question.reader)
         // A commit without changes was kept for its request key, or is about the suite as a whole.
         let isOfSuite = ofSuite.contains { $0.kind != .created || admitted.isEmpty }
         guard !changes.isEmpty || question.filter.isEverything && isOfSuite else { return nil }
@@ -171,13 +185,15 @@ extension State {
     }
 }
 
-extension State {
+extension RecentPast {
     /// The net changes of a suite between two places, of which the first may be the later one.
     package func difference(
         of name: SuiteName, from: Moment, to: Moment, for reader: Grants? = nil
     ) throws(Problem) -> SuiteDifference {
         let (start, end) = (try revision(at: from, of: name), try revision(at: to, of: name))
-        guard hasSuite(name) || history.hasCommits(of: name) else { throw unknownSuite(name, for: reader) }
+        guard state.hasSuite(name) || history.hasCommits(of: name) else {
+            throw state.unknownSuite(name, for: reader)
+        }
         let (before, after) = (try suite(name, at: start), try suite(name, at: end))
         var keys: Set<KeyName> = []
         history.forEach(of: name, after: min(start, end)) { kept in
@@ -185,16 +201,16 @@ extension State {
             for change in kept.commit.changes where change.suite == name { keys.insert(change.key) }
             return true
         }
-        return difference(of: name, before, after, at: end, keys, for: reader)
+        return difference(of: name, from: before, to: after, at: end, keys: keys, for: reader)
     }
 
-    /// The net changes of some keys between two pasts of a suite.
+    /// The net changes of a suite between two states of it.
     ///
     /// - Parameters:
-    ///   - end: the place of the second.
-    ///   - keys: those that may differ; nil for all.
+    ///   - end: the revision of the second state.
+    ///   - keys: the keys that may differ; nil for all keys.
     package func difference(
-        of name: SuiteName, _ before: Suite?, _ after: Suite?, at end: Revision, _ keys: Set<KeyName>?,
+        of name: SuiteName, from before: Suite?, to after: Suite?, at end: Revision, keys: Set<KeyName>?,
         for reader: Grants?
     ) -> SuiteDifference {
         let none = Suite(name, revision: .zero, floor: .zero)
@@ -202,9 +218,9 @@ extension State {
         let keys = keys ?? Set(before.keysWithRecords + after.keysWithRecords)
         let changes = keys.ordered(by: <).compactMap { Change(of: $0, from: before, to: after, for: reader) }
         return SuiteDifference(
-            suite: name, cursor: Cursor(epoch: epoch, revision: end), schemaRevision: after.schemaRevision,
+            suite: name, cursor: Cursor(epoch: state.epoch, revision: end), schemaRevision: after.schemaRevision,
             isSchemaChanged: before.schema?.schema.document != after.schema?.schema.document,
-            changes: shown(changes, to: reader))
+            changes: state.shown(changes, to: reader))
     }
 }
 

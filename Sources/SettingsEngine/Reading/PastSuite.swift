@@ -1,7 +1,7 @@
 package import SettingsAPI
 package import SettingsModel
 
-extension State {
+extension RecentPast {
     /// A suite as it stood after a commit: the present one with everything undone that was committed since.
     ///
     /// - Returns: nil if there was no such suite then.
@@ -9,7 +9,7 @@ extension State {
         try checkKept(moment, of: name)
         let since = history.commits(of: name, after: moment)
         return suite(
-            name, at: moment, from: suite(name), undoing: since, lastBefore: history.last(of: name, upTo: moment)
+            name, at: moment, from: state.suite(name), undoing: since, lastBefore: history.last(of: name, upTo: moment)
         ) { history.origin(of: $0) }
     }
 
@@ -44,7 +44,7 @@ extension State {
     /// The cost of rendering a suite as it was at a moment, from the commits in memory.
     package func renderingCost(ofPast name: SuiteName, at moment: Moment, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
-        suite(name)?.addRenderingCost(to: &meter)
+        state.suite(name)?.addRenderingCost(to: &meter)
         // Finding the last commit before an instant may take all commits.
         let start: Revision = if case .revision(let revision) = moment { revision } else { .zero }
         history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.showingPast)
@@ -53,14 +53,14 @@ extension State {
 
     /// Marks what is a secret now: it is one in what was before, too.
     package func keepSecrets(in past: inout Suite) {
-        if let schema = suite(past.id)?.schema?.schema { past.keepSecrets(of: schema) }
+        if let schema = state.suite(past.id)?.schema?.schema { past.keepSecrets(of: schema) }
     }
 
     /// The error for a suite that did not exist after a commit. It names the commit that created it, if that was later.
     package func unknownSuite(_ name: SuiteName, for reader: Grants?, at moment: Revision) -> Problem {
         let later = history.commits(of: name, after: moment)
         guard let beginning = later.first(where: { $0.commit.creates(name) }) else {
-            return unknownSuite(name, for: reader)
+            return state.unknownSuite(name, for: reader)
         }
         return Problem(
             .unknownSuite,

@@ -101,70 +101,10 @@ package struct FoundSetting {
     package let suite: SuiteName
     package let record: KeyRecord
     package let cursor: Cursor
-    fileprivate let schema: SchemaVersion?
+    let schema: SchemaVersion?
 
     /// True if the schema calls the key a secret, or did when it was written.
     package var isSecret: Bool { record.isSecret || schema?.schema.isSecret(record.name) ?? false }
-}
-
-extension State {
-    /// Finds what is stored under a key by the bytes of the names. Runs under the lock that publishes, so it does no more.
-    package func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
-        // Read before, so that the closures capture the cursor and not the state, whose copy costs six retains.
-        let cursor = cursor
-        let found = suites.with(suite) { suite in
-            suite.records.find(key).map { record in
-                FoundSetting(suite: suite.id, record: record, cursor: cursor, schema: suite.schema)
-            }
-        }
-        return found ?? nil
-    }
-
-    /// Finds a suite by the bytes of its name.
-    package func suite(_ name: Span<UInt8>) -> Suite? {
-        suites.find(name)
-    }
-}
-
-extension State {
-    /// Returns changes with those marked whose keys have become secrets since.
-    package func markingSecrets(_ changes: [Change]) -> [Change] {
-        var changes = changes
-        for index in changes.indices where !changes[index].isSecret {
-            let (suite, key) = (changes[index].suite, changes[index].key)
-            let isSecret = suites.with(suite.text.utf8Span.span) { suite in
-                suite.schema?.schema.hasSecrets ?? false && suite.isSecret(key)
-            }
-            if isSecret ?? false { changes[index].isSecret = true }
-        }
-        return changes
-    }
-
-    /// The setting of a key, also of a suite that does not exist.
-    package func setting(_ suite: SuiteName, _ key: KeyName) -> SettingState {
-        if let found = self.suite(suite) { return found.setting(key) }
-        return SettingState(suite: suite, key: key, value: nil, source: .unset, revision: lastDrop, modified: nil)
-    }
-
-    /// The setting of a key as an error shows it: without the value of a secret.
-    package func current(_ suite: SuiteName, _ key: KeyName) -> Problem.Current {
-        .setting(setting(suite, key).shownInErrors)
-    }
-
-    /// The error for a suite that does not exist, with suggestions.
-    ///
-    /// - Parameter isClosed: true if a write was to create it, which is turned off here.
-    package func unknownSuite(_ suite: SuiteName, for reader: Grants?, isClosed: Bool = false) -> Problem {
-        let nearest = suggestions(for: suite.text, to: reader)
-        let remedy = isClosed ? "; here a suite begins with its schema: PUT that first" : Self.hint(nearest)
-        var problem = Problem(.unknownSuite, "there is no suite \(suite)" + remedy)
-        problem.didYouMean = nearest
-        return problem
-    }
-
-    static func hint(_ names: [String]) -> String {
-        names.first.map { "; did you mean \($0)?" } ?? ""
-    }
 }
 
 extension Suite {

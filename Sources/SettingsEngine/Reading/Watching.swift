@@ -1,14 +1,14 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// The answers to watchers.
-extension State {
+// Answers.
+extension WatchReader {
     /// The state of all that is watched; nil if it is one suite that does not exist.
     package func observed(_ subject: WatchSubject, isReset: Bool) -> ObservedState? {
         var found: [SuiteContents] = []
         var missing: [SuiteName] = []
         for name in names(of: subject) {
-            if let suite = suite(name) {
+            if let suite = state.suite(name) {
                 found.append(suite.shown(suite.contents(passing: subject.filter), to: subject.reader))
             } else {
                 missing.append(name)
@@ -16,9 +16,9 @@ extension State {
         }
         if subject.isOne {
             guard let contents = found.first else { return nil }
-            return ObservedState(.one(contents), cursor: cursor, isReset: isReset)
+            return ObservedState(.one(contents), cursor: state.cursor, isReset: isReset)
         }
-        return ObservedState(.several(found, missing: missing), cursor: cursor, isReset: isReset)
+        return ObservedState(.several(found, missing: missing), cursor: state.cursor, isReset: isReset)
     }
 
     /// The cost of rendering the state of everything that a subject names. The filter of keys may leave less to render.
@@ -30,7 +30,7 @@ extension State {
             return !meter.isExceeded
         }
         for name in subject.suites where !meter.isExceeded {
-            if let suite = suite(name) { _ = add(suite) }
+            if let suite = state.suite(name) { _ = add(suite) }
         }
         for prefix in subject.suitePrefixes where !meter.isExceeded { forEachSuite(prefix, add) }
         return meter.cost
@@ -60,7 +60,7 @@ extension State {
     }
 
     private func forEachSuite(_ prefix: UTF8Text, _ body: (Suite) -> Bool) {
-        suites.forEach(prefix: prefix.string, body)
+        state.suites.forEach(prefix: prefix.string, body)
     }
 
     /// The most memory of commits that go into one answer with changes, unless one commit alone takes more. A watcher that
@@ -89,17 +89,18 @@ extension State {
             taken += 1
         }
         let hasMore = taken < commits.count
-        let last = hasMore ? commits[taken - 1].commit.revision : max(revision, position)
+        let last = hasMore ? commits[taken - 1].commit.revision : max(state.revision, position)
         return ObservedChanges(
-            scope(subject, commits[..<taken], later: commits[taken...]), cursor: Cursor(epoch: epoch, revision: last),
-            changes: shown(keepsLatest ? changes.latest : changes, to: subject.reader), hasMore: hasMore)
+            scope(subject, commits[..<taken], later: commits[taken...]),
+            cursor: Cursor(epoch: state.epoch, revision: last),
+            changes: state.shown(keepsLatest ? changes.latest : changes, to: subject.reader), hasMore: hasMore)
     }
 
     private func scope(
         _ subject: WatchSubject, _ told: ArraySlice<KeptCommit>, later: ArraySlice<KeptCommit>
     ) -> ObservedChanges.Scope {
         let dropped = Set(told.flatMap { $0.commit.dropped(of: subject) }).ordered(by: <)
-        let missing = subject.suites.filter { !hasSuite($0) }
+        let missing = subject.suites.filter { !state.hasSuite($0) }
         var names = subject.suites
         if !subject.suitePrefixes.isEmpty {
             // Of the suites that come and go, those that something happened to: there may be very many.
@@ -108,7 +109,7 @@ extension State {
             names = touched.ordered(by: <)
         }
         let schemas = names.compactMap { name -> SuiteRevision? in
-            guard subject.isOne || hasSuite(name) else { return nil }
+            guard subject.isOne || state.hasSuite(name) else { return nil }
             return SuiteRevision(suite: name, revision: schemaRevision(of: name, before: later))
         }
         if subject.isOne, let schema = schemas.first { return .one(schema: schema, isDropped: !dropped.isEmpty) }
@@ -121,7 +122,7 @@ extension State {
             guard let change = kept.commit.suiteChanges.first(where: { $0.suite == name }) else { continue }
             return change.replaced?.revision ?? change.oldSchemaRevision ?? .zero
         }
-        return suites.with(name.text.utf8Span.span) { $0.schemaRevision } ?? .zero
+        return state.suites.with(name.text.utf8Span.span) { $0.schemaRevision } ?? .zero
     }
 
     /// The event of one commit in a stream.
@@ -136,8 +137,8 @@ extension State {
             subject.isOne
                 ? .one(schemaRevision: schemas.last?.revision, isDropped: !dropped.isEmpty)
                 : .several(schemas: schemas, dropped: dropped),
-            cursor: Cursor(epoch: epoch, revision: commit.revision),
-            changes: shown(commit.changes.filter(subject.matches), to: subject.reader))
+            cursor: Cursor(epoch: state.epoch, revision: commit.revision),
+            changes: state.shown(commit.changes.filter(subject.matches), to: subject.reader))
     }
 }
 

@@ -30,64 +30,64 @@ struct StoredGrowth: Sendable {
     var bytes = 0
 }
 
-extension State {
+extension Quotas {
     /// Throws if a commit would exceed the quota of all suites by adding to it.
     ///
     /// - Parameter reader: the grants of a caller that may not see everything. The error then has no count and no size, because
     ///   these include hidden suites and keys.
-    private func check(_ growth: StoredGrowth, within quotas: Quotas, for reader: Grants?) throws(Problem) {
-        let count = suites.count + growth.suites
-        if count > max(quotas.suites, suites.count) {
+    private func check(_ growth: StoredGrowth, on state: State, for reader: Grants?) throws(Problem) {
+        let count = state.suites.count + growth.suites
+        if count > max(suites, state.suites.count) {
             throw Problem(
-                reader == nil ? "there would be \(count) suites" : nil, "quotas.suites", quotas.suites,
+                reader == nil ? "there would be \(count) suites" : nil, "quotas.suites", suites,
                 remedy: "drop suites with ?drop=true")
         }
-        let total = size + growth.bytes
-        if total > max(quotas.totalBytes, size) {
+        let total = state.size + growth.bytes
+        if total > max(totalBytes, state.size) {
             throw Problem(
                 reader == nil ? "all suites would take about \(total) bytes of memory" : nil, "quotas.totalBytes",
-                quotas.totalBytes, remedy: "remove settings or suites")
+                totalBytes, remedy: "remove settings or suites")
         }
     }
 
     /// Throws if the changes of a commit would exceed a quota by adding to it.
     func checkGrowth(
-        _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, within quotas: Quotas,
+        _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, on state: State,
         for reader: Grants?
     ) throws(Problem) {
         if suiteChanges.isEmpty, changes.addNothing(by: origin) { return }
-        let growths = changes.map { growth(of: $0, by: origin) }
+        let growths = changes.map { $0.growth(on: state, by: origin) }
         let addsKey = changes.contains { $0.stored != nil && $0.oldStored == nil }
         if suiteChanges.isEmpty, !addsKey, growths.allSatisfy({ $0.bytes <= 0 }) { return }
-        for (change, growth) in zip(changes, growths) where growth.bytes > 0 && growth.value > quotas.valueBytes {
+        for (change, growth) in zip(changes, growths) where growth.bytes > 0 && growth.value > valueBytes {
             throw Problem(
                 "the value of \(change.key) in suite \(change.suite) would take about \(growth.value) bytes of memory",
-                "quotas.valueBytes", quotas.valueBytes, remedy: "store it in parts under several keys")
+                "quotas.valueBytes", valueBytes, remedy: "store it in parts under several keys")
         }
         var extents: [SuiteName: SuiteExtent] = [:]
         for change in suiteChanges {
-            extents[change.suite, default: SuiteExtent(suite(change.suite))].add(change, to: self)
+            extents[change.suite, default: SuiteExtent(state.suite(change.suite))].add(change, to: state)
         }
         for (change, growth) in zip(changes, growths) {
-            extents[change.suite, default: SuiteExtent(suite(change.suite))].add(change, growth.bytes)
+            extents[change.suite, default: SuiteExtent(state.suite(change.suite))].add(change, growth.bytes)
         }
         for (name, extent) in extents.sorted(by: { $0.key < $1.key }) {
-            if extent.keys > max(quotas.keysPerSuite, extent.before.keys) {
+            if extent.keys > max(keysPerSuite, extent.before.keys) {
                 throw Problem(
                     reader == nil ? "suite \(name) would have \(extent.keys) keys" : nil, "quotas.keysPerSuite",
-                    quotas.keysPerSuite, remedy: "remove keys of the suite")
+                    keysPerSuite, remedy: "remove keys of the suite")
             }
-            if extent.size > max(quotas.suiteBytes, extent.before.size) {
+            if extent.size > max(suiteBytes, extent.before.size) {
                 throw Problem(
                     reader == nil ? "suite \(name) would take about \(extent.size) bytes of memory" : nil,
-                    "quotas.suiteBytes", quotas.suiteBytes, remedy: "remove settings of the suite")
+                    "quotas.suiteBytes", suiteBytes, remedy: "remove settings of the suite")
             }
         }
         let total = extents.values.reduce(into: StoredGrowth()) { total, extent in
             total.suites += extent.growthOfSuites
             total.bytes += extent.size - extent.before.size
         }
-        try check(total, within: quotas, for: reader)
+        try check(total, on: state, for: reader)
     }
 }
 
@@ -173,13 +173,13 @@ extension [Change] {
     }
 }
 
-extension State {
-    /// Returns the bytes of the value that a change stores, and by how many the record of the setting grows, about.
-    fileprivate func growth(of change: Change, by origin: CommitOrigin?) -> (value: Int, bytes: Int) {
-        let value = change.stored?.memorySize ?? 0
-        let origin = change.source == .unset ? origin?.withoutNote : origin
-        let before = suite(change.suite)?.knownRecord(change.key)?.size ?? 0
-        return (value, MemorySize.setting(change.key) + value + (origin?.memorySize ?? 0) - before)
+extension Change {
+    /// The approximate size of the value that the change stores, and by how much the record of the setting grows, in bytes.
+    fileprivate func growth(on state: State, by origin: CommitOrigin?) -> (value: Int, bytes: Int) {
+        let value = stored?.memorySize ?? 0
+        let origin = source == .unset ? origin?.withoutNote : origin
+        let before = state.suite(suite)?.knownRecord(key)?.size ?? 0
+        return (value, MemorySize.setting(key) + value + (origin?.memorySize ?? 0) - before)
     }
 }
 

@@ -31,8 +31,8 @@ extension WriteDraft {
         let changes = [key.change(revision: revision, time: time, by: request.origin)]
         let isFirst = key.isInNewSuite && key.stored != nil
         let suites = isFirst ? [SuiteChange(suite: operation.suite, kind: .created)] : []
-        try state.checkGrowth(
-            suites, changes, by: request.origin, within: quotas, for: request.reader)
+        try quotas.checkGrowth(
+            suites, changes, by: request.origin, on: state, for: request.reader)
         guard !request.isDryRun else { return unchanged(.setting(untouchedSetting(key)), created: created) }
         return commit(.change(changes), created: created, suites: suites, changes)
     }

@@ -20,7 +20,9 @@ extension WriteDraft {
         let parts = commit.parts.filter { name == nil || $0.suite == name }
         if !undo.isForced {
             let read = request.past?.later ?? []
-            let later = parts.compactMap { state.changes(since: $0, of: commit.revision, read, for: request.reader) }
+            let later = parts.compactMap {
+                state.recentPast.changes(since: $0, of: commit.revision, read, for: request.reader)
+            }
             guard later.isEmpty else { throw Self.changedSince(commit.revision, Array(later.joined())) }
         }
         var inverse = Inverse()
@@ -35,7 +37,7 @@ extension WriteDraft {
     private func commit(toUndo revision: Revision, in name: SuiteName?) throws(Problem) -> Commit {
         let read = request.past?.commit
         guard let grants = request.grants else {
-            return try state.commit(toUndo: revision, in: name, for: nil, read: read)
+            return try state.recentPast.commit(toUndo: revision, in: name, for: nil, read: read)
         }
         let hidden = Problem(
             .forbidden,
@@ -43,7 +45,7 @@ extension WriteDraft {
         )
         let commit: Commit
         do throws(Problem) {
-            commit = try state.commit(toUndo: revision, in: name, for: grants.reader, read: read)
+            commit = try state.recentPast.commit(toUndo: revision, in: name, for: grants.reader, read: read)
         } catch {
             // Of all suites, a writer that does not see them all cannot tell a hidden commit from none.
             throw name == nil && grants.reader != nil ? hidden : error
@@ -92,12 +94,12 @@ extension WriteDraft {
     /// The suite to restore, as it was.
     private func past(of name: SuiteName, _ restore: RestoreRequest) throws(Problem) -> Suite {
         if var past = request.past?.suite {
-            state.keepSecrets(in: &past)
+            state.recentPast.keepSecrets(in: &past)
             return past
         }
-        let place = try state.revision(at: restore.moment, of: name)
-        guard let past = try state.suite(name, at: place) else {
-            throw state.unknownSuite(name, for: request.reader, at: place)
+        let place = try state.recentPast.revision(at: restore.moment, of: name)
+        guard let past = try state.recentPast.suite(name, at: place) else {
+            throw state.recentPast.unknownSuite(name, for: request.reader, at: place)
         }
         return past
     }
@@ -268,19 +270,19 @@ extension WriteDecision {
     }
 }
 
-extension State {
+extension RecentPast {
     /// Returns a commit that is to be undone. Throws if it is not kept, or did nothing to the suite, or to any.
     ///
     /// - Parameter read: the commit, if it was read from where memory does not reach.
     fileprivate func commit(
         toUndo revision: Revision, in name: SuiteName?, for reader: Grants?, read: KeptCommit?
     ) throws(Problem) -> Commit {
-        guard revision <= self.revision else {
-            throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(self.revision)")
+        guard revision <= state.revision else {
+            throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(state.revision)")
         }
         if let name {
-            guard hasSuite(name) || history.hasCommits(of: name) || read?.touches(name) ?? false else {
-                throw unknownSuite(name, for: reader)
+            guard state.hasSuite(name) || history.hasCommits(of: name) || read?.touches(name) ?? false else {
+                throw state.unknownSuite(name, for: reader)
             }
             if read == nil { try checkKept(revision.advanced(by: -1) ?? .zero, of: name) }
         }
@@ -298,7 +300,7 @@ extension State {
     fileprivate func changes(
         since part: CommitPart, of revision: Revision, _ read: [KeptCommit], for reader: Grants?
     ) -> [Change]? {
-        let (name, suite) = (part.suite, suite(part.suite))
+        let (name, suite) = (part.suite, state.suite(part.suite))
         let kept = history.commits(of: name, after: revision).map(\.commit)
         let isKept = Set(kept.map(\.revision))
         let commits = read.filter { !isKept.contains($0.revision) && $0.touches(name) }.map(\.commit) + kept
@@ -315,7 +317,7 @@ extension State {
         guard isSuiteChanged || !keys.isEmpty && !isGone || isGone && !commits.isEmpty else { return nil }
         let later = commits.flatMap(\.changes)
         // An error has the value of no secret, for any reader.
-        return shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: reader).map {
+        return state.shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: reader).map {
             $0.isSecret ? $0.concealed() : $0
         }
     }

@@ -65,8 +65,8 @@ extension WriteDraft {
     func finish(
         _ subject: Subject?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {
-        try state.checkGrowth(
-            suites, changes, by: request.origin, within: quotas, for: request.reader)
+        try quotas.checkGrowth(
+            suites, changes, by: request.origin, on: state, for: request.reader)
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let isDone = isChanged && !request.isDryRun
         // If nothing is done, the revision is one that holds as a guard.

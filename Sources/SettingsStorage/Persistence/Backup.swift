@@ -58,7 +58,7 @@ package struct DirectoryRestore {
         state.beginEpoch(newEpoch(), at: try directory.leap(from: state.revision))
         try directory.reading { () throws(FileError) in try directory.begin(with: state) }
         lines = [
-            "restored: \(state.contents), as it was at \(taken)",
+            "restored: \(state.summary), as it was at \(taken)",
             "\(directory.path) starts at \(state.cursor), in a new epoch: clients begin anew",
         ]
     }

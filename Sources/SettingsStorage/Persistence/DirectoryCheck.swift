@@ -49,7 +49,7 @@ package struct DirectoryCheck: Sendable {
     private mutating func add(snapshot file: DataDirectory.Numbered) throws(RecoveryError) {
         var text = "\(file.name): \(try size(of: file.name)) bytes, "
         do throws(RecoveryError) {
-            text += "\(try SnapshotReader.read(file, in: directory, limits: limits).state.contents), sound"
+            text += "\(try SnapshotReader.read(file, in: directory, limits: limits).state.summary), sound"
         } catch {
             guard error.kind != .inaccessible else { throw error }
             verdict = .damaged
@@ -164,7 +164,7 @@ package struct DirectoryCheck: Sendable {
                 lines.append("nothing is kept here yet")
                 return
             }
-            lines.append("a start comes to \(recovery.state.contents)")
+            lines.append("a start comes to \(recovery.state.summary)")
             lines.append(
                 recovery.isClosed
                     ? "the last stop was a clean one"
@@ -181,18 +181,5 @@ package struct DirectoryCheck: Sendable {
             verdict = .damaged
             lines.append("a start refuses: \(error)")
         }
-    }
-}
-
-extension State {
-    /// The content of the state, in a few words.
-    package var contents: String {
-        var settings = 0
-        suites.forEach { suite in
-            settings += suite.keyCount
-            return true
-        }
-        return "epoch \(epoch), revision \(revision), suites: \(suites.count), settings: \(settings), "
-            + "commits kept: \(history.count)"
     }
 }

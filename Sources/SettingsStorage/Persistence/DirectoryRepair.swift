@@ -38,7 +38,7 @@ package struct DirectoryRepair: Sendable {
             let recovery = try Recovery(of: directory, limits: limits)
             outcome = .nothingToDo
             lines =
-                ["nothing has to be repaired: a start comes to \(recovery?.state.contents ?? "an empty directory")"]
+                ["nothing has to be repaired: a start comes to \(recovery?.state.summary ?? "an empty directory")"]
                 + (recovery?.notes.map { "it will say: \($0)" } ?? [])
             return
         } catch {
@@ -204,7 +204,7 @@ private struct RepairPlan {
         for (name, aside) in stalePast.map({ ($0.name, DataDirectory.asidePrefix + $0.name) }) + moves {
             lines.append("\(would)moved: \(name) to \(aside)")
         }
-        lines.append("\(would)begun: \(state.contents)")
+        lines.append("\(would)begun: \(state.summary)")
         return lines
     }
 }

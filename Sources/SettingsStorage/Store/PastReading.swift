@@ -2,9 +2,9 @@ package import SettingsAPI
 package import SettingsEngine
 package import SettingsModel
 
-/// A reader of the past: a state, of what it has in memory, or a view that reaches further back.
+/// A reader of the past: of the history in memory (`RecentPast`), or of files that reach further back.
 ///
-/// What is not in memory is read from elsewhere, so not on a loop.
+/// A reader may read files, so event loops do not call it.
 package protocol PastReading: Sendable {
     /// Returns the revision of a place in the past. Throws if it is still to come, or if what a suite was there is not kept.
     func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision
@@ -20,20 +20,6 @@ package protocol PastReading: Sendable {
     func complete(_ request: inout WriteRequest) throws(Problem)
 }
 
-extension State: PastReading {
+extension RecentPast: PastReading {
     package func complete(_ request: inout WriteRequest) {}
-
-    /// True if a write may need what memory does not have.
-    package func lacksPast(for command: WriteRequest.Command) -> Bool {
-        switch command {
-        case .undo(let undo, of: let name, onConflict: _):
-            history.commit(undo.revision) == nil || name.map { undo.revision <= oldestAvailable(of: $0) } ?? false
-        case .restore(let name, let restore, skipsConflicts: _):
-            switch restore.moment {
-            case .revision(let revision): revision < oldestAvailable(of: name)
-            case .instant: true
-            }
-        default: false
-        }
-    }
 }

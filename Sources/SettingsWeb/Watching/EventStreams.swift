@@ -32,7 +32,7 @@ extension WatchNotifier {
         let isMissing =
             switch finding {
             case .absent: true
-            case .nothing: !state.isThere(subject)
+            case .nothing: !state.watchReader.isThere(subject)
             case .state, .commits, .undecided: false
             }
         let watcher = try register(
@@ -63,9 +63,11 @@ extension WatchNotifier {
         guard case .catchingUp? = watcher.phase else { return }
         let subject = watcher.topic.subject
         let state = service.store.state.withCursors(for: subject.reader)
-        if case .stateEvent(let isReset, _) = watcher.form { return sendState(to: watcher, isReset: isReset, on: state) }
-        guard state.reaches(subject, after: watcher.revision) else { return restart(watcher) }
-        let (commits, reached) = state.nextCommits(
+        if case .stateEvent(let isReset, _) = watcher.form {
+            return sendState(to: watcher, isReset: isReset, on: state)
+        }
+        guard state.watchReader.reaches(subject, after: watcher.revision) else { return restart(watcher) }
+        let (commits, reached) = state.watchReader.nextCommits(
             for: subject, after: watcher.revision, within: .loopLimit, bytes: Self.pieceBytes)
         if let text = text(of: commits, for: watcher, upTo: reached, on: state) {
             send(Response(status: 200, body: text), to: watcher, upTo: reached)
@@ -85,7 +87,7 @@ extension WatchNotifier {
             let text = EventText.refetch(subject, on: state)
             return send(Response(status: 200, body: text), to: watcher, upTo: state.revision)
         }
-        guard state.isThere(subject) else {
+        guard state.watchReader.isThere(subject) else {
             guard isReset else { return sendMissing(to: watcher, on: state) }
             // A client that knew the suite must be notified that the suite was removed, although the history does not
             // contain the removal any more.
@@ -93,8 +95,10 @@ extension WatchNotifier {
             let response = Response(status: 200, body: EventText.text(of: .commit(end)))
             return send(response, to: watcher, upTo: state.revision)
         }
-        let rendering = Rendering(cost: { state.renderingCost(of: subject, within: $0) }) {
-            guard let observed = state.observed(subject, isReset: isReset) else { return Response(status: 200) }
+        let rendering = Rendering(cost: { state.watchReader.renderingCost(of: subject, within: $0) }) {
+            guard let observed = state.watchReader.observed(subject, isReset: isReset) else {
+                return Response(status: 200)
+            }
             return Response(status: 200, body: EventText.text(of: .state(observed)))
         }
         guard rendering.exceedsLoopLimit else { return send(rendering.make(), to: watcher, upTo: state.revision) }
@@ -156,18 +160,18 @@ extension WatchNotifier {
         let (subject, revision) = (watcher.topic.subject, watcher.revision)
         if case .stateEvent = watcher.form {
             // The stream waits for a suite. This state may be without the suite again.
-            guard state.isThere(subject) else { return false }
+            guard state.watchReader.isThere(subject) else { return false }
             sendState(to: watcher, isReset: true, on: state)
             return true
         }
-        guard state.reaches(subject, after: revision) else {
+        guard state.watchReader.reaches(subject, after: revision) else {
             restart(watcher)
             return true
         }
         let question = watcher.question
         var made = handler.cache.response(to: question, after: revision, at: state.revision)?.body
         if made == nil {
-            let commits = state.commits(for: subject, after: revision) ?? []
+            let commits = state.watchReader.commits(for: subject, after: revision) ?? []
             made = text(of: commits, for: watcher, upTo: state.revision, on: state)
             if let made { cache(Response(status: 200, body: made), for: question, after: revision, on: state) }
         }
@@ -186,7 +190,7 @@ extension WatchNotifier {
         guard watcher.form.style == .changes else {
             return commits.flatMap { EventText.refetch(subject, after: $0.commit, in: state.epoch) }
         }
-        let rendering = Rendering(cost: state.renderingCost(ofChangesIn: commits), isUpperBound: true) {
+        let rendering = Rendering(cost: state.watchReader.renderingCost(ofChangesIn: commits), isUpperBound: true) {
             Response(status: 200, body: Self.events(subject, commits, on: state))
         }
         guard rendering.exceedsLoopLimit else { return rendering.make().body }
@@ -197,7 +201,7 @@ extension WatchNotifier {
     }
 
     private static func events(_ subject: WatchSubject, _ commits: [KeptCommit], on state: State) -> [UInt8] {
-        commits.flatMap { EventText.text(of: .commit(state.streamed(subject, $0.commit))) }
+        commits.flatMap { EventText.text(of: .commit(state.watchReader.streamed(subject, $0.commit))) }
     }
 
     /// Sends new events to a live stream that was silent, or the cursor if there are no events: the cursor must not be after an

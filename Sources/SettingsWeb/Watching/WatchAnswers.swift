@@ -12,7 +12,7 @@ extension WatchNotifier {
         let reader = request.subject.reader
         let state = watchedState().withCursors(for: reader)
         do throws(Problem) {
-            switch state.find(request.subject, since: request.since, within: .loopLimit) {
+            switch state.watchReader.find(request.subject, since: request.since, within: .loopLimit) {
             case .undecided where !request.isStream:
                 try searchInBackground(request, exchange)
                 return .later
@@ -58,10 +58,10 @@ extension WatchNotifier {
             let question = Question(subject, .state(isReset: isReset))
             let waits =
                 seconds > 0 && !handler.isStopping
-                && state.isUpToDate(subject, since: request.since, within: .loopLimit)
+                && state.watchReader.isUpToDate(subject, since: request.since, within: .loopLimit)
             guard waits else {
                 return answer(question, on: state, to: exchange.ticket, for: client) {
-                    state.rendering(of: subject, isReset: isReset)
+                    state.watchReader.rendering(of: subject, isReset: isReset)
                 }
             }
             // The client's next cursor has another epoch, so the answer is the state even after the wait.
@@ -73,7 +73,7 @@ extension WatchNotifier {
                     on: state)
             }
         case .absent:
-            guard request.waitsForSuite, !handler.isStopping else { throw state.absence(of: subject) }
+            guard request.waitsForSuite, !handler.isStopping else { throw state.watchReader.absence(of: subject) }
             let question = Question(subject, .state(isReset: request.since != nil))
             try register(exchange, question, of: request.caller, after: state.revision, on: state)
         case .nothing, .undecided:
@@ -93,20 +93,22 @@ extension WatchNotifier {
         of subject: WatchSubject, _ commits: [KeptCommit], after place: Revision, limit: Int?, keepsLatest: Bool,
         on state: State
     ) -> Rendering {
-        let rendering = state.rendering(
+        let rendering = state.watchReader.rendering(
             of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest)
         guard rendering.exceedsLoopLimit else { return rendering }
         let (epoch, store) = (state.epoch, service.store)
-        return Rendering(cost: state.renderingCost(ofChangesIn: commits), isUpperBound: true) {
+        return Rendering(cost: state.watchReader.renderingCost(ofChangesIn: commits), isUpperBound: true) {
             let state = store.state.withCursors(for: subject.reader)
             let since = ResumePoint.cursor(Cursor(epoch: epoch, revision: place))
-            switch state.find(subject, since: since) {
+            switch state.watchReader.find(subject, since: since) {
             case .commits(let commits):
-                return state.rendering(of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest)
-                    .make()
-            case .state, .absent: return state.rendering(of: subject, isReset: true).make()
+                return state.watchReader.rendering(
+                    of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest
+                )
+                .make()
+            case .state, .absent: return state.watchReader.rendering(of: subject, isReset: true).make()
             case .nothing, .undecided:
-                let nothing = state.observed(subject, [], from: place)
+                let nothing = state.watchReader.observed(subject, [], from: place)
                 return Response(toObserver: nothing.jsonBytes(), cursor: state.cursor)
             }
         }
@@ -117,17 +119,17 @@ extension WatchNotifier {
     private func searchInBackground(_ request: WatchRequest, _ exchange: Exchange) throws(Problem) {
         let (id, client) = (exchange.ticket, ClientKey(of: request.caller, exchange))
         guard !service.rendering.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
-        let bytes = min(State.mostObserved, service.budget.capacity / 4)
+        let bytes = min(WatchReader.mostObserved, service.budget.capacity / 4)
         handler.runInBackground(for: id, of: client, bytes: bytes) { handler, problem in
             handler.answer(id, Response(toObserver: problem, cursor: handler.cursor(for: request.caller)))
         } _: { [store = service.store] reservation in
             let (subject, since) = (request.subject, request.since)
             let state = store.state.withCursors(for: subject.reader)
-            let finding = state.find(subject, since: since)
+            let finding = state.watchReader.find(subject, since: since)
             guard case .commits(let commits) = finding else {
                 return { $0.notifier.finishSearch(of: request, finding, on: state, exchange) }
             }
-            let rendering = state.rendering(
+            let rendering = state.watchReader.rendering(
                 of: subject, commits, after: since?.revision ?? .zero, limit: request.limit,
                 keepsLatest: request.keepsLatest)
             let computed = BackgroundAnswers.ComputedAnswer(rendering, reservation)
@@ -142,7 +144,7 @@ extension WatchNotifier {
         if case .nothing = finding {
             let known = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
             state = watchedState().withCursors(for: request.subject.reader)
-            finding = state.find(request.subject, since: .cursor(known))
+            finding = state.watchReader.find(request.subject, since: .cursor(known))
         }
         do throws(Problem) {
             if case .answer(let response) = try answer(request, finding, on: state, exchange) {
@@ -157,14 +159,14 @@ extension WatchNotifier {
 }
 
 /// The answers to requests that watch.
-extension State {
+extension WatchReader {
     /// The body with the state of everything that is watched.
     func rendering(of subject: WatchSubject, isReset: Bool) -> Rendering {
         Rendering(cost: { self.renderingCost(of: subject, within: $0) }) {
             guard let observed = self.observed(subject, isReset: isReset) else {
-                return Response(toObserver: self.absence(of: subject), cursor: self.cursor)
+                return Response(toObserver: self.absence(of: subject), cursor: self.state.cursor)
             }
-            return Response(toObserver: observed.jsonBytes(), cursor: self.cursor)
+            return Response(toObserver: observed.jsonBytes(), cursor: self.state.cursor)
         }
     }
 
@@ -174,13 +176,13 @@ extension State {
     ) -> Rendering {
         Rendering(cost: renderingCost(ofChangesIn: commits), isUpperBound: true) {
             let changes = self.observed(subject, commits, from: place, limit: limit, keepsLatest: keepsLatest)
-            return Response(toObserver: changes.jsonBytes(), cursor: self.cursor)
+            return Response(toObserver: changes.jsonBytes(), cursor: self.state.cursor)
         }
     }
 
     /// The error for a suite that does not exist, which is worth asking for again.
     func absence(of subject: WatchSubject) -> Problem {
-        var problem = unknownSuite(subject.suites[0], for: subject.reader)
+        var problem = state.unknownSuite(subject.suites[0], for: subject.reader)
         problem.retryAfterMs = 1000
         return problem
     }

@@ -14,16 +14,18 @@ extension WatchNotifier {
         watcher.isDue = false
         switch watcher.form {
         case .changes(let limit, let keepsLatest):
-            guard state.reaches(subject, after: revision) else { return answerWithState(watcher, on: state) }
-            let commits = state.commits(for: subject, after: revision) ?? []
+            guard state.watchReader.reaches(subject, after: revision) else {
+                return answerWithState(watcher, on: state)
+            }
+            let commits = state.watchReader.commits(for: subject, after: revision) ?? []
             guard !commits.isEmpty else { return }
             answer(watcher, question, after: revision, on: state) {
                 rendering(
                     of: subject, commits, after: revision, limit: limit, keepsLatest: keepsLatest, on: state)
             }
         case .state(let isReset):
-            guard state.isThere(subject) else { return }
-            answer(watcher, question, on: state) { state.rendering(of: subject, isReset: isReset) }
+            guard state.watchReader.isThere(subject) else { return }
+            answer(watcher, question, on: state) { state.watchReader.rendering(of: subject, isReset: isReset) }
         case .reading(let reading, let known, let hadSuite):
             do throws(Problem) {
                 let result = try reading.result(on: state)
@@ -43,11 +45,11 @@ extension WatchNotifier {
     private func answerWithState(_ watcher: Watcher, on state: State) {
         let subject = watcher.topic.subject
         let question = Question(subject, .state(isReset: true))
-        guard state.isThere(subject) else {
+        guard state.watchReader.isThere(subject) else {
             watcher.form = question.form
             return
         }
-        answer(watcher, question, on: state) { state.rendering(of: subject, isReset: true) }
+        answer(watcher, question, on: state) { state.watchReader.rendering(of: subject, isReset: true) }
     }
 
     /// Answers a request that waits for one answer, because its wait ends. Most often there is nothing new.
@@ -62,7 +64,8 @@ extension WatchNotifier {
         state = state.withCursors(for: subject.reader)
         switch watcher.form {
         case .state:
-            answer(watcher, Rendering(Response(toObserver: state.absence(of: subject), cursor: state.cursor)))
+            answer(
+                watcher, Rendering(Response(toObserver: state.watchReader.absence(of: subject), cursor: state.cursor)))
         case .reading(let reading, let known, _):
             do throws(Problem) {
                 answer(watcher, try reading.result(on: state).answer(to: known, state.cursor))
@@ -82,10 +85,10 @@ extension WatchNotifier {
 
     /// The answer that nothing has changed.
     func noChanges(_ subject: WatchSubject, after revision: Revision, on state: State) -> Response {
-        guard state.isThere(subject) else {
-            return Response(toObserver: state.absence(of: subject), cursor: state.cursor)
+        guard state.watchReader.isThere(subject) else {
+            return Response(toObserver: state.watchReader.absence(of: subject), cursor: state.cursor)
         }
-        var changes = state.observed(subject, [], from: revision)
+        var changes = state.watchReader.observed(subject, [], from: revision)
         guard !handler.isStopping else {
             // Each client gets a different delay, so that the clients do not reconnect at the same time.
             changes.retryAfterMs = Int64.random(in: 100...3000)

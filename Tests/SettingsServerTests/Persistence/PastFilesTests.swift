@@ -61,14 +61,16 @@ struct PastFilesTests {
             let commits = reference.history.all
             for place in [.zero] + commits.map(\.revision) {
                 for name in try names.map({ try SuiteName($0) }) {
-                    let (found, known) = (try view.suite(name, at: place), try reference.suite(name, at: place))
+                    let (found, known) = (
+                        try view.suite(name, at: place), try reference.recentPast.suite(name, at: place)
+                    )
                     try #require(Self.lines(found) == Self.lines(known), "\(name) at \(place), \(context)")
                 }
             }
             for time in [Timestamp(milliseconds: 0)] + commits.map(\.commit.time) {
                 for instant in [time, Timestamp(milliseconds: time.milliseconds + 1)] {
                     let suite = try SuiteName(names[0])
-                    let known = try reference.revision(at: .instant(instant), of: suite)
+                    let known = try reference.recentPast.revision(at: .instant(instant), of: suite)
                     try #require(try view.revision(at: .instant(instant), of: suite) == known, "\(instant), \(context)")
                 }
             }
@@ -112,7 +114,7 @@ struct PastFilesTests {
                     commits += page.commits.map { $0.jsonText() }
                     before = page.next
                 } while before != nil
-                let known = try reference.history(Self.question(name, by: by, before: nil, limit: 1000))
+                let known = try reference.recentPast.history(Self.question(name, by: by, before: nil, limit: 1000))
                 try #require(commits == known.commits.map { $0.jsonText() }, "\(name), seed \(seed)")
             }
         }
@@ -121,7 +123,7 @@ struct PastFilesTests {
             let (from, to) = (run.random.pick(places), run.random.pick(places))
             let suite = try SuiteName(run.random.pick(Self.names))
             let found = try view.difference(of: suite, from: .revision(from), to: .revision(to), for: nil)
-            let known = try reference.difference(of: suite, from: .revision(from), to: .revision(to))
+            let known = try reference.recentPast.difference(of: suite, from: .revision(from), to: .revision(to))
             try #require(
                 found.withoutOrigins.jsonText() == known.withoutOrigins.jsonText(),
                 "\(suite), \(from) to \(to), seed \(seed)")
@@ -172,7 +174,7 @@ struct PastFilesTests {
                 before = page.next
                 pages += 1
             } while before != nil
-            let known = try run.reference.history(Self.question(first, by: nil, before: nil, limit: 1000))
+            let known = try run.reference.recentPast.history(Self.question(first, by: nil, before: nil, limit: 1000))
             try #require(found == known.commits.map(\.revision), "\(first), \(files) files")
             pageCounts.insert(pages)
         }
@@ -228,7 +230,7 @@ struct PastFilesTests {
                 do throws(Problem) {
                     let found = try view.suite(name, at: kept.revision)
                     #expect(kept.revision >= floor)
-                    #expect(try Run.lines(found) == Run.lines(run.reference.suite(name, at: kept.revision)))
+                    #expect(try Run.lines(found) == Run.lines(run.reference.recentPast.suite(name, at: kept.revision)))
                 } catch {
                     #expect(error.code == .historyGone && error.oldest == floor && kept.revision < floor)
                 }
@@ -304,7 +306,7 @@ struct PastFilesTests {
             for isKnown in [false, true] {
                 for kept in run.reference.history.all {
                     for suite in try Self.names.map({ try SuiteName($0) }) {
-                        let (view, known) = (try run.view, try run.reference.suite(suite, at: kept.revision))
+                        let (view, known) = (try run.view, try run.reference.recentPast.suite(suite, at: kept.revision))
                         let isBefore = kept.revision < min(damaged.to, view.state.oldestAvailable(of: suite))
                         do throws(Problem) {
                             let found = try view.suite(suite, at: kept.revision)

@@ -43,13 +43,15 @@ package struct PastView: PastReading {
     package func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision {
         switch moment {
         case .revision(let place):
-            guard place < state.oldestAvailable(of: suite) else { return try state.revision(at: moment, of: suite) }
+            guard place < state.oldestAvailable(of: suite) else {
+                return try state.recentPast.revision(at: moment, of: suite)
+            }
             guard place >= oldest(of: suite) else { throw gone("revision \(place)", suite) }
             return place
         case .instant(let instant):
             if let place = try find(instant) { return place }
             do throws(Problem) {
-                return try state.revision(at: moment, of: suite)
+                return try state.recentPast.revision(at: moment, of: suite)
             } catch {
                 guard error.code == .historyGone else { throw error }
                 throw gone("what was stored at \(instant)", suite)
@@ -60,7 +62,7 @@ package struct PastView: PastReading {
     /// Returns the last commit that was not later than an instant, if files have it; nil if memory knows better.
     private func find(_ instant: Timestamp) throws(Problem) -> Revision? {
         guard instant < state.time, let oldest = files.first else { return nil }
-        if let last = state.lastKept(notAfter: instant), last >= state.history.oldestAvailable { return nil }
+        if let last = state.recentPast.lastKept(notAfter: instant), last >= state.history.oldestAvailable { return nil }
         for file in files.reversed() {
             let found = try reading(file) { reader throws(RecoveryError) in try reader.last(notAfter: instant) }
             if let found { return min(found, state.revision) }
@@ -74,7 +76,7 @@ package struct PastView: PastReading {
     /// A suite as it stood after a commit; nil if there was none.
     package func suite(_ name: SuiteName, at place: Revision) throws(Problem) -> Suite? {
         guard place < state.oldestAvailable(of: name), let end = files.last?.to else {
-            return try state.suite(name, at: place)
+            return try state.recentPast.suite(name, at: place)
         }
         guard place >= oldest(of: name) else { throw gone("revision \(place)", name) }
         var commits: [KeptCommit] = []
@@ -155,13 +157,13 @@ package struct PastView: PastReading {
     ) throws(Problem) -> SuiteDifference {
         let (start, end) = (try revision(at: from, of: name), try revision(at: to, of: name))
         guard min(start, end) < state.oldestAvailable(of: name) else {
-            return try state.difference(of: name, from: .revision(start), to: .revision(end), for: reader)
+            return try state.recentPast.difference(of: name, from: .revision(start), to: .revision(end), for: reader)
         }
         let (before, after) = (try suite(name, at: start), try suite(name, at: end))
         guard before != nil || after != nil || state.hasSuite(name) || state.history.hasCommits(of: name) else {
             throw state.unknownSuite(name, for: reader)
         }
-        return state.difference(of: name, before, after, at: end, nil, for: reader)
+        return state.recentPast.difference(of: name, from: before, to: after, at: end, keys: nil, for: reader)
     }
 
     /// Finds a commit; nil if there is none of this revision, as far as commits are kept.
@@ -216,7 +218,7 @@ extension PastView {
             let place = try self.revision(at: restore.moment, of: name)
             guard place < state.oldestAvailable(of: name) else { return }
             guard let suite = try self.suite(name, at: place) else {
-                throw state.unknownSuite(name, for: request.reader, at: place)
+                throw state.recentPast.unknownSuite(name, for: request.reader, at: place)
             }
             request.past = WriteRequest.Past(suite: suite)
         default: break
