@@ -33,7 +33,7 @@ struct CostTests {
 
     @Test("The cost of a suite is that of its records, and an invalid record costs a check")
     func suites() throws {
-        var suite = Suite(try SuiteName("app"), revision: .zero, floor: .zero)
+        var suite = Suite(try SuiteName("app"), revision: .zero, unknownKeyRevision: .zero)
         func put(_ key: String, _ standing: KeyRecord.Standing) throws {
             suite.put(
                 KeyRecord(

@@ -7,11 +7,11 @@ import Testing
 
 @Suite(.ownThread)
 struct RemovedKeysTests {
-    @Test("Recent removals are remembered; what is forgotten is no younger than the floor")
+    @Test("The newest tombstones are kept, and unknown keys have no earlier revision than a discarded tombstone")
     func random() throws {
         for var random in FuzzBudget.generators(share: 0.003) {
-            let floor = try #require(Revision(Int64(random.below(5))))
-            var removed = RemovedKeys(floor: floor)
+            let initial = try #require(Revision(Int64(random.below(5))))
+            var removed = RemovedKeys(unknownKeyRevision: initial)
             var revisions: [Int: Revision] = [:]
             var order: [Int] = []
             for step in 0..<6_000 {
@@ -38,15 +38,15 @@ struct RemovedKeysTests {
                 if let found {
                     #expect(found.revision == revision, "seed \(random.seed)")
                 } else {
-                    #expect(removed.floor >= revision, "seed \(random.seed)")
+                    #expect(removed.unknownKeyRevision >= revision, "seed \(random.seed)")
                 }
             }
-            for number in order.suffix(RemovedKeys.generation) {
+            for number in order.suffix(RemovedKeys.generationSize) {
                 #expect(removed.find("key\(number)".utf8Span.span) != nil, "seed \(random.seed), key\(number)")
             }
             let listed = removed.records.map(\.revision)
             #expect(listed == listed.sorted(), "seed \(random.seed)")
-            #expect(listed.count <= 2 * RemovedKeys.generation, "seed \(random.seed)")
+            #expect(listed.count <= 2 * RemovedKeys.generationSize, "seed \(random.seed)")
         }
     }
 }

@@ -139,12 +139,12 @@ extension JSONValue {
     }
 }
 
-/// The keys without a value of a suite that was dropped, to show them as they were. Keys with a value have a change of their
-/// own in the commit.
+/// The keys without a value of a dropped suite, for reads of the past. The commit has a change for each key with a value.
 package struct ForgottenKeys: Equatable, Sendable {
-    /// The revision of all other keys: never written, or removed so long ago that their revision was forgotten.
-    package var floor: Revision
-    /// Keys that had a revision of their own.
+    /// The revision of all other keys, which were never written, or were removed so long ago that the suite had lost their
+    /// revisions.
+    package var unknownKeyRevision: Revision
+    /// The keys that had a revision of their own.
     package var keys: [Key]
 
     /// A key without a value.
@@ -160,19 +160,19 @@ package struct ForgottenKeys: Equatable, Sendable {
         }
     }
 
-    package init(floor: Revision, keys: [Key]) {
-        self.floor = floor
+    package init(unknownKeyRevision: Revision, keys: [Key]) {
+        self.unknownKeyRevision = unknownKeyRevision
         self.keys = keys
     }
 }
 
 extension ForgottenKeys: JSONBody {
     package init(_ reader: ObjectReader) throws(BodyError) {
-        self.init(floor: try reader.required("floor"), keys: try reader.list("keys"))
+        self.init(unknownKeyRevision: try reader.required("floor"), keys: try reader.list("keys"))
     }
 
     package func writeMembers(to writer: inout JSONWriter) {
-        writer.member("floor", floor)
+        writer.member("floor", unknownKeyRevision)
         writer.member("keys", unlessEmpty: keys)
     }
 }

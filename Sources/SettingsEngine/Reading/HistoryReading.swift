@@ -19,14 +19,14 @@ extension RecentPast {
         switch moment {
         case .revision(let revision): place = revision
         case .instant(let instant):
-            let floor = state.oldestAvailable(of: suite)
+            let oldest = state.oldestAvailable(of: suite)
             if instant.milliseconds >= state.time.milliseconds {
                 place = state.revision
-            } else if let last = lastKept(notAfter: instant), last >= floor {
+            } else if let last = lastKept(notAfter: instant), last >= oldest {
                 place = last
-            } else if floor == .zero || isChanged(suite, at: floor, notAfter: instant) {
-                // All that touched the suite after its floor came later than the instant.
-                place = floor
+            } else if oldest == .zero || isChanged(suite, at: oldest, notAfter: instant) {
+                // Every commit that touched the suite after this revision came later than the instant.
+                place = oldest
             } else {
                 throw historyGone(before: "what was stored at \(instant)", of: suite)
             }
@@ -59,9 +59,9 @@ extension RecentPast {
 
 extension Problem {
     /// The problem of a place that is further back than the history.
-    package init(historyGone what: String, oldest floor: Revision) {
-        var problem = Problem(.historyGone, "\(what) is no longer kept; the oldest that is kept is \(floor)")
-        problem.oldest = floor
+    package init(historyGone what: String, oldest: Revision) {
+        var problem = Problem(.historyGone, "\(what) is no longer kept; the oldest that is kept is \(oldest)")
+        problem.oldest = oldest
         self = problem
     }
 }
@@ -213,7 +213,7 @@ extension RecentPast {
         of name: SuiteName, from before: Suite?, to after: Suite?, at end: Revision, keys: Set<KeyName>?,
         for reader: Grants?
     ) -> SuiteDifference {
-        let none = Suite(name, revision: .zero, floor: .zero)
+        let none = Suite(name, revision: .zero, unknownKeyRevision: .zero)
         let (before, after) = (before ?? none, after ?? none)
         let keys = keys ?? Set(before.keysWithRecords + after.keysWithRecords)
         let changes = keys.ordered(by: <).compactMap { Change(of: $0, from: before, to: after, for: reader) }

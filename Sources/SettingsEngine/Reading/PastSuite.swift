@@ -75,7 +75,9 @@ extension Suite? {
             switch change.kind {
             case .created: self = nil
             case .dropped:
-                self = Suite(name, revision: change.oldRevision ?? .zero, floor: change.forgotten?.floor ?? .zero)
+                self = Suite(
+                    name, revision: change.oldRevision ?? .zero,
+                    unknownKeyRevision: change.forgotten?.unknownKeyRevision ?? .zero)
                 self?.restoreSchema(before: change)
                 for key in change.forgotten?.keys ?? [] { self?.put(KeyRecord(key)) }
             case .schemaSet, .schemaRemoved: self?.restoreSchema(before: change)
@@ -105,7 +107,9 @@ extension Suite {
 
     /// The time of the last commit that changed the suite; nil if no record has it, as of one that only set the schema.
     fileprivate var changeTime: Timestamp? {
-        guard let newestRecord, newestRecord.revision >= max(schemaRevision, removed.floor) else { return nil }
+        guard let newestRecord, newestRecord.revision >= max(schemaRevision, removed.unknownKeyRevision) else {
+            return nil
+        }
         return newestRecord.changeTime
     }
 
@@ -138,7 +142,7 @@ extension Suite {
             return ForgottenKeys.Key(
                 key: record.key, revision: record.revision, modified: isTimed ? record.modified : nil)
         }
-        return ForgottenKeys(floor: removed.floor, keys: keys)
+        return ForgottenKeys(unknownKeyRevision: removed.unknownKeyRevision, keys: keys)
     }
 }
 

@@ -1,23 +1,23 @@
 package import SettingsAPI
 
-/// A time that the ages of commits are counted back from, which no clock moves that is wrong for less than a day.
+/// The time from which the ages of commits are counted back. A clock that is wrong for less than a day does not change it.
 ///
-/// A commit's time counts once a commit has followed that is a day later, and none in between was earlier. A clock that is
-/// years ahead takes no history with it, if it is put right within that day. A clock that is set back counts at once: that
-/// keeps commits for longer.
+/// The time of a commit is agreed once a later commit is a day newer and no commit between both is older. If a clock runs years ahead
+/// and is corrected within a day, the history therefore loses no commits. If a clock is set back, the earlier time is agreed at once,
+/// which keeps commits for longer.
 package struct AgreedTime: Sendable {
     private static let day: Int64 = 86_400_000
 
-    /// Nil until a time counts.
+    /// Nil until a time is agreed.
     private var agreed: Timestamp?
-    /// The time that counts once a commit follows that is a day later.
+    /// The time that is agreed once a later commit is a day newer.
     private var candidate: Timestamp?
 
     package init() {}
 
     /// Adds the time of the next commit.
     ///
-    /// - Parameter age: how many milliseconds a commit is kept. If that is less than a day, so much has to pass.
+    /// - Parameter age: the maximum age of a commit in milliseconds. If it is less than a day, a time is agreed after this age.
     package mutating func add(_ time: Timestamp, age: Int64) {
         agreed = agreed.map { min($0, time) }
         guard let first = candidate, first <= time else {
@@ -28,7 +28,7 @@ package struct AgreedTime: Sendable {
         (agreed, candidate) = (first, time)
     }
 
-    /// The time, in milliseconds, before which a commit is too old; nil if none is.
+    /// The time in milliseconds before which a commit is too old; nil if no commit is too old.
     package func earliest(age: Int64) -> Int64? {
         guard age < .max, let agreed else { return nil }
         return agreed.milliseconds - age

@@ -1,15 +1,16 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A commit with its memory size and the suites that it touches, which the history, the table of request keys and the outcome of
-/// the write share.
+/// A commit with its memory size and the suites that it touches. The history, the table of request keys and the result of the write
+/// share the object.
 package final class KeptCommit: Sendable {
     package let commit: Commit
-    /// About how many bytes of memory the commit takes.
+    /// The approximate number of bytes of memory that the commit takes.
     package let size: Int
-    // Nearly every commit touches one suite, which then costs no array.
-    private let suite: SuiteName?
-    private let others: [SuiteName]
+    /// One of the suites that the commit touches; nil if it touches none.
+    package let firstSuite: SuiteName?
+    /// The other suites. Nearly every commit touches one suite, which then takes no array.
+    private let otherSuites: [SuiteName]
 
     package convenience init(_ commit: Commit) {
         self.init(commit, size: commit.memorySize)
@@ -21,7 +22,7 @@ package final class KeptCommit: Sendable {
         var others: [SuiteName] = []
         var seen: Set<SuiteName> = []
         func add(_ suite: SuiteName) {
-            // Changes of one suite mostly stand together.
+            // Successive changes mostly touch the same suite.
             guard suite != last else { return }
             last = suite
             if first == nil {
@@ -33,37 +34,34 @@ package final class KeptCommit: Sendable {
         let (suiteChanges, changes) = (commit.suiteChanges.span, commit.changes.span)
         for index in suiteChanges.indices { add(suiteChanges[index].suite) }
         for index in changes.indices { add(changes[index].suite) }
-        suite = first
-        self.others = others
+        firstSuite = first
+        otherSuites = others
         self.size = size
         self.commit = commit
     }
 
     package var revision: Revision { commit.revision }
 
-    /// One of the suites that the commit touches; nil if it touches none.
-    package var firstSuite: SuiteName? { suite }
+    func touches(_ suite: SuiteName) -> Bool { firstSuite == suite || otherSuites.contains(suite) }
 
-    func touches(_ name: SuiteName) -> Bool { suite == name || others.contains(name) }
-
-    /// Visits the suites that the commit touches, each once.
+    /// Visits each suite that the commit touches once.
     package func forEachSuite(_ body: (SuiteName) -> Void) {
-        if let suite { body(suite) }
-        for suite in others { body(suite) }
+        if let firstSuite { body(firstSuite) }
+        for suite in otherSuites { body(suite) }
     }
 }
 
-/// The memory that a commit takes, often several times its size in the journal. Counted as if nothing were shared: after
-/// a restart nothing is.
 extension Commit {
-    /// About how many bytes of memory the commit takes, with all that it holds.
+    /// The approximate number of bytes of memory that the commit takes, often several times its size in the journal.
+    ///
+    /// Values that several commits share are counted for each commit, because commits share no values after a restart.
     package var memorySize: Int {
         var memorySize = MemorySize.allocation + MemoryLayout<Commit>.stride
         memorySize +=
             MemorySize.array(of: Change.self, changes.count)
             + MemorySize.array(of: SuiteChange.self, suiteChanges.count)
         memorySize += (origin?.memorySize ?? 0) + MemorySize.text(requestKey?.text) + MemorySize.text(requestDigest)
-        // By its members in a span, as a loop over the array or a method of a change would copy that.
+        // A loop over the array, or a method of a change, would copy each change. Access through a span copies nothing.
         let changes = changes.span
         for index in changes.indices {
             memorySize += MemorySize.text(changes[index].suite.text) + MemorySize.text(changes[index].key.text)

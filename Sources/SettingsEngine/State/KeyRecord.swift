@@ -1,33 +1,34 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A record of one key: what is stored, and since when it stands so.
+/// The stored value of a key and the commit that last changed the key.
 ///
-/// There is one for each key with a value, and for each that the schema lists and that ever changed. There may be
-/// millions, so nothing is repeated here that the schema says.
+/// A suite has a record for each key with a value, and for each key that the schema lists and that was ever written. A state may have
+/// millions of records, so a record repeats nothing that the schema says.
 package struct KeyRecord: Equatable, TreeElement {
-    /// The ``Source`` of a value without the names of newer servers, in one byte.
+    /// A ``Source`` that this version knows, in one byte.
     package enum Standing: UInt8, Sendable {
         case stored, `default`, unset, invalid
     }
 
     package let key: KeyName
-    /// The stored value, valid or not.
+    /// The stored value, valid or not; nil if the key has none.
     package let stored: JSONValue?
-    // These three fill the word behind the value. In another order a record takes 72 bytes.
+    // The next three properties share one word of eight bytes. In another order a record takes 72 bytes instead of 64.
     package var standing: Standing
-    /// True if what is stored is a secret whatever the schema says now: it was one since it was written.
+    /// True if the key was secret at any time since the value was written. The value then stays secret under any schema.
     package var isSecret: Bool
-    /// About the bytes that the record takes, in four bytes: a large value is not to be measured again when it goes.
+    /// The approximate size of the record, in four bytes. It is kept so that a large value need not be measured again when it is
+    /// removed.
     private let size32: UInt32
     /// The last commit that changed the effective value, the source or the validity.
     package var revision: Revision
     /// The time of that commit.
     package var modified: Timestamp
-    /// The origin of that commit; of a key without a value without its note, so that removing takes little memory.
+    /// The origin of that commit. The record of a key without a value omits the note, so that removals take little memory.
     package var origin: CommitOrigin?
 
-    /// About the bytes that the record takes.
+    /// The approximate number of bytes of memory that the record takes.
     var size: Int { Int(size32) }
 
     package var name: String { key.text }
@@ -42,7 +43,6 @@ struct KeyAddress: Hashable {
 }
 
 extension KeyRecord {
-    /// By the memberwise initialiser: an assignment for each member would make the record in one place and copy it to another.
     package init(
         key: KeyName, stored: JSONValue?, standing: Standing, revision: Revision, modified: Timestamp,
         origin: CommitOrigin? = nil, isSecret: Bool = false
@@ -54,7 +54,7 @@ extension KeyRecord {
             revision: revision, modified: modified, origin: origin)
     }
 
-    /// A record of a key that has no value.
+    /// Makes the record of a key that has no value.
     init(unset key: KeyName, revision: Revision, modified: Timestamp? = nil) {
         self.init(
             key: key, stored: nil, standing: .unset, revision: revision,
@@ -63,9 +63,9 @@ extension KeyRecord {
 }
 
 extension Change.Record {
-    /// Inlined, so that a borrowed record is not copied.
+    /// Makes the part of a change that describes the replaced record.
     ///
-    /// - Parameter before: the record of the key that the change replaces.
+    /// Inlined, because the compiler would otherwise copy a borrowed record.
     @inline(__always)
     init(before: KeyRecord, rejected: JSONValue? = nil, isSecret: Bool) {
         self.init(
@@ -76,7 +76,7 @@ extension Change.Record {
 }
 
 extension KeyRecord.Standing {
-    /// The standing that a source names; nil for one of a newer server, which no journal of this one holds.
+    /// Makes the standing of a source; nil for a source that only a newer version knows.
     package init?(_ source: Source) {
         switch source {
         case .stored: self = .stored
@@ -94,78 +94,6 @@ extension KeyRecord.Standing {
         case .default: .default
         case .unset: .unset
         case .invalid: .invalid
-        }
-    }
-}
-
-/// A bounded memory of the tombstones of keys that are neither stored nor listed by a schema.
-///
-/// A guard made before a removal must not hold after it, so the revision of a removal is kept. When one is dropped,
-/// ``floor`` rises to it, which is then the revision of every key that is not here: a guard may fail without need, but
-/// never hold wrongly.
-package struct RemovedKeys: Sendable {
-    /// The number of removals that are kept at least. At most twice as many are.
-    static let generation = 1024
-
-    private struct Generations: Sendable {
-        var recent = OrderedTree<KeyRecord>()
-        var earlier = OrderedTree<KeyRecord>()
-        var lastRecent = Revision.zero
-        var lastEarlier = Revision.zero
-        var sizeOfRecent = 0
-        var sizeOfEarlier = 0
-
-        /// Adds a tombstone. Returns the last revision of those that were dropped for it, if any were.
-        mutating func add(_ record: KeyRecord) -> Revision? {
-            let dropped = recent.count >= RemovedKeys.generation ? lastEarlier : nil
-            if dropped != nil {
-                (earlier, lastEarlier, sizeOfEarlier) = (recent, lastRecent, sizeOfRecent)
-                (recent, sizeOfRecent) = (OrderedTree(), 0)
-            }
-            sizeOfRecent += record.size - (recent.set(record)?.size ?? 0)
-            lastRecent = max(lastRecent, record.revision)
-            return dropped
-        }
-
-        mutating func remove(_ name: Span<UInt8>) {
-            sizeOfRecent -= recent.remove(name)?.size ?? 0
-            sizeOfEarlier -= earlier.remove(name)?.size ?? 0
-        }
-    }
-
-    /// The tombstones, in an array so that a copy retains one object; nil in the many suites that never had any.
-    private var kept: [Generations]?
-    /// The revision of a key that was never here, or whose tombstone was dropped.
-    package private(set) var floor: Revision
-
-    package init(floor: Revision) {
-        self.floor = floor
-    }
-
-    /// Finds the tombstone of a key.
-    package func find(_ name: Span<UInt8>) -> KeyRecord? {
-        guard let kept else { return nil }
-        return kept[0].recent.find(name) ?? kept[0].earlier.find(name)
-    }
-
-    package mutating func add(_ record: KeyRecord) {
-        if kept == nil { kept = [Generations()] }
-        if let dropped = kept?[0].add(record) { floor = max(floor, dropped) }
-    }
-
-    /// Removes the tombstone of a key that is back.
-    mutating func remove(_ key: KeyName) {
-        kept?[0].remove(key.text.utf8Span.span)
-    }
-
-    /// About the bytes that the tombstones take.
-    var size: Int { kept.map { $0[0].sizeOfRecent + $0[0].sizeOfEarlier } ?? 0 }
-
-    /// All tombstones, the oldest first.
-    package var records: [KeyRecord] {
-        guard let kept else { return [] }
-        return (kept[0].earlier.elements + kept[0].recent.elements).ordered {
-            ($0.revision, $0.key) < ($1.revision, $1.key)
         }
     }
 }

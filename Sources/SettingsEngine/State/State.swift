@@ -1,14 +1,16 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A value that holds all suites and the recent commits, as of one commit. A copy retains one object.
+/// All suites and the history after one commit.
+///
+/// A state is a value: a reader that holds a copy sees no later commit. A copy retains one object and shares its storage.
 package struct State: Sendable {
-    /// In an array of one. A write makes about ten copies of the state.
+    /// An array of one element, so that a copy of the state retains one object. A write makes about ten copies.
     private var contents: [Contents]
 
     fileprivate struct Contents {
         var epoch: Epoch
-        /// The digest of a reader's grants, which cursors end their epoch with.
+        /// The digest of a reader's grants, which is appended to the epoch of cursors; nil in the state itself.
         var digest: String?
         var revision: Revision
         var time: Timestamp
@@ -19,7 +21,7 @@ package struct State: Sendable {
         var limits: History.Limits
     }
 
-    /// A history in which nothing has happened yet.
+    /// Makes a state without suites and commits.
     package init(epoch: Epoch, revision: Revision = .zero, limits: History.Limits = History.Limits()) {
         contents = [
             Contents(
@@ -28,7 +30,7 @@ package struct State: Sendable {
         ]
     }
 
-    /// A state from a snapshot.
+    /// Makes the state of a snapshot.
     package init(
         epoch: Epoch, revision: Revision, time: Timestamp, suites: OrderedTree<Suite>, lastDrop: Revision,
         history: History, limits: History.Limits
@@ -52,37 +54,37 @@ package struct State: Sendable {
     }
     /// The last commit.
     package var revision: Revision { contents.span[0].revision }
-    /// When the last commit was made, by the clock of then. An earlier commit may have a later time.
+    /// The time of the last commit. An earlier commit may have a later time, because the clock may have been set back.
     package var time: Timestamp { contents.span[0].time }
     package var suites: OrderedTree<Suite> { contents.span[0].suites }
-    /// About the bytes of memory that the suites take with all that they store, the history not counted.
+    /// The approximate number of bytes of memory that the suites take, without the history.
     package var size: Int { contents.span[0].size }
-    /// The last commit that dropped a suite: what keys of new suites begin with, so that no guard from before holds.
+    /// The last commit that dropped a suite. Keys of new suites begin with this revision, so that guards from before the drop fail.
     package var lastDrop: Revision { contents.span[0].lastDrop }
     package var history: History { contents.span[0].history }
     package var limits: History.Limits { contents.span[0].limits }
-    /// The place in history.
+    /// The epoch and the last revision.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
 
-    /// The place in history without a digest.
+    /// The cursor without a digest.
     package var baseCursor: Cursor { Cursor(epoch: contents.span[0].epoch, revision: revision) }
 
-    /// The state with cursors whose epoch ends in the digest of a reader's grants.
+    /// Returns the state with cursors whose epoch ends in the digest of a reader's grants.
     func with(digest: String) -> State {
         var state = self
         state.contents[0].digest = digest
         return state
     }
 
-    /// True if the state has a place in history, whichever reader got the cursor.
+    /// True if the state includes the commit of a cursor. The cursor may be one of any reader.
     package func hasReached(_ place: Cursor) -> Bool {
         contents.span[0].epoch.isBase(of: place.epoch) && revision >= place.revision
     }
 
-    /// True if there is a suite of this name.
+    /// True if a suite has this name.
     package func hasSuite(_ name: SuiteName) -> Bool { contents.span[0].hasSuite(name) }
 
-    /// The schema in force in a suite; nil if it has none, or if there is no such suite.
+    /// The schema of a suite; nil if the suite has no schema or does not exist.
     package func schema(of name: SuiteName) -> SchemaVersion? {
         contents.span[0].suites.with(name.text.utf8Span.span) { $0.schema } ?? nil
     }
@@ -91,20 +93,22 @@ package struct State: Sendable {
         contents.span[0].suites.find(name.text.utf8Span.span)
     }
 
-    /// Visits the suites in order, from the first whose name is not before `start`, until `body` returns false.
+    /// Visits the suites in order, from the first whose name is not before `start`, until the body returns false.
     package func forEachSuite(startingAt start: String = "", _ body: (Suite) -> Bool) {
         suites.forEach(startingAt: start, body)
     }
 
-    /// Every commit after this one that touched the suite is in the history.
+    /// The oldest available revision of a suite: the history has every commit after it that touched the suite.
     package func oldestAvailable(of name: SuiteName) -> Revision {
-        // No commit in the history touches the suite, so its own revision is the better bound.
-        if !history.hasCommits(of: name), let suite = suite(name) { return min(suite.revision, history.oldestAvailableWithoutLog) }
+        // If no commit of the history touched the suite, its own revision is the better bound.
+        if !history.hasCommits(of: name), let suite = suite(name) {
+            return min(suite.revision, history.oldestAvailableWithoutLog)
+        }
         return history.oldestAvailable(of: name)
     }
 }
 
-/// The error of a commit that does not follow from the state: the journal is damaged.
+/// The error of a commit that does not follow from the state. It means that the journal is damaged.
 package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
     package let description: String
 
@@ -114,24 +118,25 @@ package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
 }
 
 extension State {
-    /// Applies a commit. Only this changes what is stored: while serving, when the journal is replayed, and in tests.
+    /// Applies a commit. No other method changes the suites: the daemon applies every commit here, while it serves and when it replays
+    /// the journal.
     ///
     /// - Parameter schema: the schema that the commit sets, if the caller has compiled it.
-    /// - Returns: the commits that fell out of the history.
+    /// - Returns: the commits that the history evicted.
     @discardableResult
     package mutating func apply(_ kept: KeptCommit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
         try contents[0].apply(kept, schema: schema)
     }
 
-    /// Applies a commit that nothing else keeps.
+    /// Applies a commit that no other object holds.
     ///
-    /// - Returns: the commits that fell out of the history.
+    /// - Returns: the commits that the history evicted.
     @discardableResult
     package mutating func apply(_ commit: Commit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
         try apply(KeptCommit(commit), schema: schema)
     }
 
-    /// Returns a commit that was read from a journal with the stored values before it, which its line leaves out.
+    /// Returns a commit from a journal with the stored values before the commit, which a line of a journal omits.
     package func completed(_ commit: Commit) throws(CommitMismatch) -> Commit {
         var commit = commit
         for index in commit.changes.indices where commit.changes[index].lacksOld {
@@ -147,14 +152,13 @@ extension State {
         return commit
     }
 
-    /// Keeps the history to other bounds from now on.
-    package mutating func bound(by limits: History.Limits) {
+    /// Replaces the limits of the history.
+    package mutating func setHistoryLimits(_ limits: History.Limits) {
         contents[0].limits = limits
         contents[0].history.applyLimits(limits)
     }
 
-    /// Begins a new epoch, in which cursors from before are not valid. The history stays, and with it the answers to
-    /// requests that are repeated.
+    /// Begins a new epoch, in which earlier cursors are not valid. The history stays, so that repeated requests get their first answers.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         contents[0].epoch = epoch
         contents[0].revision = revision
@@ -183,7 +187,7 @@ extension State.Contents {
         switch change.kind {
         case .created:
             guard !hasSuite(change.suite) else { throw CommitMismatch("suite \(change.suite) is created twice") }
-            let suite = Suite(change.suite, revision: commit, floor: lastDrop)
+            let suite = Suite(change.suite, revision: commit, unknownKeyRevision: lastDrop)
             suites.set(suite)
             size += suite.size
         case .schemaSet(let revision, let document):
@@ -210,12 +214,12 @@ extension State.Contents {
         }
     }
 
-    /// Applies a change of a key. Reads its members where it stands in the commit, as passing it on would copy it.
+    /// Applies a change of a key. Takes an index, because passing the change itself would copy it.
     private mutating func apply(changeAt index: Int, of kept: KeptCommit) throws(CommitMismatch) {
         let (changes, revision) = (kept.commit.changes, kept.revision)
         let change = changes.span
         let name = change[index].suite
-        // A drop lists every key that had a value; they are gone with the suite.
+        // The commit of a drop lists every key that had a value. The keys were removed with the suite.
         if lastDrop == revision && !hasSuite(name) { return }
         guard let standing = KeyRecord.Standing(change[index].source) else {
             throw CommitMismatch("\(name)/\(change[index].key) has the unknown source \(change[index].source)")

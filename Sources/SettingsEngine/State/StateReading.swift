@@ -3,9 +3,11 @@ package import SettingsModel
 
 // Lookups by the bytes of names.
 extension State {
-    /// Finds what is stored under a key by the bytes of the names. Runs under the lock that publishes, so it does no more.
+    /// Finds the record of a key by the bytes of the names.
+    ///
+    /// The caller holds the lock of the published state, so this method does nothing else.
     package func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
-        // Read before, so that the closures capture the cursor and not the state, whose copy costs six retains.
+        // The closures capture the cursor and not the state, because a copy of the state costs six retains.
         let cursor = cursor
         let found = suites.with(suite) { suite in
             suite.records.find(key).map { record in

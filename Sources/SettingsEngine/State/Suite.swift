@@ -1,11 +1,11 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A schema in force, compiled once and shared by all readers of the suite. Two moments have the same schema exactly if
-/// they have the same object.
+/// The schema of a suite, compiled once and shared by all states. Two states have the same schema of a suite if and only if they
+/// refer to the same object.
 package final class SchemaVersion: Sendable {
     package let schema: Schema
-    /// The commit that set it.
+    /// The commit that set the schema.
     package let revision: Revision
 
     package init(_ schema: Schema, revision: Revision) {
@@ -14,50 +14,54 @@ package final class SchemaVersion: Sendable {
     }
 }
 
-/// A suite: its schema and its keys.
+/// A suite with its schema and its keys.
 package struct Suite: TreeElement {
     package let id: SuiteName
-    /// The schema in force; nil for an open suite.
+    /// The schema; nil if the suite is open to any key.
     package private(set) var schema: SchemaVersion?
-    /// When the schema was last set or removed; zero if there never was one.
+    /// The last commit that set or removed the schema; zero if the suite never had a schema.
     package private(set) var schemaRevision: Revision
-    /// The last commit that touched the suite, its schema included.
+    /// The last commit that changed the suite or its schema.
     package var revision: Revision
-    /// Everything that has a value, and everything that the schema lists and that ever changed.
+    /// The records of all keys that have a value, and of all keys that the schema lists and that were ever written.
     package private(set) var records = OrderedTree<KeyRecord>()
-    /// The revisions of keys that are gone.
+    /// The revisions of removed keys.
     package private(set) var removed: RemovedKeys
-    /// The number of keys that have a value, valid or not, or are listed by the schema.
+    /// The number of keys that have a value, valid or not, or that the schema lists.
     package private(set) var keyCount = 0
-    /// About the bytes of memory that the suite takes with what it stores, its schema and its tombstones.
+    /// The approximate number of bytes of memory that the suite takes, including its schema and its tombstones.
     package var size: Int { sizeOfRest + removed.size }
     private var sizeOfRest: Int
 
     package var name: String { id.text }
 
-    /// A new open suite. `floor` is the revision that its keys have before they are ever written.
-    package init(_ id: SuiteName, revision: Revision, schemaRevision: Revision = .zero, floor: Revision) {
+    /// Makes an open suite without keys.
+    ///
+    /// - Parameter unknownKeyRevision: the revision of keys that were never written.
+    package init(
+        _ id: SuiteName, revision: Revision, schemaRevision: Revision = .zero, unknownKeyRevision: Revision
+    ) {
         self.id = id
         self.revision = revision
         self.schemaRevision = schemaRevision
-        removed = RemovedKeys(floor: floor)
+        removed = RemovedKeys(unknownKeyRevision: unknownKeyRevision)
         sizeOfRest = MemorySize.suite(id)
     }
 }
 
-/// Reading.
+// Lookups.
 extension Suite {
-    /// Visits the records in order until `body` returns false.
+    /// Visits the records in order until the body returns false.
     package func forEachRecord(_ body: (KeyRecord) -> Bool) {
         records.forEach(body)
     }
 
-    /// Returns the record of a key: its own, its tombstone, or that of a key that was never written.
+    /// Returns the record of a key, its tombstone, or the record that every unknown key has.
     package func record(_ key: KeyName) -> KeyRecord {
-        knownRecord(key) ?? KeyRecord(unset: key, revision: removed.floor)
+        knownRecord(key) ?? KeyRecord(unset: key, revision: removed.unknownKeyRevision)
     }
 
-    /// Returns the record of a key, or its tombstone; nil if it was never written, or that is forgotten.
+    /// Returns the record of a key or its tombstone; nil if the key was never written or the suite lost its tombstone.
     func knownRecord(_ key: KeyName) -> KeyRecord? {
         records.find(key.text) ?? removed.find(key.text.utf8Span.span)
     }
@@ -97,8 +101,9 @@ extension Suite {
         Self.effectiveValue(of: record.key, record.standing, record.stored, under: schema)
     }
 
-    /// Returns the value that readers get of a key, from the parts that it depends on: a caller that borrows a record need
-    /// not copy it.
+    /// Returns the value that readers get of a key.
+    ///
+    /// The parameters are the parts of a record, because a caller that borrows a record can pass them without a copy of it.
     static func effectiveValue(
         of key: KeyName, _ standing: KeyRecord.Standing, _ stored: JSONValue?, under schema: SchemaVersion?
     ) -> JSONValue? {
@@ -109,13 +114,13 @@ extension Suite {
         }
     }
 
-    /// True if the schema lists the key by name. Then its record is kept for as long as the schema does.
+    /// True if the schema lists the key by name. The suite then keeps the record of the key even if the key has no value.
     func lists(_ key: KeyName) -> Bool {
         schema?.schema.lists(key.text) ?? false
     }
 }
 
-/// Changes. Only `State.apply` makes them, and the reader of snapshots.
+// Changes. Only `State.apply`, the reader of snapshots and reads of the past make them.
 extension Suite {
     /// Replaces the record of a key.
     mutating func put(_ record: KeyRecord) {
@@ -137,7 +142,7 @@ extension Suite {
         }
     }
 
-    /// Puts another schema in force, or none. Keys that only the one before listed become tombstones.
+    /// Replaces or removes the schema. Keys without a value that the new schema does not list become tombstones.
     mutating func setSchema(_ schema: SchemaVersion?, revision: Revision) {
         if let current = self.schema?.schema { keepSecrets(of: current) }
         sizeOfRest += (schema?.schema.memorySize ?? 0) - (self.schema?.schema.memorySize ?? 0)
@@ -151,7 +156,7 @@ extension Suite {
         recount()
     }
 
-    /// Marks the stored values of a schema's secret keys, so that they stay secrets when it goes.
+    /// Marks the stored values of a schema's secret keys, so that the values stay secret after the schema is replaced.
     mutating func keepSecrets(of schema: Schema) {
         guard schema.hasSecrets else { return }
         for var record in records.elements where record.stored != nil && !record.isSecret {
@@ -161,12 +166,12 @@ extension Suite {
         }
     }
 
-    /// A suite from a snapshot.
+    /// Makes the suite of a snapshot.
     package init(
         _ id: SuiteName, revision: Revision, schema: SchemaVersion?, schemaRevision: Revision,
         records: OrderedTree<KeyRecord>, removed: RemovedKeys
     ) {
-        self.init(id, revision: revision, floor: removed.floor)
+        self.init(id, revision: revision, unknownKeyRevision: removed.unknownKeyRevision)
         self.schema = schema
         self.schemaRevision = schemaRevision
         self.records = records

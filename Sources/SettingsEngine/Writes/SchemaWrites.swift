@@ -79,7 +79,7 @@ extension WriteDraft {
     private mutating func changes(
         of suite: Suite?, _ name: SuiteName, to schema: Schema?, removing isReset: (KeyName) -> Bool
     ) -> [Change] {
-        let suite = suite ?? Suite(name, revision: .zero, floor: state.lastDrop)
+        let suite = suite ?? Suite(name, revision: .zero, unknownKeyRevision: state.lastDrop)
         var changes: [Change] = []
         var recorded: Set<KeyName> = []
         suite.records.forEach { record in

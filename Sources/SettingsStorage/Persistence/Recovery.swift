@@ -144,7 +144,7 @@ package struct Recovery: Sendable {
 
     /// Keeps the history to bounds from now on.
     mutating func bound(by limits: History.Limits) {
-        state.bound(by: limits)
+        state.setHistoryLimits(limits)
     }
 
     /// Removes what crashes left in the directory, and marks it. Can be repeated if it throws.

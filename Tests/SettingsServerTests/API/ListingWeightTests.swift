@@ -12,7 +12,7 @@ struct ListingWeightTests {
     func pages() throws {
         let words = (0..<1000).map { JSONValue.string("word number \($0)" + String(repeating: " ", count: 800)) }
         let schema = try Schema(["additionalProperties": ["enum": .array(words)]])
-        var suite = Suite(try SuiteName("app"), revision: .zero, floor: .zero)
+        var suite = Suite(try SuiteName("app"), revision: .zero, unknownKeyRevision: .zero)
         suite.setSchema(SchemaVersion(schema, revision: .zero), revision: .zero)
         let names = try (0..<300).map { try KeyName("key\(1000 + $0)") }
         for name in names {

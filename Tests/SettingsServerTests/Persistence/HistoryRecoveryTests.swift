@@ -123,7 +123,7 @@ struct HistoryRecoveryTests {
                 again = try Self.reread(again, limits: limits)
                 try #require(StateDescription(again) == StateDescription(run.state), context)
                 var short = again
-                short.bound(by: Self.limits(&random))
+                short.setHistoryLimits(Self.limits(&random))
                 try run.expectSound(short, context)
             }
         }
@@ -144,7 +144,7 @@ struct HistoryRecoveryTests {
                 if random.chance(oneIn: 15) {
                     // As a start does that has past files.
                     other = try Self.reread(random.chance(oneIn: 2) ? other : run.state, limits: .unbounded)
-                    other.bound(by: Self.limits(&random))
+                    other.setHistoryLimits(Self.limits(&random))
                 }
                 try run.expectSound(other, context)
             }

@@ -24,7 +24,7 @@ struct StateDescription: Hashable, CustomStringConvertible {
                 return true
             }
             lines += suite.removed.records.map { "removed " + Self.line($0) }
-            lines.append("floor \(suite.removed.floor)")
+            lines.append("floor \(suite.removed.unknownKeyRevision)")
             return true
         }
         content = lines

@@ -148,7 +148,7 @@ package struct SnapshotReader {
             }
         }
         var records = OrderedTree<KeyRecord>()
-        var removed = RemovedKeys(floor: floor)
+        var removed = RemovedKeys(unknownKeyRevision: floor)
         try expect(SnapshotFormat.records)
         while try !atLine(SnapshotFormat.removed) {
             guard records.restore(try record()) else { throw damage("the keys are not in order") }

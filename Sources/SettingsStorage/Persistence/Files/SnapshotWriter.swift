@@ -148,7 +148,7 @@ package struct SnapshotWriter {
             json.name("schemaRevision")
             suite.schemaRevision.write(to: &json)
             json.name("floor")
-            suite.removed.floor.write(to: &json)
+            suite.removed.unknownKeyRevision.write(to: &json)
             if let schema = suite.schema {
                 json.member(schema: schema.schema.document, orText: schema.schema.text)
             }
