@@ -99,7 +99,7 @@ package struct PastView: PastReading {
     private func suite(_ name: SuiteName, at place: Revision, from base: Suite?, _ commits: [KeptCommit]) -> Suite? {
         let origins = Dictionary(
             commits.map { ($0.revision, $0.commit.origin) }, uniquingKeysWith: { first, _ in first })
-        return state.suite(
+        return state.recentPast.suite(
             name, at: place, from: base, undoing: commits.filter { $0.revision > place },
             lastBefore: commits.last { $0.revision <= place }?.revision
         ) { origins[$0] ?? state.history.origin(of: $0) }
