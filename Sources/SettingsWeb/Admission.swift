@@ -41,9 +41,12 @@ extension APIHandler {
         }
         let caller: Caller?
         do throws(Problem) {
-            caller = try policies.access?.admit(head, bytes, user: exchange.user, recent: &recentTokens, found: &current.caller)
+            caller = try policies.access?.admit(
+                head, bytes, user: exchange.user, recent: &recentTokens, found: &current.caller)
         } catch {
-            if !exchange.isBehind { noteRefusedCredential(error, head, from: exchange.peer, named: current.caller?.name) }
+            if !exchange.isBehind {
+                noteRefusedCredential(error, head, from: exchange.peer, named: current.caller?.name)
+            }
             // A guess at a token counts, too.
             let rate = exchange.isBehind ? nil : rate(for: nil, exchange)
             let refusal = rate.flatMap { overrun(of: $0, head, bytes, ClientKey(of: nil, exchange)) }

@@ -26,7 +26,8 @@ extension APIHandler {
         // A refusal has the cursor of the state that it was decided on.
         let state = service.store.state.withCursors(for: caller?.reader)
         do throws(Problem) {
-            return try serve(head, bytes, body, exchange, from: caller, hasAwaitedRevision: hasAwaitedRevision,
+            return try serve(
+                head, bytes, body, exchange, from: caller, hasAwaitedRevision: hasAwaitedRevision,
                 on: state)
         } catch {
             return refuse(error, head, bytes, exchange, at: isStranger(caller) ? nil : state.cursor)

@@ -21,7 +21,9 @@ struct AccessLog {
         /// The time from the arrival of the request to its answer.
         let nanoseconds: UInt64
 
-        fileprivate var arrival: Timestamp { Timestamp(milliseconds: time.milliseconds - Int64(nanoseconds / 1_000_000)) }
+        fileprivate var arrival: Timestamp {
+            Timestamp(milliseconds: time.milliseconds - Int64(nanoseconds / 1_000_000))
+        }
     }
 
     /// Returns the gathered lines, and removes them.

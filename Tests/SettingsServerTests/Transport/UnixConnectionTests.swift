@@ -111,7 +111,8 @@ struct UnixConnectionTests {
     func closedWhileBodyWaitsForMemory() throws {
         // The budget has room for one body. The clock stands still, so that the server refuses no upload as too slow.
         let server = try TestServer(
-            at: .unix(path: directory.path + "/full"), budget: MemoryBudget(limit: 32 << 20), clock: ManualClock().clock)
+            at: .unix(path: directory.path + "/full"), budget: MemoryBudget(limit: 32 << 20), clock: ManualClock().clock
+        )
         let head = "POST /b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n"
         /// Begins an upload. The loop has received the head when it answers the request before the head.
         func beginUpload(_ client: RawClient) throws {

@@ -39,7 +39,8 @@ package final class PastFiles: Sendable {
             next = names.last { $0.to == name.from && $0.from < name.from }
         }
         if let newest = run.first, newest.to < history.oldestAvailable {
-            log.warning("the past files end at revision \(newest.to), and the history begins at \(history.oldestAvailable)")
+            log.warning(
+                "the past files end at revision \(newest.to), and the history begins at \(history.oldestAvailable)")
             run = []
         }
         if run.count < names.count {

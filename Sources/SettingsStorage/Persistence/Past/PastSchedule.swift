@@ -64,7 +64,9 @@ struct PastSchedule {
         if waiting.count > writing {
             let covered = waiting.dropLast().last?.revision ?? files.newest?.to ?? .zero
             // The last one gives way if this one has all that it has, or where too much waits: commits are lost with it then.
-            if state.history.oldestAvailable <= covered || heldBytes(beside: state) > 2 * limits.bytes { waiting.removeLast() }
+            if state.history.oldestAvailable <= covered || heldBytes(beside: state) > 2 * limits.bytes {
+                waiting.removeLast()
+            }
         }
         waiting.append(state)
         requested = state.history.appended
