@@ -1,10 +1,10 @@
-// The target SettingsStorage keeps the settings. The store publishes a state to readers. The writer decides each write,
-// makes the commit durable in a log, and publishes the new state. Persistence/ contains the log in a data directory:
+// The target SettingsStorage keeps the settings. The store publishes a state to readers. The write pipeline decides
+// each write, makes its commit durable in a log, and publishes the new state. Persistence/ contains the log in a data directory:
 // journals, snapshots, recovery, past files, check, repair and backup.
 //
 // The target does not know HTTP, access control, or the protocol of a log that several daemons share.
 //
-// Read this file first, then Writer.swift, CommitLog.swift and Persistence/LocalLog.swift.
+// Read this file first, then WritePipeline.swift, CommitLog.swift and Persistence/LocalLog.swift.
 
 package import Platform
 package import SettingsAPI

@@ -6,7 +6,7 @@ internal import SettingsEngine
 struct Question: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         /// What a GET shows. A request that waits names the tags that it knows, and whether the suite was there: its end
-        /// is an answer, too. Indirect, so that every `Subscription` stays small.
+        /// is an answer, too. Indirect, so that every `Watcher` stays small.
         indirect case reading(Reading, known: TagList?, hadSuite: Bool)
         /// Everything that is watched.
         case state(isReset: Bool)
