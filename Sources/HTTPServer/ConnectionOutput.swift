@@ -1,15 +1,15 @@
 internal import HTTPWire
 internal import Platform
 
-/// The form of an answer, as its request asks for it.
+/// The properties of a request that determine how its answer is written.
 struct AnswerForm: Equatable, BitwiseCopyable {
     private let storedFields: UInt32
     let isHead: Bool
     let isHTTP11: Bool
-    /// False if the connection closes after it.
+    /// False if the connection closes after the answer.
     let keepsAlive: Bool
 
-    /// The index of the handler's `moreFields` that it has.
+    /// The index in the handler's `moreFields` of the additional header fields of the answer.
     var fields: Int { Int(storedFields) }
 
     init(of head: RequestHead, fields: Int) {
@@ -19,7 +19,7 @@ struct AnswerForm: Equatable, BitwiseCopyable {
         storedFields = UInt32(fields)
     }
 
-    /// Makes the form of an answer after which the connection closes, as the request could not be taken.
+    /// Makes the form of an answer to a request that the server cannot process. The connection closes after the answer.
     init(ofRejected head: RequestHead?, fields: Int) {
         isHead = head?.method == .head
         isHTTP11 = true
@@ -28,17 +28,17 @@ struct AnswerForm: Equatable, BitwiseCopyable {
     }
 }
 
-/// An answer that a connection owes.
+/// The answer to a request that the connection has not answered completely.
 struct PendingAnswer {
-    // In an order that leaves no gaps: there is one of these for each connection that waits.
-    /// Nil until the handler has answered, or begun to.
+    // The order of the properties leaves no padding, because every waiting connection has a value of this type.
+    /// Nil until the handler has answered the request or begun a stream.
     var response: Response?
-    /// The body, if it comes in pieces.
+    /// The body, if the handler sends it in pieces; otherwise nil.
     var stream: AnswerStream?
-    /// When the handler wants to be reminded of it.
+    /// The time of the alarm that the handler set for the request.
     var alarm = DeadlineWheel.never
     let form: AnswerForm
-    /// True if no further request is taken until this is complete.
+    /// True if the connection processes no further request until the answer is complete.
     var isAlone = false
 
     init(_ form: AnswerForm, _ response: Response? = nil) {
@@ -46,23 +46,27 @@ struct PendingAnswer {
         self.response = response
     }
 
-    /// True if the handler has given all of it.
+    /// True if the handler has provided the whole answer.
     var isComplete: Bool {
-        // Without a copy of the response, which a comparison with nil would make.
+        // A pattern match, because a comparison with nil would copy the response.
         guard case .some = response else { return false }
         return stream?.hasEnded ?? true
     }
 }
 
-// MARK: Output: all answers of a turn go out in one write, and only what finds no room is kept.
+// MARK: Output
+
+// A connection sends all answers of one event-loop iteration in one write, and keeps the bytes that the kernel does not
+// accept.
 
 extension Connection {
-    /// Takes the answer to an earlier request. It is sent when the turn ends and those before it are complete.
+    /// Stores the answer to an earlier request. The event loop sends the answer at the end of its iteration, once all
+    /// earlier answers of the connection are complete.
     ///
-    /// - Returns: false if nothing more can come of it: no such answer is owed, or it is complete with this.
+    /// - Returns: true if the handler may push more of the answer; false if the answer is complete or was not expected.
     func respond(_ ticket: Ticket, _ response: Response, isStream: Bool, _ context: LoopContext) -> Bool {
         guard let position = position(ticket, context) else { return false }
-        // Nil if it was answered before.
+        // Nil if the request was answered before.
         let isComplete: Bool? = owed.update(position) { answer in
             guard case .none = answer.response else { return nil }
             answer.response = response
@@ -80,14 +84,16 @@ extension Connection {
         let stream = AnswerStream(hasEnded: answer.form.isHead)
         answer.stream = stream
         guard !stream.hasEnded, let response = answer.response else { return }
-        // With what follows in this batch it is one piece.
+        // The stream sends this beginning of the body in one piece with the parts that follow in the same iteration.
         answer.response?.body = []
         stream.add(
             response.body, owner: response.owner, isLast: false, http11: answer.form.isHTTP11, unsent: 0, context)
     }
 
-    /// Returns the position among the owed answers; nil if it is owed no more. The answer to the request that the handler
-    /// looks at is owed from the moment that the handler acts on it.
+    /// Returns the index of a ticket in `owed`; nil if the answer is no longer expected.
+    ///
+    /// While `handle` runs for a request, the request has no entry yet. The first call with its ticket appends the
+    /// entry.
     func position(_ ticket: Ticket, _ context: LoopContext) -> Int? {
         guard phase == .open else { return nil }
         if isOffering, ticket.number == nextNumber, let form = context.offered {
@@ -99,7 +105,8 @@ extension Connection {
         return position < owed.count ? position : nil
     }
 
-    /// Renders the owed answers that have come, up to the first that has not or to the bound of unsent bytes.
+    /// Renders the answers that are ready, in order. Stops at the first answer that is not ready, and while bytes are
+    /// unsent.
     func renderReady(_ context: LoopContext) {
         guard phase == .open else { return }
         while unsent == nil, var answer = owed.popFirst() {
@@ -108,22 +115,24 @@ extension Connection {
             } else {
                 owed.prepend(answer)
                 guard let stream = answer.stream, renderStream(stream, context) else { return }
-                // Sending may have found the peer gone, and then nothing is owed.
+                // If sending failed, the connection has closed and `owed` is empty.
                 guard phase == .open else { return }
-                // Whatever followed would be taken for more of the body.
+                // An HTTP/1.0 client would read a further answer as a part of this body, because only the close ends
+                // the body.
                 if !answer.form.isHTTP11 { callOff(from: 1, context) }
                 _ = owed.popFirst()
             }
             if context.output.count >= context.limits.sendBufferBytes { flush(context) }
             guard phase == .open else { return }
         }
-        // A connection that idles does not keep room for a burst of requests.
+        // An idle connection does not keep the memory that a burst of requests needed.
         if owed.isEmpty, owed.capacity > Self.keptCapacity { owed = [] }
     }
 
     private static let keptCapacity = 4
 
-    /// Renders into the loop's output buffer. A long body is not copied there, but sent from where it is.
+    /// Renders a response into the loop's output buffer. A long body is not copied into the buffer but sent from its
+    /// own memory.
     func render(_ response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext) {
         let isLong = response.body.count >= OutputQueue.sharedLength && !form.isHead
         let keepsAlive = keepsAlive(after: response, form, isLast: isLast, context)
@@ -135,8 +144,9 @@ extension Connection {
         send(response.body, owner: response.owner, context)
     }
 
-    /// Takes no more requests after an answer that ends the connection. Returns false if the answer says so: the last does
-    /// that the connection owes, so that requests which have taken effect are answered.
+    /// Stops accepting requests if the answer is one after which the connection closes. Returns false if the answer
+    /// must carry `Connection: close`. Only the last pending answer carries it, so that every accepted request still
+    /// gets its answer.
     func keepsAlive(
         after response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext
     ) -> Bool {
@@ -144,7 +154,8 @@ extension Connection {
         return takesRequests || !isLast
     }
 
-    /// Sends what waits, or else the loop's output buffer, and keeps what finds no room.
+    /// Sends the unsent queue, or the loop's output buffer if there is no queue. Keeps the bytes that the kernel does
+    /// not accept.
     func flush(_ context: LoopContext) {
         guard phase == .open else { return }
         if let unsent {
@@ -156,7 +167,8 @@ extension Connection {
         }
     }
 
-    /// Sends bytes behind all that waits, and keeps what finds no room.
+    /// Appends bytes to the unsent queue and sends them if the queue was empty. Keeps the bytes that the kernel does
+    /// not accept.
     func send(_ bytes: [UInt8], owner: (any AnyObject & Sendable)? = nil, _ context: LoopContext) {
         guard phase == .open else { return }
         let queue = unsent ?? OutputQueue(context)
@@ -164,7 +176,7 @@ extension Connection {
         if unsent == nil { send(queue, context) }
     }
 
-    /// Sends what the kernel takes of a queue, and keeps the rest.
+    /// Sends as much of a queue as the kernel accepts, and keeps the remaining bytes.
     func send(_ queue: OutputQueue, _ context: LoopContext) {
         guard let count = queue.send(on: socket) else { return close(context) }
         let isNew = unsent == nil
@@ -172,7 +184,9 @@ extension Connection {
         if unsent != nil, isNew || count > 0 { setDeadline(.send, in: context.limits.sendTimeout, context) }
     }
 
-    /// Keeps what a joint sending did not send; nil closes.
+    /// Handles the result of a joint sending, which is one batched send for several connections.
+    ///
+    /// - Parameter rest: the bytes that the kernel did not accept; nil if the send failed, which closes the connection.
     func haveSent(rest: ArraySlice<UInt8>?, _ context: LoopContext) {
         guard let rest else { return close(context) }
         if !rest.isEmpty { keep(rest.span, context) }

@@ -1,8 +1,9 @@
-/// A check that a transfer moves at a minimum rate, averaged over a second.
+/// Checks that a transfer moves at a minimum rate, averaged over a second.
 struct MinimumRate {
     static let bytesPerSecond = 64 << 10
 
-    /// The time until which the transferred bytes suffice, at most a second ahead.
+    /// The time at which the transfer falls below the minimum rate unless more bytes are transferred. Each transferred
+    /// byte moves it later, up to one second after the transfer of the byte.
     private var deadline: UInt64
 
     init(at now: UInt64) { deadline = now &+ TransportLimits.second }

@@ -2,15 +2,16 @@ internal import Dispatch
 internal import Platform
 internal import Synchronization
 
-/// A cache that has the names of users, and looks others up on a queue of its own: the system's databases may be remote,
-/// and take seconds to answer.
+/// A cache of the names of users. It looks up names on its own dispatch queue, because the user database of the system
+/// may be remote and may take seconds to answer. Thread-safe.
 final class UserNames: Sendable {
     private struct Known {
         let name: String
         var since: UInt64
     }
 
-    /// The nanoseconds after which a name is looked up again: its number may be given to another user.
+    /// The nanoseconds after which a name is looked up again, because the system may have assigned the number to
+    /// another user.
     private static let lifetime: UInt64 = 60_000_000_000
     private static let mostKnown = 1024
 
@@ -18,13 +19,13 @@ final class UserNames: Sendable {
     private let queue = DispatchQueue(label: "settingsd.users", qos: .userInitiated)
     private let lookUp: @Sendable (UInt32) -> String?
 
-    /// - Parameter lookUp: asks the system for the name of a user; nil if there is none.
+    /// - Parameter lookUp: asks the system for the name of a user; returns nil if the system has no name.
     init(_ lookUp: @escaping @Sendable (UInt32) -> String? = { SystemUsers.name(of: $0) }) {
         self.lookUp = lookUp
     }
 
-    /// Returns the name of a user, if it is known. One that was looked up long ago counts until the system has answered
-    /// again. Never waits.
+    /// Returns the name of a user; nil if the cache does not have the name. If the cached name is older than the
+    /// lifetime, returns it and starts a new lookup in the background. Never waits for the system.
     func name(of id: UInt32) -> String? {
         let now = MonotonicClock.system.now()
         let (name, isOld) = known.withLock { known -> (String?, Bool) in
@@ -37,7 +38,8 @@ final class UserNames: Sendable {
         return name
     }
 
-    /// Finds the name of a user, or its number if it has none. Calls the body on the queue, after those that came before.
+    /// Finds the name of a user, or the user's number as text if the user has no name. Calls the body on the cache's
+    /// queue, after all earlier lookups.
     func find(_ id: UInt32, _ body: @escaping @Sendable (String) -> Void) {
         queue.async { body(self.name(of: id) ?? self.ask(for: id)) }
     }
@@ -47,7 +49,7 @@ final class UserNames: Sendable {
         let found = lookUp(id)
         return known.withLock { known in
             if known.count >= Self.mostKnown, known[id] == nil { known = [:] }
-            // The system may not have answered this time.
+            // Keep the old name if this lookup failed, because the user database may be unavailable for a while.
             let name = found ?? known[id]?.name ?? String(id)
             known[id] = Known(name: name, since: MonotonicClock.system.now())
             return name

@@ -1,6 +1,7 @@
-/// The first line: method, target, version.
+/// The request line: method, target and version.
 extension MessageParser {
-    /// One empty line may stand before a request: some old clients end a body with one that is not counted.
+    /// Accepts one empty line before a request, because some old clients send a CR LF after a body and do not count it
+    /// in `Content-Length`.
     mutating func readStart(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
         guard position < end else { return false }
         guard bytes[position] == .carriageReturn else {
@@ -90,7 +91,7 @@ extension MessageParser {
     }
 
     mutating func readVersion(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
-        // "HTTP/1.1" in one go, where all of the line is there.
+        // Compares "HTTP/1.1" in one step if the whole line has arrived.
         if position == mark, end - position >= 10, bytes.eightBytes(at: position) == 0x312E_312F_5054_5448,
             bytes[position + 8] == .carriageReturn, bytes[position + 9] == .lineFeed
         {
@@ -110,7 +111,7 @@ extension MessageParser {
                 }
             case 6: try expect(".", byte)
             case 7:
-                // Whatever comes after 1.1 is answered as 1.1, as RFC 9110 (2.5) has it.
+                // A higher minor version than 1.1 is treated as 1.1, as RFC 9110 (2.5) requires.
                 guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { throw badVersion(byte) }
                 current.isHTTP11 = byte != UInt8(ascii: "0")
             case 8: try expect("\r", byte)
@@ -146,9 +147,9 @@ extension MessageParser {
     }
 }
 
-/// The forms of a target: a path, a whole URI, or `*`.
+/// The forms of a target: a path, an absolute URI, or `*`.
 extension MessageParser {
-    /// Notes what the target consists of, once all of it has been read.
+    /// Records the ranges of the parts of the target. Called once the whole target has been read.
     mutating func settleTarget(_ bytes: Span<UInt8>) throws(MessageError) {
         let target = mark..<position
         current.targetRange = ByteRange(target)
@@ -162,7 +163,7 @@ extension MessageParser {
         }
     }
 
-    /// Divides the target into path and query. The path begins at `start`.
+    /// Records the ranges of the path and of the query. The path begins at `start`.
     private mutating func settlePath(from start: Int) {
         guard queryMark != 0 else {
             current.pathRange = ByteRange(start..<position)
@@ -172,8 +173,8 @@ extension MessageParser {
         current.queryRange = ByteRange(queryMark + 1..<position)
     }
 
-    /// `http://host/path`, which RFC 9112 (3.2.2) demands of every server. The host counts rather than that of the
-    /// field `Host`.
+    /// Records the parts of a target such as `http://host/path`, which RFC 9112 (3.2.2) requires every server to
+    /// accept. The host in the target takes precedence over the field `Host`.
     private mutating func settleAbsoluteForm(_ bytes: Span<UInt8>, _ target: Range<Int>) throws(MessageError) {
         let start = target.lowerBound
         let afterScheme: Int
@@ -193,8 +194,8 @@ extension MessageParser {
         current.hostRange = ByteRange(authority.host)
         if let port = authority.port { current.portRange = ByteRange(port) }
         settlePath(from: slash)
-        // `http://host` is short for `http://host/`. The path has to be found in the bytes: the slash before the host
-        // is one.
+        // `http://host` means `http://host/`. The path is a range of the request's bytes, and there is no slash after
+        // the host, so the range of the path `/` is the slash before the host.
         if slash == end { current.pathRange = ByteRange(afterScheme - 1..<afterScheme) }
     }
 }
@@ -204,9 +205,11 @@ struct Authority {
     var host: Range<Int>
     var port: Range<Int>?
 
-    /// Nil if this is no `host` or `host:port`. An empty one is none of the business of this type.
+    /// Returns nil if the range is not `host` or `host:port`, or if it is empty. An empty field `Host` is valid, but
+    /// the caller handles it.
     ///
-    /// A host is what RFC 3986 admits except percent-encoding, which no name in use has, and user names.
+    /// Accepts the hosts of RFC 3986, except hosts with percent-encoding, which no name in use has. Does not accept a
+    /// user name.
     init?(_ bytes: Span<UInt8>, _ range: Range<Int>) {
         var index = range.lowerBound
         let end = range.upperBound

@@ -2,17 +2,19 @@ internal import HTTPWire
 internal import Platform
 internal import SettingsModel
 
-/// The options of a log in etcd: the members, the prefix of its keys, and the file with the password.
+/// The options of a commit log in etcd: the members of etcd, the prefix of the log's keys, and the file with the
+/// password.
 package struct EtcdOptions: Equatable, Sendable {
     package var endpoints: [EtcdEndpoint] = []
-    /// What all keys begin with, without a slash at its end.
+    /// The prefix of all keys, without the slash after it.
     package var prefix = "settingsd"
-    /// The file with `NAME:PASSWORD`; nil if etcd asks for none.
+    /// The path of the file with `NAME:PASSWORD`; nil if etcd requires no password.
     package var passwordFile: String?
 
     package init() {}
 
-    /// True if keys may begin with this.
+    /// True if a text is a valid prefix: 1 to 128 letters, digits, dots, underscores, hyphens and slashes, without a
+    /// slash at an end.
     package static func isPrefix(_ text: String) -> Bool {
         let isPlain = text.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
@@ -23,31 +25,31 @@ package struct EtcdOptions: Equatable, Sendable {
     }
 }
 
-/// The member that led etcd in a term, when it was asked.
+/// The member that was the leader of etcd in a term, and the time at which a client found that out.
 struct EtcdLeader: Equatable, Sendable {
     let endpoint: EtcdEndpoint
     let term: Int64
     let found: ContinuousClock.Instant
 }
 
-/// A client of etcd that calls one member after the other until one answers.
+/// A client of etcd that tries the members in turn until a member answers.
 ///
-/// The calling thread waits, up to the deadline of each call. A member that fails is left for the next, and is tried again
-/// after a pause that grows, by chance more or less.
+/// A call blocks the calling thread until its deadline at most. If a member fails, the client switches to another
+/// member. It tries the failed member again after a pause that doubles with each failure and varies at random.
 struct EtcdClient: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     private struct Member: Sendable {
         let endpoint: EtcdEndpoint
         var failures = 0
-        /// When it may be tried again.
+        /// The end of the pause after a failure; nil if the client may call the member at any time.
         var pauseEnd: Instant?
     }
 
-    /// The time that one member has to answer, so that a silent one leaves time for another.
+    /// The timeout of a call to one member. It is short so that time remains to try another member.
     private static let attemptTime = Duration.seconds(2)
     private static let longestPause = Duration.seconds(5)
-    /// The time that a member has to tell whether it leads.
+    /// The timeout of the question whether a member is the leader.
     private static let leadershipTime = Duration.seconds(1)
 
     private var members: [Member]
@@ -55,16 +57,19 @@ struct EtcdClient: Sendable {
     private let passwordFile: String?
     private var connection: EtcdConnection?
     private var token: String?
-    /// The leader that was preferred last.
+    /// The leader that ``prefer(_:)`` selected last.
     private var preferred: EtcdLeader?
 
     init(_ options: EtcdOptions) {
-        // Daemons with the same list shall not all choose the first.
+        // Shuffled so that daemons with the same list do not all use its first member.
         members = options.endpoints.shuffled().map { Member(endpoint: $0) }
         passwordFile = options.passwordFile
     }
 
-    /// Calls a member. A call that was never sent goes to another, as does one that does no harm if it is done twice.
+    /// Calls a member and returns its answer. If the member cannot be reached, the client repeats the call with another
+    /// member, provided that etcd did not execute the call or that the call is repeatable.
+    ///
+    /// - Parameter isRepeatable: true if executing the call twice has the same effect as executing it once.
     mutating func call<Call: EtcdCall>(
         _ call: Call, isRepeatable: Bool = false, by deadline: Instant
     ) throws(EtcdError) -> Call.Answer {
@@ -90,7 +95,8 @@ struct EtcdClient: Sendable {
         }
     }
 
-    /// Asks the members which of them leads, in a term or a later one. Returns nil if none that answers does.
+    /// Asks each member whether it is the leader in a term or in a later term. Returns the first member that is; nil if
+    /// no member answers that it is, or if etcd has only one member.
     func findLeader(in term: Int64) -> EtcdLeader? {
         guard members.count > 1 else { return nil }
         for member in members {
@@ -104,8 +110,8 @@ struct EtcdClient: Sendable {
         return nil
     }
 
-    /// Goes to the member that leads, once each time that it was found: a leader that cannot be reached is left as any other
-    /// member is. Returns true if it is another member than before.
+    /// Switches to the leader. Repeated calls with the same discovery of the leader do nothing, so that the client can
+    /// leave a leader that it cannot reach. Returns true if the client switched to another member.
     @discardableResult
     mutating func prefer(_ leader: EtcdLeader) -> Bool {
         guard leader != preferred, let index = members.firstIndex(where: { $0.endpoint == leader.endpoint })
@@ -117,7 +123,7 @@ struct EtcdClient: Sendable {
         return true
     }
 
-    /// Opens a watch on a connection of its own.
+    /// Opens a watch on a separate connection.
     mutating func watch(_ request: EtcdWatchRequest, by deadline: Instant) throws(EtcdError) -> EtcdWatch {
         var json = JSONWriter()
         request.write(to: &json)
@@ -131,15 +137,16 @@ struct EtcdClient: Sendable {
         }
     }
 
-    /// When the next member may be tried: at once, unless all pause.
+    /// The time from which the client may try the current member: now, or the end of the member's pause.
+    /// ``leaveMember()`` selects a member that pauses only if all members pause.
     private var nextStart: Instant? {
         members[current].pauseEnd ?? .now
     }
 
-    /// Goes to the member that may be tried first.
+    /// Starts a pause of the current member, and switches to the member that the client may try first.
     private mutating func leaveMember() {
         connection = nil
-        // With a token of a cluster that was set up anew, members hang.
+        // If the cluster was created again, its members do not answer a request with a token of the old cluster.
         token = nil
         members[current].failures += 1
         let pause = min(.milliseconds(50) * (1 << min(members[current].failures, 10)), Self.longestPause)
@@ -155,7 +162,7 @@ struct EtcdClient: Sendable {
         do throws(EtcdError) {
             return try exchange(target, body, by: deadline)
         } catch {
-            // A token ends with the member's restart, and after some idle minutes.
+            // A token expires when the member restarts, and after a few minutes without use.
             guard error.cause == .token, passwordFile != nil else { throw error }
         }
         token = nil
@@ -173,7 +180,8 @@ struct EtcdClient: Sendable {
         return try connection.json(response)
     }
 
-    /// Takes the connection of the last call, or makes one. A call puts it back once it has its answer.
+    /// Takes the connection of the last call, or opens a new connection. The call puts the connection back after the
+    /// answer.
     private mutating func takeConnection(by deadline: Instant) throws(EtcdError) -> EtcdConnection {
         if let kept = connection.take(), kept.isUsable { return kept }
         return try EtcdConnection(to: members[current].endpoint, by: deadline)
@@ -210,15 +218,17 @@ struct EtcdClient: Sendable {
     }
 }
 
-/// A watch on keys of etcd: a stream of messages, a line each, in chunks that are cut anywhere.
+/// A watch on keys of etcd. The member sends a stream of messages, one message per line. A chunk of the HTTP body may
+/// end in the middle of a line.
 struct EtcdWatch: Sendable {
-    /// A member that sends more than this without the end of a line sends no messages.
+    /// The maximum length of an incomplete line. A longer line ends the watch with an error, because it cannot be a
+    /// message.
     private static let longestLine = 64 << 20
 
     private var connection: EtcdConnection
     private var reader: ResponseReader
     private var pending: [UInt8] = []
-    /// True once etcd has begun the watch.
+    /// True after etcd has confirmed that the watch exists.
     private(set) var isCreated = false
 
     fileprivate init(
@@ -229,9 +239,10 @@ struct EtcdWatch: Sendable {
         try connection.send(EtcdWatchRequest.target, body, token: token, needsLeader: true, by: deadline)
     }
 
-    /// Waits for messages and returns those that have come; none if the deadline or the waker came first.
+    /// Waits for messages and returns the messages that arrived. Returns an empty array if none arrives before the
+    /// deadline or before the waker is signalled.
     ///
-    /// - Parameter waker: a descriptor that ends the wait.
+    /// - Parameter waker: a descriptor that ends the wait when it becomes readable.
     mutating func next(
         by deadline: ContinuousClock.Instant, waker: Int32
     ) throws(EtcdError) -> [EtcdWatchMessage] {

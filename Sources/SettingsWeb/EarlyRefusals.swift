@@ -6,8 +6,15 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Refusals of requests whose bodies are not received.
+/// Answers to requests whose bodies are not received.
+///
+/// The HTTP server *rejects* a request that it cannot process, for example because the request is malformed or its body
+/// is too large. The API *refuses* a valid request, for example because the caller lacks rights or the key is locked.
+/// The head is enough to refuse such a request.
 extension APIHandler {
+    /// Returns the answer to a request that the HTTP server rejects. If the body is too large and the API would refuse
+    /// the request anyway, returns the refusal, so that the size limit is reported only to callers who may send the
+    /// request.
     package func rejected(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response {
@@ -19,6 +26,8 @@ extension APIHandler {
         return refused(problem, head, bytes, from: peer)
     }
 
+    /// Decides whether the HTTP server receives the body of a request, and in which client's queue the body waits for
+    /// memory.
     package func decision(
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> BodyDecision {
@@ -31,12 +40,14 @@ extension APIHandler {
         return .receive(from: ClientKey(policies.proxies.client(of: head, bytes, from: peer), nil))
     }
 
+    /// Makes the answer for a rejected or refused request, and records the answer in the logs and metrics.
     private func refused(
         _ problem: Problem, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
     ) -> Response {
         let cursor = cursor(for: current.caller)
         let response =
             head.map { Response(problem, to: $0, bytes, cursor: cursor) } ?? Response(problem, cursor: cursor)
+        // The count is 0, because a request that is rejected or refused here gets no number of its own.
         note(response, current.timing) {
             head.map {
                 LoggedRequest(
@@ -46,7 +57,7 @@ extension APIHandler {
         return response
     }
 
-    /// Returns the refusal of a request for a reason in its head, such as missing rights.
+    /// Returns the problem if the head of a request is enough to refuse it; otherwise nil.
     private func refusal(
         before head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Problem? {
@@ -59,6 +70,8 @@ extension APIHandler {
             let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
             try request.checkGrants(in: bytes)
             let state = service.store.state
+            // A write with an idempotency key may repeat an earlier write and then gets the earlier answer, so the lock
+            // is checked after the repetition.
             if !request.route.resource.isRead(by: head.method), !head.has(.idempotencyKey) {
                 try request.checkLock(WriteTarget(request, bytes, on: state), on: state)
             }

@@ -9,7 +9,7 @@ internal import SettingsStorage
 extension Service {
     private static let nanoseconds = 1e9
 
-    /// Answers `/metrics`, with the figures of all loops.
+    /// Returns the answer to `/metrics`. `loops` is the sum of the figures of all event loops.
     func metricsText(_ loops: LoopFigures, at cursor: Cursor?) -> Response {
         let state = store.state
         var text = MetricsText()
@@ -112,7 +112,7 @@ extension Service {
         text.gauge("settingsd_last_reload_successful", "0 if the last reload failed.", lastReloadFailed() ? 0 : 1)
     }
 
-    /// Adds the figures of a log in etcd.
+    /// Adds the metrics of the commit log in etcd.
     private func addLog(_ log: LogFigures.Contents, to text: inout MetricsText) {
         let rounds = "settingsd_etcd_round_seconds"
         text.begin(rounds, "histogram", "Time of an attempt to put a batch of writes into etcd.")
@@ -131,7 +131,7 @@ extension Service {
             "settingsd_etcd_silence_seconds", "Time since the end of the log was last heard of.", log.silence)
     }
 
-    /// Adds the time of day of a monotonic time; no sample if there is none.
+    /// Adds a gauge that shows a time of the monotonic clock as Unix time. Adds no sample if the time is nil.
     private func addTime(_ name: String, _ help: String, _ time: UInt64?, to text: inout MetricsText) {
         text.begin(name, "gauge", help)
         guard let time else { return }
@@ -173,7 +173,7 @@ extension Service {
 }
 
 extension APIHandler {
-    /// Asks all loops for their figures, and answers with the metrics once it has them.
+    /// Asks all event loops for their figures, and answers the request once all loops have replied.
     func gatherFigures(for id: Ticket, _ caller: Caller?) {
         setWaiting(id, for: .serviceCall)
         let loops = service.policies.loops
@@ -184,8 +184,9 @@ extension APIHandler {
                 handler?.countStreams()
                 guard let figures = sum.add(handler?.figures) else { return }
                 mailbox.run { handler in
-                    // In the background, because it counts the keys of all suites and the open files. Without a client, because the figures
-                    // are needed most while a client has much work waiting.
+                    // The text is rendered in the background, because rendering counts the keys of all suites and the
+                    // open files. The work belongs to no client: it would otherwise wait behind the other work of the
+                    // client, and the metrics are needed most while a client has much work.
                     handler.runInBackground(for: id, of: nil) {
                         [service = handler.service, cursor = handler.cursor(for: caller)] _ in
                         let response = service.metricsText(figures, at: cursor)

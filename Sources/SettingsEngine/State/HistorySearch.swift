@@ -2,8 +2,12 @@ package import SettingsAPI
 package import SettingsModel
 
 // Search.
+//
+// The history has its commits in two lists. `newest` has every commit after `evictedThrough`. Each commit up to
+// `evictedThrough` either was evicted, or is in `retained` because a suite protects it as one of the suite's own newest
+// commits.
 extension History {
-    /// The commits after a revision in order. Complete if the revision is not before ``oldestAvailable``.
+    /// The commits after a revision, in order. Complete if the revision is not before ``oldestAvailable``.
     package func commits(after revision: Revision) -> [KeptCommit] {
         collect { forEach(after: revision, $0) }
     }
@@ -11,14 +15,17 @@ extension History {
     /// All commits in order.
     package var all: [KeptCommit] { commits(after: .zero) }
 
-    /// The commits after a revision that touched a suite, in order. Complete if the revision is not before the oldest available
-    /// revision of the suite.
+    /// The commits after a revision that touched a suite, in order. Complete if the revision is not before the oldest
+    /// available revision of the suite.
     package func commits(of suite: SuiteName, after revision: Revision) -> [KeptCommit] {
         collect { forEach(of: suite, after: revision, $0) }
     }
 
-    /// The commits after a revision that touched a suite, in order, including commits that only other suites protect. Complete if the
-    /// revision is not before ``oldestAvailable``.
+    /// The commits after a revision that touched a suite, in order.
+    ///
+    /// If the log of the suite does not reach back to the revision, this searches all commits. It then also finds a
+    /// commit of several suites that is retained only because another suite protects it. Complete if the revision is
+    /// not before ``oldestAvailable``, or not before the oldest available revision of the suite.
     package func commits(touching suite: SuiteName, after revision: Revision) -> [KeptCommit] {
         guard oldestAvailable(of: suite) > revision else { return commits(of: suite, after: revision) }
         return commits(after: revision).filter { $0.touches(suite) }
@@ -49,7 +56,7 @@ extension History {
         logs.forEachReversed(of: suite, before: revision, body)
     }
 
-    /// The commit with a revision; nil if the history does not have it.
+    /// The commit with a revision; nil if the history does not have that commit.
     package func commit(_ revision: Revision) -> KeptCommit? {
         revision > evictedThrough ? newest.find(revision) : retained.find(revision)
     }
@@ -59,7 +66,8 @@ extension History {
         commit(revision)?.commit.origin
     }
 
-    /// The last commit up to a revision that touched a suite; nil if the history may lack it.
+    /// The revision of the last commit that touched a suite, up to and including a revision; nil if the history has no
+    /// such commit, or if a later such commit may have been evicted.
     func last(of suite: SuiteName, upTo revision: Revision) -> Revision? {
         guard let end = revision.advanced(by: 1) else { return nil }
         var last: Revision?
@@ -70,8 +78,8 @@ extension History {
         return last.flatMap { $0 > oldestAvailable(of: suite) ? $0 : nil }
     }
 
-    /// The last commit that was not later than an instant; nil if the history has none. Compares one commit after the other, because
-    /// the times of commits are out of order after the clock was set back.
+    /// The last commit that was not later than an instant; nil if the history has no such commit. Compares the commits
+    /// one by one, because the times of commits are out of order after the clock was set back.
     func last(notAfter instant: Timestamp) -> KeptCommit? {
         guard let end = Revision(.max) else { return nil }
         var found: KeptCommit?
@@ -83,9 +91,10 @@ extension History {
         return found
     }
 
-    /// Adds the cost of work on the commits after a revision that touched a suite.
+    /// Adds the cost of processing the commits after a revision that touched a suite, until the meter exceeds its
+    /// limit.
     ///
-    /// - Parameter cost: returns the cost for the size of a commit.
+    /// - Parameter cost: returns the cost of processing one commit, given its size in bytes.
     func addCost(
         ofCommitsOf suite: SuiteName, after revision: Revision, to meter: inout CostMeter, _ cost: (Int) -> Cost
     ) {
@@ -102,7 +111,7 @@ extension History {
     /// The oldest available revision of a suite: the history has every commit after it that touched the suite.
     package func oldestAvailable(of suite: SuiteName) -> Revision { logs.oldestAvailable(of: suite) }
 
-    /// The oldest available revision of suites that no commit of the history touched.
+    /// The oldest available revision of a suite that no commit in the history touched.
     package var oldestAvailableWithoutLog: Revision { logs.oldestAvailableWithoutLog }
 
     /// True if the history has a commit that touched the suite.

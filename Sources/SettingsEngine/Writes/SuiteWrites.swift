@@ -2,9 +2,11 @@ internal import SettingsAPI
 internal import SettingsModel
 
 /// Writes to a suite as a whole.
+///
+/// To touch a key means to look up the key in the suite and to add it to the draft, so that operations can change it.
 extension WriteDraft {
-    /// Merges a map into what is stored (RFC 7396): null removes, an object merges into the effective value, anything
-    /// else sets.
+    /// Merges a map into the suite (RFC 7396): null removes the key, an object is merged into the effective value, and
+    /// any other value is stored.
     mutating func merge(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         let names = try names(of: values, in: suite, isMerged: true)
@@ -17,7 +19,8 @@ extension WriteDraft {
                 remove(key)
                 continue
             }
-            // What is merged into nothing loses its nulls, too: sent again it must change nothing.
+            // Merging also removes the nulls inside an object if the key has no value, so that the same request sent
+            // again changes nothing.
             do {
                 let merged = try (key.value ?? .null).merging(value)
                 set(key, to: merged, at: place, isDerived: value.object != nil)
@@ -28,7 +31,10 @@ extension WriteDraft {
         return try finish(.suite(name))
     }
 
-    /// Makes a map what is stored. A locked key with the value that it has is not written.
+    /// Replaces all stored values of the suite with a map, and removes the stored keys that the map does not have.
+    ///
+    /// Unless the request overrides locks, a member that names a locked key and has its present value is not written. A
+    /// client can therefore read a map, change other keys in it, and send it back.
     mutating func replace(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         var written = values
@@ -54,7 +60,7 @@ extension WriteDraft {
         return try finish(.suite(name))
     }
 
-    /// Removes what is stored under keys that begin so.
+    /// Removes the stored values of the keys that begin with a prefix.
     mutating func reset(_ name: SuiteName, prefix: String) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
         if prefix.isEmpty, let part = firstPart(of: suite) {
@@ -73,7 +79,7 @@ extension WriteDraft {
         return try finish(.suite(name))
     }
 
-    /// Removes the suite with its schema.
+    /// Removes the suite and its schema.
     mutating func drop(_ name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
         if let part = firstPart(of: suite) { return try remove(part, from: suite) }
@@ -89,8 +95,8 @@ extension WriteDraft {
         return try finish(.suite(name), suites: [dropped], changes)
     }
 
-    /// Returns the first keys with stored values, as many as a commit may change; nil if a commit may change all of them, or if
-    /// the request is a dry run.
+    /// Returns the first keys with stored values, as many as a commit may change; nil if a commit may change all of
+    /// them, or if the request is a dry run.
     private func firstPart(of suite: Suite) -> [KeyName]? {
         guard suite.records.count > commitKeys, !request.isDryRun else { return nil }
         var keys: [KeyName] = []
@@ -104,8 +110,8 @@ extension WriteDraft {
         return hasMore ? keys : nil
     }
 
-    /// Removes a part of a suite that is emptied or dropped. One commit with all keys would hold up other writes for too long.
-    /// Rules about the whole suite apply to the state after the last part only.
+    /// Removes some keys of a suite that a request resets or drops. A single commit of all keys would delay other
+    /// writes for too long. Rules about the whole suite are checked for the state after the last part only.
     private mutating func remove(_ part: [KeyName], from suite: Suite) throws(Problem) -> WriteDecision {
         try checkLocks(in: suite) { _ in true }
         try checkGuards(of: suite.id)
@@ -125,7 +131,9 @@ extension WriteDraft {
         return decision
     }
 
-    /// The names of the keys of a map, in its order. Locks are looked at before anything else is decided.
+    /// Returns the keys that the members of a map name, in the order of the map. Throws if a member's name is not a
+    /// valid key, if a key is locked, or if a merge needs a secret that the writer may not read. Runs before all other
+    /// checks of the write.
     private mutating func names(
         of values: JSONObject, in suite: Suite?, isMerged: Bool
     ) throws(Problem) -> [KeyName] {
@@ -140,13 +148,13 @@ extension WriteDraft {
                 throw problem
             }
             try checkLock(names[names.count - 1], in: suite)
-            // An object is merged into the value that is there.
+            // A merge reads the present value, so the writer must be allowed to read it.
             if isMerged, member.value.object != nil { try checkSecret(names[names.count - 1], in: suite) }
         }
         return names
     }
 
-    /// Touches the keys of a map. Returns them in its order.
+    /// Touches the keys of a map. Returns the touched keys in the order of the map.
     private mutating func touch(
         _ values: JSONObject, _ names: [KeyName], in suite: Suite?, _ name: SuiteName, removesNull: Bool
     ) throws(Problem) -> [Touched] {
@@ -162,7 +170,7 @@ extension WriteDraft {
         return keys
     }
 
-    /// Refuses to remove what is stored under keys of a kind if one of them is locked.
+    /// Throws if a stored key that satisfies the predicate is locked. Called before these keys are removed.
     private mutating func checkLocks(in suite: Suite?, where isMeant: (KeyRecord) -> Bool) throws(Problem) {
         guard let suite, suite.schema != nil, !request.overridesLocks else { return }
         for record in suite.records.elements where record.stored != nil && isMeant(record) {
@@ -173,7 +181,7 @@ extension WriteDraft {
 }
 
 extension Suite {
-    /// True if a member names a locked key and has its value, as in a map that was read and is sent back.
+    /// True if a member names a locked key that the caller may read, and has the present value of the key.
     fileprivate func holdsLocked(_ member: JSONObject.Member, for reader: Grants?) -> Bool {
         guard let key = try? KeyName(member.name), isLocked(key), let listed = schema?.schema.key(key.text) else {
             return false
@@ -185,7 +193,8 @@ extension Suite {
 }
 
 extension SuiteChange {
-    /// A change that ends the schema in force, or its absence, with what it takes to undo that.
+    /// Makes a change that ends the present schema of a suite, or the absence of a schema. The change records the old
+    /// schema and the old revisions, so that an undo can restore them.
     init(_ name: SuiteName, _ kind: Kind, endingSchemaOf suite: Suite?) {
         let replaced = suite?.schema.map {
             ReplacedSchema(document: $0.schema.document, text: $0.schema.text, revision: $0.revision)

@@ -1,11 +1,12 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// An estimate of what deciding a write takes.
+/// An estimate of the processor time and memory that the decide stage needs for a write.
 package struct WriteCost {
-    /// The cost of reading and replacing stored values, and of rules about whole suites.
+    /// The cost of reading and replacing stored values, and of checking rules about whole suites.
     package var cost = Cost.zero
-    /// True if names or values are to be checked that were not checked before. The steps of the schema validator come on top of the cost.
+    /// True if the decide stage must validate names or values that the event loop did not validate. ``cost`` does not
+    /// include the steps of the schema validator.
     package var checksValues = false
 }
 
@@ -17,7 +18,7 @@ extension State {
         return WriteCost(cost: meter.cost, checksValues: checksValues)
     }
 
-    /// Adds the cost of a write. Returns true if names or values are to be checked.
+    /// Adds the cost of a write. Returns the value of ``WriteCost/checksValues``.
     private func addCost(of request: WriteRequest, to meter: inout CostMeter) -> Bool {
         switch request.command {
         case .setting(let operation): return addCost(of: operation, request.checkedAgainst, to: &meter)
@@ -63,13 +64,14 @@ extension State {
             case .change: (true, false)
             case .delete: (false, true)
             }
-        // Nearly every write calls this, so the parts that it needs are taken out of the suite and the record instead of copying both.
+        // Nearly every write calls this method, so it reads only the needed properties of the suite and the record. A
+        // copy of the suite or the record would cost more.
         let found = suites.with(operation.suite.text.utf8Span.span) { ($0.schema, $0.records, $0.suiteRuleCost) }
         guard let (schema, records, ruleCost) = found else { return false }
         meter.add(ruleCost)
-        // A tombstone costs as little as no record.
+        // A removed key is not in `records`, so it costs the same as a key that never existed.
         let (stored, standing) = records.with(key.text.utf8Span.span) { ($0.stored, $0.standing) } ?? (nil, .unset)
-        // The value before is compared, and kept in the history.
+        // The decide stage compares the previous value with the new value, and the history keeps the previous value.
         let before = isChange ? Suite.effectiveValue(of: key, standing, stored, under: schema) : stored
         meter.add(before, each: .decidedUnit)
         guard let schema else { return false }
@@ -86,13 +88,14 @@ extension State {
         guard let kept = history.commit(undo.revision) else { return }
         meter.add(.undoing(commitBytes: kept.size))
         kept.forEachSuite { history.addCost(ofCommitsOf: $0, after: undo.revision, to: &meter, Cost.undoing) }
-        // The validator checks all stored values against a schema that comes back.
+        // If the undo restores a schema, the validator checks all stored values against it.
         for suite in Set(kept.commit.suiteChanges.map(\.suite)) { addCost(ofWhole: suite, to: &meter) }
     }
 
     private func addCost(of restore: RestoreRequest, in name: SuiteName, to meter: inout CostMeter) {
         addCost(ofWhole: name, to: &meter)
-        // Finding the last commit before an instant may take all commits.
+        // To find the last commit before an instant, the search may compare all commits. Twice the limit of an event
+        // loop is over that limit, so that the write is always prepared in the background.
         let start: Revision = if case .revision(let revision) = restore.moment { revision } else { .zero }
         if start == .zero { meter.add(Cost(microseconds: 2 * Cost.loopLimit.microseconds)) }
         history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.undoing)
@@ -103,6 +106,7 @@ extension State {
     ) {
         guard let suite = self.suite(suite) else { return }
         meter.add(suite.suiteRuleCost)
+        // A written key costs four units of extent, plus the extent of its stored value.
         for name in names where !meter.isExceeded {
             meter.add(4 * .decidedUnit)
             meter.add(suite.records.find(name)?.stored, each: .decidedUnit)
@@ -111,7 +115,8 @@ extension State {
 }
 
 extension Suite {
-    /// Adds the cost of a write that reads and replaces all values of the suite.
+    /// Adds the cost of a write that reads and replaces all values of the suite. A record costs four units of extent,
+    /// plus one unit for each eight bytes of its name, plus the extent of its stored value.
     fileprivate func addDecisionCost(to meter: inout CostMeter) {
         if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.repeatedCheck) }
         records.forEach { record in
@@ -122,7 +127,7 @@ extension Suite {
         }
     }
 
-    /// The cost of checking the rules about the suite as a whole. Inlined, so that a borrowed suite is not copied.
+    /// The cost of checking the rules about the suite as a whole. Inlined so that the caller does not copy the suite.
     @inline(__always)
     fileprivate var suiteRuleCost: Cost {
         guard let schema = schema?.schema, schema.hasSuiteRules else { return .zero }

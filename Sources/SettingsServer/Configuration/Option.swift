@@ -2,45 +2,47 @@ internal import HTTPServer
 internal import SettingsModel
 internal import SettingsWeb
 
-/// An option of the daemon: its name, its range, its help, and where its value is kept.
+/// An option of the daemon: its name, its range, its help, and how it reads and writes its value in the configuration.
 ///
-/// The table of all options, `Option.all`, is their only declaration. The configuration file, the environment, the command
-/// line, `--help` and `--print-config` follow it, and tests hold the manual and the shipped file to it.
+/// The table `Option.all` is the only declaration of the options. The configuration file, the environment, the command
+/// line, `--help` and `--print-config` all use the table, and tests compare the manual and the shipped configuration
+/// file with it.
 package struct Option: Sendable {
+    /// The property of the configuration that has the value.
     typealias Place<Value> = any WritableKeyPath<Configuration, Value> & Sendable
 
     /// The form of a value in an environment variable.
     enum Form {
         case text
-        /// Nothing stands for null.
+        /// A path. An empty variable means null.
         case path
-        /// As in a file: a number, true, an object.
+        /// A value in the syntax of the configuration file, such as a number, `true` or an object.
         case json
-        /// Elements with commas between them.
+        /// Elements separated by commas.
         case list
-        /// A list of grants, which have commas themselves.
+        /// Grants separated by commas. A grant itself may contain commas.
         case grants
     }
 
-    /// The name, after those of the objects that the option lies in: `limits`, `connections`.
+    /// The names of the objects that contain the option, and then its own name: `["limits", "connections"]`.
     let path: [String]
-    /// The range of its values, as the manual has it; empty if the type says all.
+    /// The range of the values, as the manual shows it; empty if every value of the option's type is valid.
     package let range: String
     /// One line for the manual and for `--help`.
     package let help: String
-    /// The placeholder for a value on the command line; nil if only a file may hold the option.
+    /// The placeholder for a value on the command line; nil if the command line does not have the option.
     package private(set) var argument: String?
     let form: Form
-    /// True if a value is a list, and the option may be given several times.
+    /// True if the value is a list, so that the command line may have the option several times.
     package var isList: Bool { form == .list }
-    /// True if a reload changes it. The others count from the next start on.
+    /// True if a reload applies a new value. A new value of any other option takes effect at the next start.
     package private(set) var isReloaded = false
-    /// Takes a value in. The second argument is what an error calls the option.
+    /// Stores a value in the configuration. The second argument is the name of the option in error messages.
     let read: @Sendable (JSONValue, String, inout Configuration) throws(ConfigurationError) -> Void
-    /// Returns the value as it stands in a file.
+    /// Returns the value in the form that a configuration file has.
     let write: @Sendable (Configuration) -> JSONValue
 
-    /// The whole name, as `limits.connections`.
+    /// The full name, such as `limits.connections`.
     package var name: String { path.joined(separator: ".") }
 
     /// The name on the command line.
@@ -59,7 +61,7 @@ package struct Option: Sendable {
         self.write = write
     }
 
-    /// Lets the command line have the option, too.
+    /// Returns a copy of the option that the command line accepts, too.
     func onCommandLine(_ argument: String) -> Option {
         var option = self
         option.argument = argument
@@ -68,14 +70,14 @@ package struct Option: Sendable {
 }
 
 extension Option {
-    /// Lets a reload change the option.
+    /// Returns a copy of the option that a reload can change.
     func reloaded() -> Option {
         var option = self
         option.isReloaded = true
         return option
     }
 
-    /// A path, or null for none.
+    /// An option whose value is a path, or null if there is no path.
     static func path(_ name: String, _ place: Place<String?>, or none: String, _ help: String) -> Option {
         Option(name, "", help, form: .path) { json, name, configuration throws(ConfigurationError) in
             switch json {
@@ -101,7 +103,7 @@ extension Option {
         }
     }
 
-    /// A time in whole seconds, kept in nanoseconds.
+    /// An option whose value is a time in whole seconds. The configuration has it in nanoseconds.
     static func seconds(
         _ name: String, _ range: ClosedRange<Int>, _ place: Place<UInt64>, _ help: String
     ) -> Option {
@@ -124,7 +126,7 @@ extension Option {
         }
     }
 
-    /// One of a closed set of words.
+    /// An option whose value is one of the words of an enumeration.
     static func word<Word: RawRepresentable<String> & CaseIterable & Sendable>(
         _ name: String, _ place: Place<Word>, _ help: String
     ) -> Option {
@@ -145,9 +147,10 @@ extension Option {
         }
     }
 
-    /// A list of texts, each of which makes an element.
+    /// An option whose value is a list of strings, each of which is read as an element.
     ///
-    /// - Parameter single: what a text is called that may stand for a list of itself; nil if none may.
+    /// - Parameter single: the description, for error messages, of a single string that is accepted instead of a list
+    ///   with that string; nil if the option accepts only a list.
     static func list<Element: Sendable>(
         _ name: String, _ count: ClosedRange<Int>, of elements: String, orOne single: String? = nil,
         _ place: Place<[Element]>, _ help: String,

@@ -3,13 +3,14 @@ package import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 
-/// The result of reading a data directory: the state to go on from, and what has to be done before that is written to.
+/// The result of reading a data directory: the recovered state, and the repairs that the directory needs before the
+/// daemon writes to it.
 ///
-/// The state is that of the newest sound snapshot and the journals that lead on from it.
+/// The state is the newest undamaged snapshot plus the commits of the journals that continue it.
 package struct Recovery: Sendable {
     /// A message for the operator.
     package struct Note: Hashable, Sendable, CustomStringConvertible {
-        /// True if it should not have happened.
+        /// True if the message reports a fault; false if it reports a normal event.
         package let isWarning: Bool
         package let description: String
 
@@ -17,31 +18,33 @@ package struct Recovery: Sendable {
         static func information(_ text: String) -> Note { Note(isWarning: false, description: text) }
     }
 
-    /// The state to go on from.
+    /// The recovered state.
     package private(set) var state: State
     package private(set) var notes: [Note]
     /// True if a new epoch began, because the directory is new or because acknowledged writes may be missing.
     package private(set) var beganEpoch = false
-    /// The last commit that was recovered, behind which the next journal begins.
+    /// The last recovered commit. The next journal begins after it.
     let last: Revision
-    /// The snapshot that the recovery began with; nil for the beginning of history.
+    /// The snapshot that the recovery started from; nil if it started from the first journal.
     let snapshot: Revision?
     /// Snapshots that cannot be read.
     let damagedSnapshots: [String]
     /// The head of the newest journal; nil if there is none.
     let head: JournalHead?
-    /// True if the directory is a copy of another one, which may have gone on since.
+    /// True if the directory is a copy of another directory. The other directory may have received more commits since
+    /// it was copied.
     let isCopy: Bool
     /// True if the daemon stopped cleanly.
     let isClosed: Bool
-    /// The tail to be cut off the newest journal.
+    /// The incomplete commit at the end of the newest journal, which ``cleanUp(_:as:_:)`` cuts off; nil if the journal
+    /// is complete.
     let torn: TornTail?
-    /// True if the journal that the snapshot goes on in is missing.
+    /// True if the journal that continues the snapshot is missing.
     let lacksJournal: Bool
-    /// The bytes of journals that were replayed.
+    /// The number of replayed bytes of journals.
     let replayed: Int
 
-    /// The recovery of a directory that nothing was ever kept in.
+    /// Makes the recovery of a new, empty directory.
     init(new epoch: Epoch, limits: History.Limits) {
         state = State(epoch: epoch, limits: limits)
         notes = [.information("the directory is new")]
@@ -50,10 +53,11 @@ package struct Recovery: Sendable {
         (isCopy, isClosed, lacksJournal, replayed) = (false, false, false, 0)
     }
 
-    /// Reads a directory, and changes nothing. Returns nil if nothing was ever kept in it.
+    /// Reads a directory without changing it. Returns nil if the directory has neither a snapshot nor a journal.
     ///
-    /// Begins with the newest snapshot, and with what is before it only if that is damaged and the journals lead from
-    /// there to it and on.
+    /// The recovery starts from the newest snapshot. If that snapshot is damaged, the recovery starts from the previous
+    /// snapshot, or from the first journal, provided that the journals cover every commit from there to at least the
+    /// revision of the damaged snapshot. Throws if they do not.
     package init?(of directory: DataDirectory, limits: History.Limits) throws(RecoveryError) {
         let listing = try directory.reading { () throws(FileError) in try directory.list() }
         _ = try directory.newestJournal(in: listing)
@@ -64,7 +68,8 @@ package struct Recovery: Sendable {
         let origin = start.map { (name: $0.name, revision: $0.state.revision, journal: $0.journal) }
         let first = journals.first.flatMap { $0.head.after == .zero ? $0.head : nil }
         let beginning = first.map { State(epoch: $0.epoch, revision: $0.revision, limits: limits) }
-        // Nothing else holds the state, or the replay would copy what it changes.
+        // take() leaves no second reference to the state. With a second reference, the replay would copy each part of
+        // the state before it changes the part.
         guard let state = start.take()?.state ?? beginning else {
             throw damaged.first?.error
                 ?? directory.damage(
@@ -103,7 +108,8 @@ package struct Recovery: Sendable {
         (snapshot, damagedSnapshots) = (origin?.revision, damaged.map(\.name))
     }
 
-    /// Reads the newest snapshot that is not damaged. Adds the errors of those after it, newest first.
+    /// Reads the newest undamaged snapshot. Adds the names and errors of the damaged snapshots that are newer, the
+    /// newest first.
     private static func newestSound(
         _ snapshots: [DataDirectory.Numbered], in directory: DataDirectory, _ limits: History.Limits,
         _ damaged: inout [(name: String, error: RecoveryError)]
@@ -119,17 +125,19 @@ package struct Recovery: Sendable {
         return nil
     }
 
-    /// The distance of a new epoch from what was recovered, so that no revision is ever given out twice.
+    /// The number of revisions that a new epoch skips after the last recovered revision, so that no revision is
+    /// assigned twice.
     package static let leap: Int64 = 1_000_000_000
 
-    /// True if cursors from before may lie: the directory is a copy, the last stop was not clean in a mode that can
-    /// lose acknowledged writes, a journal is missing, or there is only a snapshot without the journal behind it.
+    /// True if cursors that were issued before the restart may refer to commits that were lost. That is the case if the
+    /// directory is a copy, if the daemon did not stop cleanly in a durability mode that can lose acknowledged writes,
+    /// if a journal is missing, or if the directory has a snapshot but no journal.
     package var mustBeginEpoch: Bool {
         guard let head else { return !beganEpoch }
         return isCopy || head.mayLose && !isClosed || lacksJournal
     }
 
-    /// Returns the recovery with the state in a new epoch.
+    /// Returns a copy of the recovery whose state begins a new epoch.
     package func beginning(_ epoch: Epoch, in directory: DataDirectory) throws(RecoveryError) -> Recovery {
         var next = self
         next.state.beginEpoch(epoch, at: try directory.leap(from: state.revision))
@@ -142,12 +150,13 @@ package struct Recovery: Sendable {
         return next
     }
 
-    /// Keeps the history to bounds from now on.
+    /// Sets the limits of the history.
     mutating func bound(by limits: History.Limits) {
         state.setHistoryLimits(limits)
     }
 
-    /// Removes what crashes left in the directory, and marks it. Can be repeated if it throws.
+    /// Removes the incomplete commit, damaged snapshots and temporary files that crashes left in the directory, and
+    /// writes the identity of the directory into `LOCK`. Can be called again if it throws.
     func cleanUp(_ directory: DataDirectory, as name: String, _ log: Log) throws(FileError) {
         let fileSystem = directory.fileSystem
         if let torn, try fileSystem.status(directory.path(of: torn.name)).size > torn.offset {
@@ -164,14 +173,15 @@ package struct Recovery: Sendable {
                 directory.path(of: name), to: directory.path(of: listing.freeAsideName(of: name)))
         }
         for name in listing.temporaries { try fileSystem.remove(directory.path(of: name)) }
-        // Before a journal names the directory, so that a crash between the two makes no copy of it.
+        // Write the identity of the directory before any journal records it. In the opposite order, a crash between the
+        // two steps would make the next start mistake the directory for a copy.
         try directory.mark(as: name)
         try fileSystem.syncDirectory(directory.path)
     }
 }
 
 extension DataDirectory {
-    /// The first revision of an epoch that begins behind another revision.
+    /// Returns the first revision of an epoch that begins after a revision.
     func leap(from revision: Revision) throws(RecoveryError) -> Revision {
         guard let next = revision.advanced(by: Recovery.leap) else {
             throw RecoveryError(.damaged, "\(path): there are no revisions left")
@@ -179,7 +189,7 @@ extension DataDirectory {
         return next
     }
 
-    /// Reads the heads of journals.
+    /// Reads the head of each journal.
     func heads(of journals: [Numbered]) throws(RecoveryError) -> [Replay.Journal] {
         var heads: [Replay.Journal] = []
         for file in journals {
@@ -189,8 +199,8 @@ extension DataDirectory {
         return heads
     }
 
-    /// Reads the name of the newest journal, or of an earlier one, in `NEWEST`; nil without that file. Throws if the file
-    /// is damaged, or if there is no such journal.
+    /// Returns the name of the journal in `NEWEST`; nil if that file does not exist. The file may lag behind and name
+    /// an earlier journal. Throws if the file is damaged, or if the named journal and all later journals are missing.
     func newestJournal(in listing: Listing) throws(RecoveryError) -> String? {
         guard listing.contains(Self.newestName) else { return nil }
         let line = try reading { () throws(FileError) -> Result<JournalLine, JournalLine.Failure>? in

@@ -1,19 +1,19 @@
 internal import Synchronization
 
-/// The figures of a log in etcd, which the commit stage and the follower note.
+/// The metrics of the commit log in etcd. The commit stage and the follower update them. Thread-safe.
 package final class LogFigures: Sendable {
     package struct Contents {
-        /// The times of the attempts to write a batch, or to confirm the end.
+        /// The durations of the attempts to write a batch, or, with an empty batch, to confirm where the log ends.
         package var rounds = Histogram.times
-        /// The attempts that batches of other daemons came before.
+        /// The number of attempts that failed because another daemon had written a batch first.
         package var lostRounds = 0
-        /// The batches whose outcome was not known in time.
+        /// The number of batches that etcd may or may not have stored, because the call failed or timed out.
         package var unknownOutcomes = 0
-        /// The batches that a look at the end found, though a watch was open.
+        /// The number of times that reading the end of the log found batches which the open watch had not delivered.
         package var watchRepairs = 0
-        /// The snapshots that could not be put into etcd.
+        /// The number of snapshots that could not be written to etcd.
         package var failedSnapshots = 0
-        /// The seconds since the end of the log was last heard of.
+        /// The seconds since the daemon last learned from etcd where the log ends.
         package var silence = 0.0
     }
 

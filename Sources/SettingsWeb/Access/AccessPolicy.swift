@@ -4,35 +4,38 @@ package import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// The options about who may do what.
+/// The options of access control.
 package struct AccessOptions: Sendable {
-    /// The path of the token file; nil for none.
+    /// The path of the token file; nil if there is no token file.
     package var tokens: String?
-    /// The grants of users and groups of Unix domain sockets by name, a group's after `%`.
+    /// The grants of the users and groups of this machine, for callers that connect through a Unix domain socket. The
+    /// name of a group begins with `%`.
     package var users: [(name: String, grants: [Grant])] = []
     /// The grants of callers without a credential.
     package var anonymous: [Grant] = []
     /// True if `/metrics` needs no credential.
     package var opensMetrics = false
-    /// True if a source of the configuration has the member `access`, even without content.
+    /// True if the configuration file has an `access` object, even an empty object, or if another source sets an option
+    /// of `access`.
     package var isPresent = false
 
     package init() {}
 
-    /// True if callers need grants. Without access control every caller has full access.
+    /// True if access control is on, so that callers need grants. Without access control every caller has full access.
     package var isConfigured: Bool { isPresent || tokens != nil || !users.isEmpty || !anonymous.isEmpty }
 }
 
-/// A policy that says who may do what: tokens, users of this machine, and callers without a credential.
+/// The grants of all callers: of tokens, of users of this machine, and of callers without a credential.
 ///
-/// It never changes. A reload makes another.
+/// A policy is immutable. A reload creates a new policy.
 package final class AccessPolicy: Sendable {
     /// True if `/metrics` needs no credential.
     let opensMetrics: Bool
-    /// Tokens by their digests, which are compared in constant time.
+    /// The callers by the digest of their token. Digests are compared in constant time.
     private let tokens: [SHA256: Caller]
     private let tokenFile: String?
-    /// The expiry times of tokens whose lifetime is longer than the notice, soonest first.
+    /// The expiry times of the tokens whose lifetime is longer than ``expiryNoticeMilliseconds``, the soonest first.
+    /// The daemon does not warn about tokens with a shorter lifetime.
     private let expiries: [(name: String, time: Timestamp)]
     private let users: [UInt32: [Grant]]
     private let groups: [UInt32: [Grant]]
@@ -40,18 +43,18 @@ package final class AccessPolicy: Sendable {
     private let clock: @Sendable () -> Timestamp
 
     package var hasTokenFile: Bool { tokenFile != nil }
-    /// The number of tokens, and of users and groups, for the log.
+    /// The number of tokens, and the number of users and groups, as a text for the log.
     package var summary: String {
         func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
         return "\(count(tokens.count, "token")), \(count(users.count + groups.count, "user"))"
     }
 
-    /// True if no caller can have a right.
+    /// True if the policy grants no rights to any caller.
     package var grantsNothing: Bool {
         tokens.isEmpty && users.isEmpty && groups.isEmpty && anonymous.grants.list.isEmpty
     }
 
-    /// Reads the token file, and looks up users and groups.
+    /// Reads the token file, and looks up the numbers of users and groups.
     package init(_ options: AccessOptions, clock: @escaping @Sendable () -> Timestamp) throws(ConfigurationError) {
         tokenFile = options.tokens
         (tokens, expiries) = try Self.tokens(at: options.tokens)
@@ -71,7 +74,7 @@ package final class AccessPolicy: Sendable {
         self.clock = clock
     }
 
-    /// Makes a copy of a policy with the tokens that its token file has now.
+    /// Makes a copy of a policy with the present tokens of its token file.
     package init(rereadingTokensOf policy: AccessPolicy) throws(ConfigurationError) {
         tokenFile = policy.tokenFile
         (tokens, expiries) = try Self.tokens(at: policy.tokenFile)
@@ -102,13 +105,14 @@ package final class AccessPolicy: Sendable {
     /// How long before the expiry of a token the daemon warns, in milliseconds.
     private static let expiryNoticeMilliseconds: Int64 = 7 * 86_400_000
 
-    /// The soonest expiry that is still to come, of a token whose lifetime is longer than a week.
+    /// The next time at which a token expires; nil if there is none. Ignores tokens with a lifetime of a week or less.
     var nextExpiry: Timestamp? {
         let now = clock()
         return expiries.first { $0.time > now }?.time
     }
 
-    /// The warning about tokens that expire within a week; nil if there is none.
+    /// The warning about tokens that expire within a week; nil if no token does. Ignores tokens with a lifetime of a
+    /// week or less.
     package var expiryWarning: String? {
         let now = clock()
         let end = Timestamp(milliseconds: now.milliseconds + Self.expiryNoticeMilliseconds)
@@ -128,14 +132,15 @@ package final class AccessPolicy: Sendable {
             remedy: "correct the name, or make the \(kind) first")
     }
 
-    /// Returns the caller behind a request. A token counts before the user of the socket. Throws 401 if the token is not
-    /// valid, also where other callers need none.
+    /// Returns the caller of a request. A token takes precedence over the user of a Unix domain socket. Throws 401 if
+    /// the token is not valid, even if the same request would be allowed without a token.
     ///
     /// - Parameters:
-    ///   - field: the range of the field `Authorization` in the bytes; nil if it was not sent.
-    ///   - key: the range of the field `X-API-Key`, which counts where there is no `Authorization`.
-    ///   - recent: the tokens that the event loop knows already.
-    ///   - found: set to the caller, also if its token has expired.
+    ///   - field: the range of the field `Authorization` in the bytes; nil if the request does not have the field.
+    ///   - key: the range of the field `X-API-Key`, which is used only if the request does not have the field
+    ///     `Authorization`.
+    ///   - recent: the event loop's cache of recently used tokens.
+    ///   - found: set to the caller of the request, even if this method throws because the token has expired.
     func caller(
         authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?,
         recent: inout RecentTokens, found: inout Caller?
@@ -145,8 +150,8 @@ package final class AccessPolicy: Sendable {
         if let expires = caller.expires, caller.hasExpired(at: clock()) {
             throw .unauthorized("the token expired at \(expires); make another with settingsd token create")
         }
-        // Event loops share the caller. Test first: a store at each request would make the cores contend for the cache
-        // line.
+        // All event loops share the caller. The load comes first, because a store for each request would make the cores
+        // contend for the cache line.
         if !caller.wasUsed.load(ordering: .relaxed) { caller.wasUsed.store(true, ordering: .relaxed) }
         return caller
     }
@@ -176,7 +181,7 @@ package final class AccessPolicy: Sendable {
         return found
     }
 
-    /// True if the credential of a caller is still valid and has the same grants.
+    /// True if the credential of a caller is still valid and still has the same grants.
     func stillHolds(_ caller: Caller) -> Bool {
         guard !caller.hasExpired(at: clock()) else { return false }
         let now: Caller? =
@@ -188,9 +193,9 @@ package final class AccessPolicy: Sendable {
         return now.map { $0.grants == caller.grants && $0.expires == caller.expires } ?? false
     }
 
-    /// The nanoseconds until a caller's credential expires; nil if it does not.
+    /// The nanoseconds until the credential of a caller expires; nil if the credential does not expire.
     func timeLeft(of caller: Caller) -> UInt64? {
-        // At most some 140 years: more nanoseconds do not fit the integer.
+        // Limited to about 140 years, so that the number of nanoseconds fits into the integer.
         caller.expires.map { UInt64(min(max(0, $0.milliseconds - clock().milliseconds), 1 << 42)) * 1_000_000 }
     }
 
@@ -201,7 +206,7 @@ package final class AccessPolicy: Sendable {
             peer.callerName, isKnown ? Grants(granted) : anonymous.grants, .user(peer), isKnown: isKnown)
     }
 
-    /// Finds the token in a field such as `Bearer abc`; nil if there is none.
+    /// Returns the range of the token in a field such as `Bearer abc`; nil if the field has another form.
     private static func token(in field: Span<UInt8>) -> Range<Int>? {
         let scheme: StaticString = "bearer "
         guard field.count > scheme.utf8CodeUnitCount else { return nil }
@@ -215,6 +220,6 @@ package final class AccessPolicy: Sendable {
 }
 
 extension PeerUser {
-    /// The user as the name of a caller, which commits carry.
+    /// The name of the caller that commits record for the user.
     var callerName: String { "user:\(name)" }
 }

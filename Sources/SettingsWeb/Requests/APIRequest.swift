@@ -4,16 +4,18 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A request as far as its head goes: the route, the query and the fields.
+/// The parsed head of a request: the route, the query and the header fields.
 ///
-/// The ranges of the head lead into bytes that are passed along as a span, since a span cannot be kept.
+/// The head stores ranges of the request's bytes. Methods take the bytes as a parameter, because a struct cannot store
+/// a span.
 struct APIRequest {
     let head: RequestHead
     let route: Route
     private(set) var query: Query
-    /// The caller; nil without access control, and where any caller will do.
+    /// The caller; nil if access control is off, or if every caller may send the request.
     let caller: Caller?
-    /// The name that commits carry; nil if nothing says who the caller is.
+    /// The name of the caller, which the commit of a write records; nil for a method that only reads, and if neither a
+    /// credential nor the user of a Unix domain socket identifies the caller.
     let by: String?
 
     init(
@@ -31,7 +33,8 @@ struct APIRequest {
         }
         query = Query()
         guard !parameters.all.isEmpty else { return }
-        // Any request that names a place in history may say how long to wait for it.
+        // Any request that demands a minimum revision may have the parameter `wait`, the time to wait for that
+        // revision.
         query = try Query(parameters, for: route.resource, head.method, and: namesPlace ? [.wait] : [])
     }
 
@@ -40,7 +43,8 @@ struct APIRequest {
     func suite(in bytes: Span<UInt8>) throws(Problem) -> SuiteName { try route.suiteName(in: bytes) }
     func key(in bytes: Span<UInt8>) throws(Problem) -> KeyName { try route.keyName(in: bytes) }
 
-    /// Returns the value of a field, or nil if it was not sent. Several lines of a field are one list.
+    /// Returns the value of a field; nil if the request does not have the field. Joins the values of several lines with
+    /// commas.
     func text(_ name: FieldName, in bytes: Span<UInt8>) -> String? {
         guard head.isRepeated(name) else { return head.field(name).map { bytes.text(in: $0) } }
         let values = head.values(of: name, in: bytes).map { bytes.text(in: $0) }
@@ -50,7 +54,7 @@ struct APIRequest {
 
 /// Preconditions.
 extension APIRequest {
-    /// Reads the guards of a write.
+    /// Reads the preconditions of a write.
     func guards(in bytes: Span<UInt8>) throws(Problem) -> [WriteRequest.Guard] {
         var guards: [WriteRequest.Guard] = []
         if let guarding = try ifMatch(in: bytes) { guards.append(guarding) }
@@ -58,25 +62,26 @@ extension APIRequest {
         return guards
     }
 
-    /// Reads `If-Match`; nil if it was not sent.
+    /// Reads `If-Match`; nil if the request does not have the field.
     func ifMatch(in bytes: Span<UInt8>) throws(Problem) -> WriteRequest.Guard? {
         guard let text = text(.ifMatch, in: bytes) else { return nil }
         return WriteRequest.Guard(ifMatch: try TagList(text, in: "If-Match", comparesWeakly: false))
     }
 
-    /// Reads `If-None-Match`, the tags that the caller knows; nil if it was not sent.
+    /// Reads `If-None-Match`, the tags that the caller knows; nil if the request does not have the field.
     func knownTags(in bytes: Span<UInt8>) throws(Problem) -> TagList? {
         guard let text = text(.ifNoneMatch, in: bytes) else { return nil }
         return try TagList(text, in: "If-None-Match", comparesWeakly: true)
     }
 }
 
-/// Places in history.
+/// Fields that demand a minimum revision of the state.
 extension APIRequest {
-    /// True if the request may have to wait for a place in history.
+    /// True if the request demands a minimum revision, so that it may have to wait until that revision is published.
     var namesPlace: Bool { head.has(.settingsAtLeast) || head.has(.settingsFresh) }
 
-    /// Reads `Settings-At-Least`, the place that the answer must not be from before; nil if it was not sent.
+    /// Reads `Settings-At-Least`; nil if the request does not have the field. The answer must come from a state that
+    /// includes the commit at this cursor.
     func leastPlace(in bytes: Span<UInt8>) throws(Problem) -> Cursor? {
         guard let text = text(.settingsAtLeast, in: bytes) else { return nil }
         guard let place = Cursor(text) else {
@@ -85,7 +90,8 @@ extension APIRequest {
         return place
     }
 
-    /// Reads `Settings-Fresh`: true if the answer must not be from before the end of the history.
+    /// Reads `Settings-Fresh`; true if the answer must include every write that any daemon acknowledged before the
+    /// request came.
     func isFresh(in bytes: Span<UInt8>) throws(Problem) -> Bool {
         switch text(.settingsFresh, in: bytes) {
         case nil, "false": return false
@@ -97,7 +103,8 @@ extension APIRequest {
 
 /// Preferences.
 extension APIRequest {
-    /// True if `Prefer: return=minimal` asks for an answer without values (RFC 7240). The first `return` counts.
+    /// True if `Prefer: return=minimal` asks for an answer without values (RFC 7240). Only the first `return` is
+    /// significant.
     func prefersMinimal(in bytes: Span<UInt8>) -> Bool {
         guard head.has(.prefer) else { return false }
         for line in head.values(of: .prefer, in: bytes) {
@@ -113,7 +120,8 @@ extension APIRequest {
         return false
     }
 
-    /// True if `Accept` prefers server-sent events to JSON. Where both have the same quality, events must be named.
+    /// True if `Accept` prefers server-sent events to JSON. If both have the same quality, `text/event-stream` must be
+    /// listed itself: a range such as `*/*` is not enough.
     func prefersEvents(in bytes: Span<UInt8>) -> Bool {
         guard let text = text(.accept, in: bytes) else { return false }
         let ranges = MediaRanges(text)
@@ -136,8 +144,9 @@ extension APIRequest {
     }
 }
 
-/// A format of a body. A type without a meaning of its own is read as JSON, so that what a command-line tool sends by
-/// default does no harm. The names are part of the digests that are stored with idempotency keys.
+/// The format of a request body. A body with an unknown media type is read as JSON, so that a command-line tool such as
+/// curl works with the media type that it sends by default. The names are part of the digests that commits store with
+/// request keys, so they must not change.
 enum BodyFormat: String {
     case json, mergePatch, jsonPatch
 }
@@ -146,7 +155,7 @@ enum BodyFormat: String {
 struct MediaRanges {
     private var ranges: [(type: String, quality: Int)] = []
 
-    /// Reads the field. A range whose quality cannot be read counts as not accepted.
+    /// Parses the field. A range with a malformed quality gets the quality 0.
     init(_ field: String) {
         for range in field.split(separator: ",") {
             let parts = range.split(separator: ";").map { part in part.filter { $0 != " " && $0 != "\t" }.lowercased() }
@@ -156,12 +165,12 @@ struct MediaRanges {
         }
     }
 
-    /// True if a type is named itself, not by a range such as `*/*`.
+    /// True if the field lists the type itself. A range such as `*/*` does not count.
     func names(_ type: String) -> Bool {
         ranges.contains { $0.type == type }
     }
 
-    /// Returns the quality of a type: that of the narrowest range that it is in, or 0.
+    /// Returns the quality of the most specific range that includes the type; 0 if no range includes it.
     func quality(of type: String) -> Int {
         for name in [type, type.prefix { $0 != "/" } + "/*", "*/*"] {
             if let range = ranges.first(where: { $0.type == name }) { return range.quality }
@@ -169,7 +178,7 @@ struct MediaRanges {
         return 0
     }
 
-    /// Reads a quality such as `0.25`: a digit, and up to three after a point.
+    /// Parses a quality such as `0.25`: 0 or 1, and up to three digits after a point. Returns 0 for other texts.
     private static func thousandths(_ text: Substring) -> Int {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first, whole == "0" || whole == "1" else { return 0 }
@@ -183,7 +192,7 @@ struct MediaRanges {
 }
 
 extension String {
-    /// The text without spaces around it.
+    /// The text without leading and trailing spaces and tabs.
     fileprivate var trimmed: String {
         String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
     }

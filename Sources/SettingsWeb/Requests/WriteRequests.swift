@@ -4,7 +4,7 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// What the path of a write names, and the schema that is in force there.
+/// The suite and the key in the path of a write, and the present schema of the suite.
 struct WriteTarget {
     let suite: SuiteName?
     let key: KeyName?
@@ -19,12 +19,14 @@ struct WriteTarget {
 
 /// The writes that requests ask for.
 extension APIRequest {
-    /// From this size on a body is parsed beside the loop: it takes half a millisecond, to compile it as a schema some twenty.
+    /// A body of at least this many bytes is parsed in the background instead of on the event loop. Parsing that many
+    /// bytes takes half a millisecond, and compiling them as a schema about 20 milliseconds.
     static let largeBody = LoopContext.readSize
-    /// The steps of checking a value that an event loop may spend: a millisecond or two.
+    /// The maximum steps of validation that an event loop spends on one value: one or two milliseconds.
     private static let mostStepsOnLoop = 50_000
 
-    /// Throws 403 if the key is locked. Runs before the body is looked at, which a 403 must not depend on.
+    /// Throws 403 if the key is locked. Runs before the body is parsed, so that the refusal does not depend on the
+    /// body.
     func checkLock(_ target: WriteTarget, on state: State) throws(Problem) {
         guard let name = target.suite, let key = target.key, !overridesLocks,
             target.schema?.schema.key(key.text)?.isLocked ?? false, let suite = state.suite(name)
@@ -32,16 +34,18 @@ extension APIRequest {
         throw suite.lockedKey(key)
     }
 
-    /// Reads the write. Throws if the request is malformed.
+    /// Makes the write that the request asks for. Throws if the request is malformed.
     ///
-    /// - Returns: the write; and true if checking its value takes more steps than an event loop may spend.
+    /// - Returns: the write, and true if validating its value takes more steps than an event loop may spend.
     func write(
         _ target: WriteTarget, _ bytes: Span<UInt8>, body: Span<UInt8>, on state: State
     ) throws(Problem) -> (write: WriteRequest, isCheckCostly: Bool) {
         do throws(Problem) {
             return try read(target, bytes, body: body, on: state)
         } catch {
-            // A malformed request repeats no earlier one, so the lock comes first after all.
+            // The decide stage checks the lock for a request with a request key, after it has searched for an earlier
+            // request with the same key. A malformed request cannot repeat an earlier request, so a locked key is
+            // reported before the malformed body.
             try checkLock(target, on: state)
             throw error
         }
@@ -91,7 +95,7 @@ extension APIRequest {
         }
     }
 
-    /// Reads `Settings-Note`, the reason for the write; nil if none was given.
+    /// Reads the field `Settings-Note`, the reason for the write; nil if the field is missing or empty.
     private func note(in bytes: Span<UInt8>) throws(Problem) -> String? {
         guard let field = head.field(.settingsNote), !field.isEmpty else { return nil }
         guard field.count <= CommitOrigin.maximumNoteLength,
@@ -106,7 +110,7 @@ extension APIRequest {
         return note
     }
 
-    /// Parses the body; nil for a method that has none.
+    /// Parses the body. Returns nil for DELETE, which has no body.
     private func document(_ body: Span<UInt8>, _ format: BodyFormat) throws(Problem) -> JSONValue? {
         guard method != .delete else { return nil }
         if route.resource == .suite, method == .patch, format == .jsonPatch {
@@ -197,8 +201,8 @@ extension APIRequest {
         }
     }
 
-    /// Returns a digest of what the request means: method, names, parameters, guards and the body as JSON. Their spelling
-    /// may differ from one attempt to the next.
+    /// Returns a digest of the parsed request: method, names, parameters, guards and the body as JSON. The digest does
+    /// not depend on the formatting, which may differ between two attempts of a client.
     private func digest(
         _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue?, _ format: BodyFormat,
         _ guards: [WriteRequest.Guard]
@@ -210,7 +214,7 @@ extension APIRequest {
         digest.add(key?.text ?? "")
         digest.add(list: query.meaning)
         digest.add(list: guards.map(\.meaning))
-        // Elsewhere the format says nothing.
+        // Other requests have the same meaning in every format.
         if route.resource == .setting, method == .patch { digest.add(format.rawValue) }
         if let document { digest.add(document) }
         return digest.text
@@ -218,11 +222,12 @@ extension APIRequest {
 }
 
 extension WriteRequest {
-    /// Checks the value of a `set` against the published schema, which saves the decide stage that work. The decide stage checks a
-    /// value that does not pass again, because it may know a newer schema.
+    /// Validates the value of a `set` against the published schema. If the value is valid, the decide stage does not
+    /// validate it again. If it is not valid, the decide stage validates it again, because the decide stage may have a
+    /// newer schema.
     ///
-    /// - Parameter steps: the steps that the check may take.
-    /// - Returns: true if the check takes more steps.
+    /// - Parameter steps: the maximum steps of the validation.
+    /// - Returns: true if the validation needs more steps.
     fileprivate mutating func check(against schema: SchemaVersion?, within steps: Int) -> Bool {
         guard let schema, case .setting(let operation) = command, case .set(let value) = operation.action,
             let key = schema.schema.key(operation.key.text)
@@ -233,15 +238,16 @@ extension WriteRequest {
     }
 }
 
-/// A digest that tells one request from another, the same in every run: 128 bits of FNV-1a.
+/// A digest that distinguishes requests: 128 bits of FNV-1a. It is the same in every run of the daemon.
 ///
-/// It guards against mistakes, such as a key that is used for two requests. A caller who makes a collision on purpose
-/// gains nothing that a key of its own would not give.
+/// The digest detects a client that uses one request key for two different requests by mistake. It does not need to
+/// resist attacks: a client that creates a collision on purpose gains nothing that a different request key would not
+/// give it.
 private struct RequestDigest {
     private var state: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
     private static let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
 
-    /// Adds a text, set off from its neighbours by its length.
+    /// Adds the length of a text and then the text. The length keeps two adjacent texts apart.
     mutating func add(_ text: String) {
         let bytes = text.utf8Span.span
         add(number: UInt64(bytes.count))
@@ -253,7 +259,7 @@ private struct RequestDigest {
         for text in texts { add(text) }
     }
 
-    /// Adds a value by its meaning: members in the order of their names, numbers by their bits.
+    /// Adds a JSON value: the members of an object in the order of their names, and numbers as their bits.
     mutating func add(_ value: JSONValue) {
         switch value {
         case .null: mix(0)
@@ -289,8 +295,8 @@ private struct RequestDigest {
         state = (state ^ UInt128(byte)) &* Self.prime
     }
 
-    /// The digest in hexadecimal digits, after the name of its form. Digests of version 0.3 have no such name: they are of
-    /// the bytes of the request.
+    /// The digest in hexadecimal digits after the prefix `meaning:`, which names the kind of the digest. Digests of
+    /// version 0.3 have no prefix, because version 0.3 computed them from the bytes of the request.
     var text: String {
         "meaning:" + String(state, radix: 16)
     }

@@ -1,34 +1,35 @@
 package import Platform
 
-/// The reason why a data directory cannot be used.
+/// An error that prevents the use of a data directory.
 package struct RecoveryError: Error, Hashable, CustomStringConvertible {
     package enum Kind: Sendable {
-        /// Another process has the directory.
+        /// Another process holds the lock of the directory.
         case locked
-        /// The system does not let it be used.
+        /// An operation of the file system failed, for example because a permission is missing.
         case inaccessible
-        /// Something in it is damaged or missing.
+        /// A file in the directory is damaged or missing.
         case damaged
-        /// A newer version wrote it.
+        /// A newer version of the daemon wrote the directory.
         case fromTheFuture
     }
 
     /// A place in a damaged file.
     package struct Place: Hashable, Sendable {
-        /// The file's name in its directory.
+        /// The name of the file in the data directory.
         package var file: String
-        /// The line, from 1; nil where the file as a whole is meant.
+        /// The number of the line, counted from 1; nil if the error concerns the file as a whole.
         package var line: Int?
-        /// The beginning of the line.
+        /// The byte offset of the beginning of the line; 0 if `line` is nil.
         package var offset: Int
     }
 
     package let kind: Kind
-    /// What is wrong and where in the file, without what to do.
+    /// The cause and the line, without the file and the remedy. Equals ``description`` if the error was made without a
+    /// reason.
     let reason: String
-    /// What is wrong, where, and what to do.
+    /// The complete message: the path of the file, the cause and the remedy.
     package let description: String
-    /// The place, if it is one in a file.
+    /// The damaged place; nil if the error does not concern a certain file.
     package let place: Place?
 
     package init(_ kind: Kind, _ description: String, reason: String? = nil, place: Place? = nil) {
@@ -49,12 +50,13 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
             reason: "it is of format \(format)")
     }
 
-    /// What is wrong, behind the file that it is in.
+    /// The reason, preceded by the name of the damaged file if there is one.
     var located: String { (place.map { "\($0.file), " } ?? "") + reason }
 }
 
 extension DataDirectory {
-    /// The error for a file that is not as it was written, or does not follow from the others.
+    /// Makes the error for a file that was changed after it was written, or that does not fit the other files of the
+    /// directory.
     func damage(_ name: String, line: Int? = nil, offset: Int = 0, _ reason: String) -> RecoveryError {
         let place = line.map { ", line \($0), at byte \(offset)" } ?? ""
         return RecoveryError(
@@ -65,7 +67,7 @@ extension DataDirectory {
             place: RecoveryError.Place(file: name, line: line, offset: offset))
     }
 
-    /// Calls the file system, for a reader of the directory.
+    /// Calls a function that uses the file system, and turns its error into a `RecoveryError`.
     package func reading<Result>(_ body: () throws(FileError) -> Result) throws(RecoveryError) -> Result {
         do throws(FileError) {
             return try body()
@@ -74,8 +76,8 @@ extension DataDirectory {
         }
     }
 
-    /// Gives a process of root the rights of the user who owns the directory, so that the daemon can read the files that the
-    /// process creates.
+    /// If the process runs as root, gives it the rights of the user who owns the directory, so that the daemon can read
+    /// the files that the process creates.
     package func assumeOwner() throws(RecoveryError) {
         try reading { () throws(FileError) in try ProcessUser.assumeOwner(of: path) }
     }

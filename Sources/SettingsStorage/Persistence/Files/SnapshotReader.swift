@@ -3,19 +3,21 @@ internal import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 
-/// A reader of a snapshot that goes line by line, so that there is never more of it in memory than the state.
+/// A reader of a snapshot. It reads line by line, so that it needs memory for the state and one line, not for the whole
+/// file.
 package struct SnapshotReader {
     private let directory: DataDirectory
     private let name: String
-    /// True if nothing may come behind the document.
+    /// True if the file must end after the document.
     private let isAlone: Bool
     private var lines: LineReader
     private var line = LineReader.Line()
-    /// The origins of the records, so that equal ones are one object again.
+    /// The origins of the records that were read, so that records with equal origins share one object.
     private var origins: Set<CommitOrigin> = []
-    /// The check of all lines before the present one.
+    /// The checksum of all lines before the current line.
     private var check = CRC32C()
 
+    /// Reads a snapshot. Throws if its revision is not the revision in its name.
     static func read(
         _ snapshot: DataDirectory.Numbered, in directory: DataDirectory, limits: History.Limits
     ) throws(RecoveryError) -> Snapshot {
@@ -26,7 +28,7 @@ package struct SnapshotReader {
         return found
     }
 
-    /// Reads a snapshot whatever its name.
+    /// Reads a snapshot without comparing its revision with its name.
     package static func read(
         named name: String, in directory: DataDirectory, limits: History.Limits
     ) throws(RecoveryError) -> Snapshot {
@@ -34,7 +36,7 @@ package struct SnapshotReader {
         return try reader.snapshot(limits)
     }
 
-    /// Reads a snapshot only to see that it is as it was written: its bytes, of which there is no more than a line in memory.
+    /// Verifies the revision and the checksum of a snapshot without building the state. Needs memory for one line only.
     static func check(_ snapshot: DataDirectory.Numbered, in directory: DataDirectory) throws(RecoveryError) {
         var reader = try SnapshotReader(snapshot.name, directory)
         try reader.advance()
@@ -44,7 +46,7 @@ package struct SnapshotReader {
         try reader.checkEnd()
     }
 
-    /// True if the line is the last one.
+    /// True if the current line is the last line, which has the checksum.
     private var isAtCheck: Bool {
         let prefix = SnapshotFormat.check.utf8CodeUnitCount
         let start = line.range.lowerBound
@@ -52,7 +54,7 @@ package struct SnapshotReader {
             && lines.buffer.span.extracting(start..<(start + prefix)).consists(of: SnapshotFormat.check)
     }
 
-    /// Reads a document that stands in a file with others. Its history has no bounds.
+    /// Reads a snapshot from a file that has other content, too. The history of the state has no limits.
     static func read(
         at offset: Int, of file: OpenFile, named name: String, in directory: DataDirectory
     ) throws(RecoveryError) -> State {
@@ -80,6 +82,9 @@ package struct SnapshotReader {
         }
         guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else { throw damage("the epoch is none") }
         let (revision, lastDrop) = (try self.revision("revision", of: head), try self.revision("lastDrop", of: head))
+        // Three names in the file differ from the names in the code: `historyFloor` is the oldest available revision of
+        // the history, `historyBase` the oldest available revision of suites without a log, and `passed` is
+        // `evictedThrough`.
         let oldest = try self.revision("historyFloor", of: head)
         let oldestWithoutLog = try self.revision("historyBase", of: head)
         let (evictedThrough, journal) = (try self.revision("passed", of: head), try self.revision("journal", of: head))
@@ -101,7 +106,8 @@ package struct SnapshotReader {
             oldestAvailable: oldest, at: oldestTime, oldestAvailableWithoutLog: oldestWithoutLog, logs: logs)
         var newest = Revision.zero
         while try !atLine(SnapshotFormat.historyEnd) {
-            // The size is computed anew: another build may need more memory for it, or less.
+            // The size of a commit is computed again, because this build may need more or less memory for it than the
+            // writer did.
             guard let fields = try parse(element).array, fields.count == 2, fields[0].integer != nil else {
                 throw damage("a commit that is kept has its size before it")
             }
@@ -169,7 +175,8 @@ package struct SnapshotReader {
         try form { () throws(BodyError) in try Revision(json: json[name] ?? .null) }
     }
 
-    /// The object that the line begins and that goes on behind it.
+    /// Returns the object that the current line begins. The members of the object that follow in later lines, such as
+    /// `suites` and `records`, are not in the result.
     private func openJSON() throws(RecoveryError) -> JSONValue {
         var closed: [UInt8] = []
         closed.append(bytesOf: lines.buffer.span.extracting(element))
@@ -197,7 +204,7 @@ package struct SnapshotReader {
         }
     }
 
-    /// The line in the buffer, without the comma before it.
+    /// The range of the current line in the buffer, without a leading comma.
     private var element: Range<Int> {
         let isNext = !line.range.isEmpty && lines.buffer[line.range.lowerBound] == UInt8(ascii: ",")
         return (line.range.lowerBound + (isNext ? 1 : 0))..<line.range.upperBound
@@ -207,13 +214,13 @@ package struct SnapshotReader {
         guard try atLine(text) else { throw damage("it goes on otherwise than a snapshot") }
     }
 
-    /// Goes to the next line. Returns true if it is this one.
+    /// Advances to the next line. Returns true if that line is the given text.
     private mutating func atLine(_ text: StaticString) throws(RecoveryError) -> Bool {
         try advance()
         return lines.buffer.span.extracting(line.range).consists(of: text)
     }
 
-    /// Goes to the next line, and adds the present one to the check.
+    /// Adds the current line to the checksum and advances to the next line.
     private mutating func advance() throws(RecoveryError) {
         if line.isTerminated {
             var check = check
