@@ -54,7 +54,8 @@ extension WriteDraft {
         }
         if let suite {
             for record in suite.records.elements where record.stored != nil && values[record.name] == nil {
-                remove(try touch(suite, name, record.key, named: .path, isRemoval: true))
+                let key = try touch(suite, name, record.key, named: .path, isRemoval: true)
+                remove(key)
             }
         }
         return try finish(.suite(name))
@@ -75,7 +76,11 @@ extension WriteDraft {
         for key in meant { try checkLock(key, in: suite) }
         try checkCount(meant.count)
         try checkGuards(of: name)
-        for key in meant { remove(try touch(suite, name, key, named: .path, isRemoval: true)) }
+        for key in meant {
+            let key = try touch(suite, name, key, named: .path, isRemoval: true)
+            // Not one expression: without optimization, `remove(try touch(…))` copies the whole draft for each key.
+            remove(key)
+        }
         return try finish(.suite(name))
     }
 
