@@ -33,7 +33,7 @@ final class DecideStage: @unchecked Sendable {
     /// What a slice led to.
     struct Decisions: Sendable {
         var batch: WriteBatch
-        /// Writes that were not decided, because the time of the slice was over.
+        /// Writes that were not decided, because the time of the slice was over or the batch is large.
         var undecided: ArraySlice<PendingWrite> = []
         /// The end and the duration of the costly writes; nil if there was none.
         var costly: (end: UInt64, time: UInt64)?
@@ -58,7 +58,7 @@ final class DecideStage: @unchecked Sendable {
         staged = StagedState(state)
     }
 
-    /// Decides the writes of a slice until its time is over, and at least one of them.
+    /// Decides the writes of a slice until its time is over or the batch is large, and at least one of them.
     func decide(_ slice: Slice) -> Decisions {
         let limits = slice.limits
         prepareState(for: slice, limits)
@@ -69,7 +69,7 @@ final class DecideStage: @unchecked Sendable {
         var now = start
         for (index, write) in slice.writes.enumerated() {
             if index % Self.writesPerClockReading == 0 || write.isCostly { now = monotonic.now() }
-            if index > 0, now - start >= limits.sliceTime {
+            if index > 0, now - start >= limits.sliceTime || decisions.batch.bytes >= limits.batchBytes {
                 decisions.undecided = slice.writes[index...]
                 break
             }

@@ -10,7 +10,7 @@ struct WriteBatch: Sendable {
     private(set) var writes: [PendingWrite] = []
     /// The result of each write.
     private(set) var results: [WriteResult] = []
-    /// The bytes of the requests.
+    /// The bytes of the requests, or of their commits if those are larger.
     private(set) var bytes = 0
     /// The position of the first result with a commit. The results from there on depend on commits that are not durable.
     private(set) var firstCommit: Int?
@@ -38,7 +38,8 @@ struct WriteBatch: Sendable {
     mutating func append(_ write: PendingWrite, _ result: WriteResult) {
         if result.commit != nil, firstCommit == nil { firstCommit = results.count }
         if result.wasDecided { oldestArrival = min(oldestArrival ?? .max, write.arrival) }
-        bytes += write.request.size
+        // A small request may make a large commit, for example a merge into a large value.
+        bytes += max(write.request.size, result.commit?.size ?? 0)
         writes.append(write)
         results.append(result)
     }
