@@ -5,20 +5,20 @@ internal import Synchronization
 
 /// A thread that serves connections. They are given to it and never leave it.
 ///
-/// It runs for as long as the loop does, as one block of a serial queue, and takes turns: it waits for events, handles those
-/// that came, does what other threads asked for, and sends what answers there are. From any thread: `run`, `adopt`, `stop`.
+/// The thread runs one block of a serial queue. In each iteration, the loop waits for events, handles them, runs the work that
+/// other threads have submitted, and sends answers. Thread-safe: `run`, `adopt`, `stop`.
 /// On the loop: the methods by which handlers answer.
 ///
-/// Unchecked because what it mutates (`context` and all that hangs on it, `stopped`) is touched on `queue` only, which every
+/// Unchecked because `context`, its contents and `stopped` are used on `queue` only, which every
 /// entry checks in debug builds; the rest is constant, or guarded by `inbox` and `load` themselves.
 package final class EventLoop: @unchecked Sendable {
     package typealias Work = @Sendable () -> Void
 
-    /// The events of a turn.
-    private static let eventsPerTurn = 64
-    /// The nanoseconds that connections which were put off have in a turn.
+    /// The events that the loop receives at once.
+    private static let eventsPerBatch = 64
+    /// The nanoseconds of a loop iteration for postponed connections.
     private static let timeForPostponed: UInt64 = 3_000_000
-    /// The nanoseconds that connections whose peers have ended have in a turn.
+    /// The nanoseconds of a loop iteration for connections whose peers have shut down their sending side.
     private static let timeForEnded: UInt64 = 1_000_000
 
     /// Its position among the loops of its server.
@@ -57,7 +57,7 @@ package final class EventLoop: @unchecked Sendable {
         self.index = index
         self.counts = counts
         self.clock = clock
-        epoll = try Epoll(capacity: Self.eventsPerTurn)
+        epoll = try Epoll(capacity: Self.eventsPerBatch)
         queue = DispatchQueue(label: "loop-\(index)", qos: .userInitiated)
         queue.sync {
             context = LoopContext(self, makeHandler(self), limits, budget, uploads, epoll, now: clock.now())
@@ -84,7 +84,7 @@ package final class EventLoop: @unchecked Sendable {
         if hasEnded { queue.async(execute: work) }
     }
 
-    /// Monotonic nanoseconds, constant within a turn. On the loop only.
+    /// Monotonic nanoseconds, constant within a loop iteration. Runs on the loop.
     package var now: UInt64 {
         dispatchPrecondition(condition: .onQueue(queue))
         return context?.now ?? clock.now()
@@ -138,12 +138,12 @@ package final class EventLoop: @unchecked Sendable {
         var now = clock.now()
         while let context {
             let (events, work) = wait(context, now: now)
-            now = takeTurn(events: events, work, context)
+            now = runIteration(events: events, work, context)
             if context.isStopping, context.connections.count == 0 { end() }
         }
     }
 
-    /// Waits until there is something to do. Returns the number of events, and what other threads have asked for.
+    /// Waits until there is something to do. Returns the number of events, and the work that other threads have submitted.
     private func wait(_ context: LoopContext, now: UInt64) -> (events: Int, work: [Work]) {
         var wait = context.timeToWait(now: now)
         inbox.withLock { inbox in
@@ -158,8 +158,8 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Returns the time when the turn has ended.
-    private func takeTurn(events: Int, _ work: consuming [Work], _ context: LoopContext) -> UInt64 {
+    /// Returns the time at the end of the iteration.
+    private func runIteration(events: Int, _ work: consuming [Work], _ context: LoopContext) -> UInt64 {
         context.renewTime(clock.now())
         while let (tick, names) = context.deadlines.due(now: context.now) {
             for name in names { context.connections.find(name)?.checkDeadline(tick, context) }
@@ -168,38 +168,38 @@ package final class EventLoop: @unchecked Sendable {
             for name in names { context.connections.find(name)?.checkAlarms(tick, context) }
         }
         if let end = context.stopDeadline, context.now >= end { context.connections.all.forEach { $0.close(context) } }
-        goOn(context)
+        resumePostponed(context)
         context.resumeAdmittedUploads()
         for item in work { item() }
         serve(events, context)
-        readLast(context)
-        return endTurn(context)
+        readEnded(context)
+        return endIteration(context)
     }
 
-    /// Handles the events that came, and for a while those that come next if there were as many as are taken at once:
-    /// where thousands are ready, each would wait for many turns.
+    /// Handles events. If there were as many events as the loop receives at once, it handles further events for a limited
+    /// time: otherwise thousands of ready connections would wait for many iterations.
     private func serve(_ events: Int, _ context: LoopContext) {
         var events = events
         let end = clock.now() &+ Self.timeForPostponed
-        // Long requests come behind those that were put off.
+        // Postponed connections are served before large requests.
         context.longRequestsEnd = context.postponed.isEmpty ? end : 0
         while true {
             for position in 0..<events {
                 let event = epoll[position]
                 context.connections.find(event.name)?.ready(event.events, context)
             }
-            guard events == Self.eventsPerTurn, clock.now() < end else { return }
+            guard events == Self.eventsPerBatch, clock.now() < end else { return }
             context.handler.batchEnded()
             events = epoll.wait(milliseconds: 0)
         }
     }
 
-    /// Goes on with connections that were put off, for a while: the others have their turn after that.
-    private func goOn(_ context: LoopContext) {
+    /// Continues with postponed connections, for a limited time.
+    private func resumePostponed(_ context: LoopContext) {
         guard !context.drained.isEmpty || !context.postponed.isEmpty else { return }
         let end = clock.now() &+ Self.timeForPostponed
         context.longRequestsEnd = .max
-        // Those that are put off again come behind them.
+        // Connections that are postponed again are appended to the queue, and not resumed in this iteration.
         for _ in 0..<max(context.drained.count, context.postponed.count) {
             if let ticket = context.drained.popFirst() { find(ticket)?.0.callDrained(ticket, context) }
             if let name = context.postponed.popFirst() { context.connections.find(name)?.resume(context) }
@@ -207,8 +207,8 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Reads connections whose peers have ended, for a while: the others have their turn after that.
-    private func readLast(_ context: LoopContext) {
+    /// Reads connections whose peers have shut down their sending side, for a limited time.
+    private func readEnded(_ context: LoopContext) {
         guard !context.ended.isEmpty else { return }
         let end = clock.now() &+ Self.timeForEnded
         while let name = context.ended.popFirst() {
@@ -217,9 +217,9 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Sends answers, and lets the handler hand over what it has collected, until neither is left or others have their turn.
-    /// Returns the time then.
-    private func endTurn(_ context: LoopContext) -> UInt64 {
+    /// Sends answers and lets the handler submit its collected writes, until there are no more answers or for a limited time.
+    /// Returns the time at the end.
+    private func endIteration(_ context: LoopContext) -> UInt64 {
         if context.unsettled.isEmpty { context.handler.batchEnded() }
         if !context.unsettled.isEmpty {
             let end = clock.now() &+ Self.timeForPostponed
@@ -254,7 +254,7 @@ package final class EventLoop: @unchecked Sendable {
 
     private func settle(_ connections: [Connection], _ context: LoopContext, until end: UInt64) {
         if connections.count >= JointSending.least {
-            // What is left is sent in each one's own turn.
+            // Bytes that the sockets do not accept are sent below, for each connection.
             let joined = connections.filter { $0.join(&context.jointSending, context) }
             context.jointSending.send { index, rest in joined[index].haveSent(rest: rest, context) }
         }
@@ -279,7 +279,7 @@ package final class EventLoop: @unchecked Sendable {
         connection.proceed(context)
     }
 
-    /// Ends the loop: releases the handler, which may retain the loop, and does what there still is to do.
+    /// Ends the loop: releases the handler, which may retain the loop, and runs the remaining work.
     private func end() {
         context = nil
         let work = inbox.withLock { inbox in
@@ -297,7 +297,7 @@ package final class EventLoop: @unchecked Sendable {
 // MARK: Answers. All of it on the loop, and ignored if the answer is complete or its connection gone.
 
 extension EventLoop {
-    /// Answers a request that was to be answered `.later`, when the turn ends and all requests before it are answered. Returns
+    /// Answers a request that was to be answered `.later`, at the end of the batch and after all earlier requests. Returns
     /// false if its connection is gone.
     @discardableResult
     package func respond(_ ticket: Ticket, _ response: Response) -> Bool {

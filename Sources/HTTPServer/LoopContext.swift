@@ -1,8 +1,8 @@
 internal import HTTPWire
 internal import Platform
 
-/// The state that the connections of a loop share while it is their turn: buffers, a parser for requests that lie whole in
-/// the read buffer, the time. Runs on the loop's queue only.
+/// The state that the connections of an event loop share: buffers, a parser for requests that are complete in the read buffer,
+/// the time, and the queues of connections. Owned by the event loop.
 package final class LoopContext {
     package static let readSize = 64 * 1024
     /// An output buffer that one large answer has grown is not kept.
@@ -20,7 +20,7 @@ package final class LoopContext {
     let uploads: UploadQueue
     let epoll: Epoll
     let readBuffer: UnsafeMutableRawBufferPointer
-    /// Answers of the connection whose turn it is; empty between turns.
+    /// The answers of the connection that is processed; empty between connections.
     var output: [UInt8] = []
     /// Reset between requests.
     var parser: MessageParser
@@ -31,14 +31,14 @@ package final class LoopContext {
     var connections = ConnectionTable()
     /// Deadlines of connections, which may be late by a quarter of a second.
     var deadlines: DeadlineWheel
-    /// Alarms of handlers, which come within 20 ms. The ring spans what most of them ask for, so that few are looked at
-    /// early.
+    /// Alarms of handlers, which are at most 20 ms late. The ring is longer than most alarms, so that few alarms are checked
+    /// before their time.
     var alarms: DeadlineWheel
     /// Counts the batches.
     private(set) var batch = 0
-    /// The form of the answer to the request that the handler looks at; nil once that answer is owed.
+    /// The form of the answer to the request that the handler is processing; nil once a connection owes the answer.
     var offered: AnswerForm?
-    /// Empty between uses, but for its memory.
+    /// Empty between uses. Its memory is kept.
     var jointSending = JointSending()
     /// The clients of the connections that have closed in this loop iteration, and that are still counted.
     var closed: [ClientCounts.Client] = []
@@ -48,18 +48,19 @@ package final class LoopContext {
     var drained = Deque<Ticket>()
     /// Connections with answers to send, and perhaps requests to offer again, at the end of the batch.
     var unsettled: [UInt64] = []
-    /// Connections whose turn ended with requests left.
+    /// Connections with requests that are processed in a later loop iteration.
     var postponed = Deque<UInt64>()
-    /// Connections whose peers have ended their side, with something left to read. They come after all others: most such
-    /// peers are gone, and where many come and go those that are still there must not wait for them.
+    /// Connections with input to read whose peers have shut down their sending side. The loop reads them after all other
+    /// connections: most of these peers have disconnected, and other clients must not wait for their requests.
     var ended = Deque<UInt64>()
-    /// How many of those may wait. Beyond that the oldest is closed.
+    /// The maximum length of `ended`. The loop closes the oldest connection of a longer queue.
     private static let mostEnded = 512
     /// The number of connections whose large bodies wait for memory in `uploads`.
     var waitingUploads = 0
     /// The number of connections with requests that are not received in full or not handled yet.
     var backlogs = 0
-    /// When connections that send much at once are put off, so that those with small requests have their turn.
+    /// The time from which the loop postpones connections that send large or many requests, so that other connections are
+    /// served first.
     var longRequestsEnd: UInt64 = .max
     /// The queues of bytes that connections are to send.
     var outputQueues = 0
@@ -94,15 +95,15 @@ package final class LoopContext {
 
     var isStopping: Bool { stopDeadline != nil }
 
-    /// Sets other limits, between two requests. A request whose head has begun keeps those on its size.
+    /// Sets other limits, between two requests. A request whose head has begun keeps the limits of its size.
     func renew(_ limits: TransportLimits) {
         self.limits = limits
         parser = MessageParser(limits: limits.request)
     }
 
-    /// The milliseconds that the loop may wait for events; nil for as long as it takes.
+    /// The milliseconds that the loop may wait for events; nil if there is no limit.
     ///
-    /// - Parameter now: the time after the turn, which may have taken a while.
+    /// - Parameter now: the time at the end of the loop iteration.
     func timeToWait(now: UInt64) -> Int? {
         guard drained.isEmpty, postponed.isEmpty, ended.isEmpty, unsettled.isEmpty else { return 0 }
         var time = min(deadlines.wakeTime, alarms.wakeTime, stopDeadline ?? DeadlineWheel.never)
@@ -113,7 +114,7 @@ package final class LoopContext {
         return time > now ? Int(clamping: (time - now) / 1_000_000 + 1) : 0
     }
 
-    /// Begins a turn.
+    /// Begins a loop iteration.
     func renewTime(_ now: UInt64) {
         self.now = now
         batch &+= 1
@@ -123,9 +124,9 @@ package final class LoopContext {
         date = HTTPDate(unixSeconds: dateSecond)
     }
 
-    /// How much a connection may send in one turn: less where many send, so that all have had their turn within some ten
-    /// milliseconds.
-    var bytesInTurn: Int { max(16, 128 - outputQueues) * 1024 }
+    /// The bytes that a connection may send in one loop iteration. The more connections send, the fewer bytes each connection
+    /// may send, so that an iteration takes about ten milliseconds.
+    var bytesPerIteration: Int { max(16, 128 - outputQueues) * 1024 }
 
     func settleLater(_ connection: Connection) {
         guard !connection.isUnsettled else { return }

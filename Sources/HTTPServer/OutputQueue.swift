@@ -81,7 +81,7 @@ final class OutputQueue {
     /// the peer is gone.
     func send(on socket: borrowing Socket) -> Int? {
         var sent = 0
-        let most = context.bytesInTurn
+        let most = context.bytesPerIteration
         defer { rate.add(sent, at: context.now) }
         while first < pieces.count, sent < most {
             let piece = pieces[first]

@@ -5,7 +5,7 @@ package import Platform
 ///
 /// The loop owns the handler until it has stopped, so the handler may hold the loop.
 package protocol RequestHandler: AnyObject {
-    /// Fields that every answer has beside its own: the first for most requests, others for requests that
+    /// Fields that the loop adds to every answer: the first block for most requests, other blocks for requests that
     /// `fields(for:_:)` selects. Read at the beginning and when `EventLoop.renewFields` asks for it.
     var moreFields: [FieldBlock] { get }
 
@@ -17,7 +17,7 @@ package protocol RequestHandler: AnyObject {
     /// Requests of one connection come in their order and are answered in it.
     func handle(_ head: RequestHead, _ bytes: Span<UInt8>, body: Span<UInt8>, _ exchange: Exchange) -> Handling
 
-    /// Returns the answer to a request that cannot be taken; the connection closes after it. `head`, with `bytes` for its
+    /// Returns the answer to a request that cannot be accepted; the connection closes after the answer. `head`, with `bytes` for its
     /// ranges, is there if it was complete.
     func rejected(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
@@ -28,7 +28,7 @@ package protocol RequestHandler: AnyObject {
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> BodyDecision
 
-    /// Hands over what was collected, after all events of a batch. May `respond`.
+    /// Submits collected work, after all events of a batch. May `respond`.
     func batchEnded()
 
     /// Called after a batch that took over 20 ms, with its length: the other connections of the loop waited meanwhile.
@@ -81,7 +81,7 @@ package enum Handling {
     case answer(Response)
     /// `EventLoop.respond` or `begin` comes, once: later, or before `handle` has returned.
     case later
-    /// As `later`, and no further request of the connection is taken until the answer is complete. Input that was not
+    /// As `later`, and the connection accepts no further request until the answer is complete. Input that was not
     /// read yet waits in the kernel.
     case laterAlone
     /// Only where `Exchange.isBehind`: offer the request again once all earlier ones of the connection are answered.
@@ -98,7 +98,7 @@ package struct Exchange: Sendable {
     package var peer: SocketAddress
     /// The user of a Unix domain socket, unless that is a proxy.
     package var user: PeerUser?
-    /// When the turn began in which it came, in nanoseconds of `EventLoop.now`.
+    /// The time of the loop iteration in which the request arrived, in nanoseconds of `EventLoop.now`.
     package let arrived: UInt64
     /// True if earlier requests of the connection are not answered yet. A handler that wants them to take effect first
     /// returns `.notYet`, or queues behind them.
@@ -129,7 +129,7 @@ package struct LargeBody: Sendable {
     package var count: Int { range.count }
 }
 
-/// A reason why a request cannot be taken.
+/// A reason why a request cannot be accepted.
 package enum Rejection: Sendable {
     case request(MessageError)
     /// The head, or the body, did not come in time.
@@ -166,7 +166,7 @@ package struct Ticket: Hashable, Sendable {
     package var connection: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 
     package func hash(into hasher: inout Hasher) {
-        // One number instead of three, as each request is looked up several times. Equal hashes are rare and do no harm.
+        // One number instead of three, because a request may be looked up several times. Equal hashes are rare and do no harm.
         hasher.combine(connection &+ UInt64(number) << 40)
     }
 }
