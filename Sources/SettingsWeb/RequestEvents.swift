@@ -17,6 +17,7 @@ extension APIHandler {
             guard var entry = requests.remove(id) else { return }
             logClosed(&entry)
             release(entry.request, id)
+            requests.releaseUnusedMemory()
         }
     }
 

@@ -10,6 +10,8 @@ extension APIHandler {
     /// Counts a response, and logs the request if the configuration demands it.
     func note(_ response: borrowing Response, _ timing: RequestTiming, text: () -> LoggedRequest?) {
         figures.count(response.status, response.refusal)
+        // Only the access log contains the duration of a request that has waited for an event.
+        guard !timing.waitsForEvent || policies.logging.access != .off else { return }
         let time = loop.clock.now() &- timing.arrival
         if let route = timing.route, !timing.waitsForEvent { figures.count(route, time) }
         let isSlow = policies.logging.isSlow(time) && !timing.waitsForEvent

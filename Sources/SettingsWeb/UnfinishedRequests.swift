@@ -34,9 +34,13 @@ enum UnfinishedRequest {
 ///
 /// Queues, indexes and work in the background hold identifiers only, and find the request here. A request that is answered
 /// at once is never in the table. Owned by the event loop.
+///
+/// The table is an array with a place for one request of each connection, because most connections have at most one
+/// unfinished request.
 struct UnfinishedRequests {
     /// The data that all kinds of requests have.
     struct Entry {
+        fileprivate let id: Ticket
         /// Nil without access control.
         let caller: Caller?
         /// The copy of the head for the logs; nil if the request will not be logged.
@@ -46,34 +50,50 @@ struct UnfinishedRequests {
         /// False if the connection has closed and the request waits for the result of a write, which is audited.
         var isConnected = true
 
-        fileprivate init(_ current: CurrentRequest, _ request: UnfinishedRequest) {
+        fileprivate init(_ id: Ticket, _ request: UnfinishedRequest, from current: CurrentRequest) {
+            self.id = id
+            self.request = request
             caller = current.caller
             timing = current.timing
             timing.waitsForEvent = timing.waitsForEvent || request.waitsForEvent
-            self.request = request
         }
 
         /// True if proxies must not store the response, because it may contain secrets.
         var forbidsStorage: Bool { caller?.grants.mayReadSecrets ?? false }
+
+        fileprivate mutating func apply<Result>(_ change: (inout Entry) -> Result) -> Result { change(&self) }
     }
 
-    /// A table with more room than this many entries releases its memory when it becomes empty.
+    /// An empty array with room for more entries than this releases its memory.
     private static let keptCapacity = 1024
 
-    private var entries: [Ticket: Entry] = [:]
+    /// One request of each connection, by the slot of the connection.
+    private var slots: [Entry?] = []
+    private var usedSlots = 0
+    /// Further requests of a connection, and requests of a connection whose slot holds a write of an earlier connection.
+    private var others: [Ticket: Entry] = [:]
 
     /// The identifiers of all requests.
-    var ids: [Ticket] { Array(entries.keys) }
+    var ids: [Ticket] { slots.compactMap { $0?.id } + others.keys }
 
-    func entry(_ id: Ticket) -> Entry? { entries[id] }
+    private func isInSlot(_ id: Ticket) -> Bool {
+        let slot = Int(id.slot)
+        return slot < slots.count && slots[slot]?.id == id
+    }
 
-    subscript(id: Ticket) -> UnfinishedRequest? { entries[id]?.request }
+    func entry(_ id: Ticket) -> Entry? {
+        if isInSlot(id) { return slots[Int(id.slot)] }
+        return others.isEmpty ? nil : others[id]
+    }
 
-    func contains(_ id: Ticket) -> Bool { entries.index(forKey: id) != nil }
+    subscript(id: Ticket) -> UnfinishedRequest? {
+        if isInSlot(id) { return slots[Int(id.slot)]?.request }
+        return others.isEmpty ? nil : others[id]?.request
+    }
 
     /// Returns the watcher or the stream with an identifier.
     func watcher(_ id: Ticket) -> Watcher? {
-        switch entries[id]?.request {
+        switch self[id] {
         case .watcher(let watcher), .stream(let watcher): watcher
         default: nil
         }
@@ -81,24 +101,39 @@ struct UnfinishedRequests {
 
     /// Counts the requests that meet a condition.
     func count(where condition: (UnfinishedRequest) -> Bool) -> Int {
-        entries.values.count { condition($0.request) }
+        slots.count { $0.map { condition($0.request) } ?? false } + others.values.count { condition($0.request) }
     }
 
-    /// Adds the request that the handler is processing.
+    /// Adds the request that the handler is processing, or replaces the entry of this request.
     mutating func insert(_ id: Ticket, _ request: UnfinishedRequest, from current: CurrentRequest) {
-        entries[id] = Entry(current, request)
+        let (slot, entry) = (Int(id.slot), Entry(id, request, from: current))
+        while slots.count <= slot { slots.append(nil) }
+        switch slots[slot]?.id {
+        case id?: slots[slot] = entry
+        case nil where others.isEmpty || others[id] == nil:
+            slots[slot] = entry
+            usedSlots += 1
+        default: others[id] = entry
+        }
     }
 
     /// Changes an entry. Returns nil if there is none.
     @discardableResult
     mutating func update<Result>(_ id: Ticket, _ change: (inout Entry) -> Result) -> Result? {
-        guard let index = entries.index(forKey: id) else { return nil }
-        return change(&entries.values[index])
+        isInSlot(id) ? slots[Int(id.slot)]?.apply(change) : others[id]?.apply(change)
     }
 
     mutating func remove(_ id: Ticket) -> Entry? {
-        let entry = entries.removeValue(forKey: id)
-        if entries.isEmpty, entries.capacity > Self.keptCapacity { entries = [:] }
-        return entry
+        guard isInSlot(id) else { return others.isEmpty ? nil : others.removeValue(forKey: id) }
+        usedSlots -= 1
+        return slots[Int(id.slot)].take()
+    }
+
+    /// Releases the memory of a large array that is empty.
+    ///
+    /// The handler calls this method when a connection closes, and not after each answer: the next write on a connection
+    /// with a high slot would allocate the array again.
+    mutating func releaseUnusedMemory() {
+        if usedSlots == 0, slots.capacity > Self.keptCapacity { slots = [] }
     }
 }

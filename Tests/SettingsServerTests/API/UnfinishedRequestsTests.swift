@@ -14,12 +14,34 @@ struct UnfinishedRequestsTests {
     func identifiers() {
         var requests = UnfinishedRequests()
         requests.insert(first, .serviceCall, from: current(first))
-        #expect(requests.contains(first) && !requests.contains(second))
+        #expect(requests[first] != nil && requests[second] == nil)
         #expect(requests.entry(first)?.timing.arrival == 7)
         requests.insert(second, .backgroundWork(.request(second)), from: current(second))
         #expect(requests.ids.count == 2)
         #expect(requests.remove(first) != nil && requests.remove(first) == nil)
-        #expect(!requests.contains(first) && requests.contains(second))
+        #expect(requests[first] == nil && requests[second] != nil)
+    }
+
+    @Test("Several requests of one connection, and of the next connection in its slot, are kept apart")
+    func severalRequests() {
+        var requests = UnfinishedRequests()
+        let ids = [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2)].map { generation, number in
+            Ticket(slot: 3, generation: generation, number: number)
+        }
+        for id in ids { requests.insert(id, .serviceCall, from: current(id)) }
+        #expect(Set(requests.ids) == Set(ids) && requests.ids.count == ids.count)
+        // Adding a request again replaces its entry.
+        for id in ids { requests.insert(id, .backgroundWork(.request(id)), from: current(id)) }
+        #expect(requests.count { if case .backgroundWork = $0 { true } else { false } } == ids.count)
+        for (position, id) in ids.enumerated() {
+            #expect(requests.update(id) { $0.isConnected = false } != nil)
+            #expect(requests.entry(id)?.isConnected == false)
+            #expect(requests.remove(id) != nil && requests[id] == nil && requests.remove(id) == nil)
+            #expect(requests.ids.count == ids.count - position - 1)
+            requests.releaseUnusedMemory()
+        }
+        requests.insert(ids[0], .serviceCall, from: current(ids[0]))
+        #expect(requests.ids == [ids[0]])
     }
 
     @Test("Changing an entry that is not in the table has no effect")
