@@ -77,10 +77,15 @@ struct WriteBatch: Sendable {
         for index in position..<results.count { replace(writes[index], &results[index]) }
     }
 
-    /// Sends the results, with one call for each receiver.
-    func sendResults() {
+    /// Sends the results, with one call for each receiver, and releases the writes.
+    ///
+    /// A result ends the memory reservation of its request, so the request is released first.
+    mutating func sendResults() {
         guard let first = writes.first?.receiver else { return }
-        guard writes.contains(where: { $0.receiver !== first }) else { return first.deliver(results) }
+        guard writes.contains(where: { $0.receiver !== first }) else {
+            writes = []
+            return first.deliver(results)
+        }
         var deliveries: [(receiver: any WriteReceiver, results: [WriteResult])] = []
         for (write, result) in zip(writes, results) {
             let receiver = write.receiver
@@ -90,6 +95,7 @@ struct WriteBatch: Sendable {
                 deliveries.append((receiver, [result]))
             }
         }
+        writes = []
         for delivery in deliveries { delivery.receiver.deliver(delivery.results) }
     }
 }

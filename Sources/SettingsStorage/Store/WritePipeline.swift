@@ -124,8 +124,8 @@ extension WritePipeline {
 /// The commit thread.
 extension WritePipeline {
     private func commitBatches() {
-        let work = takeCommitWork()
-        for batch in work.batches { commit(batch, within: work.timeout) }
+        var work = takeCommitWork()
+        while !work.batches.isEmpty { commit(work.batches.removeFirst(), within: work.timeout) }
         if work.isMaintenanceDue { performMaintenance() }
         let idleHandlers = finishCommitting()
         for handler in idleHandlers { handler(commitStage.state) }
