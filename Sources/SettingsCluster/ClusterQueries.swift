@@ -18,6 +18,7 @@ package final class ClusterQueries: Sendable {
     private static let timeout = Duration.seconds(5)
 
     private let keys: LogKeys
+    /// The identifier of this daemon.
     private let daemon: String
     /// Nil while ``execute(_:)`` uses the client.
     private let client: Mutex<EtcdClient?>
@@ -29,10 +30,9 @@ package final class ClusterQueries: Sendable {
         (self.keys, self.daemon) = (keys, daemon)
     }
 
-    /// Reads the end of the log, as it is after the call. Calls `completion` on the queue, with nil if etcd does not
-    /// answer.
+    /// Reads the current end of the log. Calls `completion` on the queue, with nil if etcd does not answer.
     ///
-    /// Callers that arrive during a read share the next read, because the current read may return an older end.
+    /// Callers that arrive during a read share the next read, because the running read may return an older end.
     package func fetchEnd(_ completion: @escaping EndCompletion) {
         let mustRead = endRequests.withLock { endRequests in
             endRequests.completions.append(completion)
@@ -82,6 +82,7 @@ package final class ClusterQueries: Sendable {
                 if member["id"]?.string == daemon { member["self"] = true }
                 return .object(member)
             }
+            // There is at least this daemon, even if its record is missing.
             return .success([
                 "daemons": .integer(Int64(max(1, members.count))),
                 "end": .string(Cursor(epoch: end.epoch, revision: end.revision).description),

@@ -53,7 +53,7 @@ package struct ClusterTool {
                 .unavailable, "there is no log in etcd under \(prefix)",
                 remedy: "start a daemon, or run settingsd cluster import DIR: both create the log")
         }
-        printLine("epoch \(end.epoch), revision \(end.revision), batch \(end.batch), \(end.bytes) bytes in total")
+        printLine("epoch \(end.epoch), revision \(end.revision), batch \(end.batch), \(end.bytes) bytes of commits")
         if let snapshot = try client.readSnapshotPointer(keys, by: deadline) {
             let head = snapshot.head
             printLine("snapshot of revision \(head.revision), batch \(head.batch), \(snapshot.bytes) bytes")
@@ -66,8 +66,7 @@ package struct ClusterTool {
         for daemon in daemons { printLine("  " + String(decoding: daemon.value, as: UTF8.self)) }
     }
 
-    /// Creates a log in etcd from the data of a daemon without etcd. The log begins with a snapshot that keeps the
-    /// epoch, the revisions and the history.
+    /// Creates a log in etcd from the data of a daemon without etcd. Keeps the epoch, the revisions and the history.
     package mutating func importData(_ directory: DataDirectory) throws {
         guard try client.readLog(after: .max - 1, keys, by: deadline).head == nil else {
             throw Failure(
@@ -140,7 +139,7 @@ package struct ClusterTool {
     }
 
     /// Begins a new epoch, after etcd was restored from a backup and no daemon is left that has newer commits.
-    /// Otherwise etcd could assign revisions again that clients have already seen for other commits.
+    /// Otherwise daemons could assign revisions again that clients have already seen.
     package mutating func beginEpoch() throws {
         guard let end = try client.readLog(after: .max - 1, keys, by: deadline).head else {
             throw Failure(
@@ -149,12 +148,12 @@ package struct ClusterTool {
         }
         let epoch = Epoch.random()
         try client.beginEpoch(epoch, beyond: end.revision, after: end, by: "new-epoch", keys, by: deadline)
-        let now = try client.readLog(after: .max - 1, keys, by: deadline).head
-        guard let now, now.epoch == epoch else {
+        let current = try client.readLog(after: .max - 1, keys, by: deadline).head
+        guard let current, current.epoch == epoch else {
             throw Failure(
                 .unavailable, "a daemon wrote to the log at the same time; nothing was changed",
                 remedy: "run the command again")
         }
-        printLine("epoch \(now.epoch) begins at revision \(now.revision): every watcher gets a reset")
+        printLine("epoch \(current.epoch) begins at revision \(current.revision): every watcher gets a reset")
     }
 }

@@ -10,8 +10,7 @@ protocol EtcdCall: Sendable {
 
     static var target: RequestTarget { get }
     func write(to json: inout JSONWriter)
-    /// Parses an answer; nil if it does not have the expected members. The gateway omits members that are zero, false
-    /// or empty.
+    /// Parses an answer; nil if members are missing. The gateway omits members that are zero, false or empty.
     func parseAnswer(_ json: JSONValue) -> Answer?
 }
 
@@ -54,8 +53,7 @@ struct EtcdRange: Equatable, Sendable {
 struct EtcdHeader: Equatable, Sendable {
     /// The identity of the etcd cluster.
     let cluster: String
-    /// The revision of etcd at which it executed the call. etcd counts its own revisions; they are not those of
-    /// commits.
+    /// The revision of the etcd database, not of a commit, at which etcd executed the call.
     let revision: Int64
     /// The Raft term: the number of the election that the current leader won.
     let term: Int64
@@ -68,8 +66,7 @@ struct EtcdHeader: Equatable, Sendable {
     }
 }
 
-/// A transaction: etcd atomically executes all operations in `success` if every condition holds, otherwise all
-/// operations in `failure`.
+/// A transaction: etcd atomically executes `success` if every condition holds, otherwise `failure`.
 struct EtcdTransaction: EtcdCall, Equatable {
     struct Condition: Equatable, Sendable {
         var key: String
@@ -232,8 +229,7 @@ struct EtcdAuthentication: EtcdCall, Equatable {
     func parseAnswer(_ json: JSONValue) -> String? { json["token"]?.string }
 }
 
-/// The request that opens a watch on all changes of the keys from `key` up to but not including `end`, starting at a
-/// revision of etcd.
+/// The request for a watch on the keys from `key` up to but not including `end`, from a revision of etcd on.
 struct EtcdWatchRequest: Equatable, Sendable {
     var key: String
     var end: String

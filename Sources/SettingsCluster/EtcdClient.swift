@@ -13,8 +13,7 @@ package struct EtcdOptions: Equatable, Sendable {
 
     package init() {}
 
-    /// True if a text is a valid prefix: 1 to 128 letters, digits, dots, underscores, hyphens and slashes, without a
-    /// slash at an end.
+    /// True if a text is a valid prefix: 1 to 128 letters, digits and `._-/`, without a slash at either end.
     package static func isPrefix(_ text: String) -> Bool {
         let isPlain = text.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
@@ -53,6 +52,7 @@ struct EtcdClient: Sendable {
     private static let leadershipTimeout = Duration.seconds(1)
 
     private var members: [Member]
+    /// The index of the member that the client calls.
     private var current = 0
     private let passwordFile: String?
     private var connection: EtcdConnection?
@@ -183,8 +183,7 @@ struct EtcdClient: Sendable {
         return try connection.parseJSON(of: response)
     }
 
-    /// Takes the connection of the last call, or opens a new connection. The call puts the connection back after the
-    /// answer.
+    /// Takes the connection of the last call, or opens a connection. The call puts it back after the answer.
     private mutating func takeConnection(by deadline: Instant) throws(EtcdError) -> EtcdConnection {
         if let open = connection.take(), open.isUsable { return open }
         return try EtcdConnection(to: members[current].endpoint, by: deadline)
@@ -225,15 +224,14 @@ struct EtcdClient: Sendable {
     }
 }
 
-/// A watch on keys of etcd. The member sends a stream of messages, one message per line. A chunk of the HTTP body may
-/// end in the middle of a line.
+/// A watch on keys of etcd. The member sends messages as lines. A chunk of the HTTP body may end within a line.
 struct EtcdWatch: Sendable {
-    /// The maximum length of an incomplete line. A longer line ends the watch with an error, because it cannot be a
-    /// message.
+    /// The maximum length of an incomplete line. A longer line is not a message and ends the watch with an error.
     private static let maxLineBytes = 64 << 20
 
     private var connection: EtcdConnection
     private var reader: ResponseReader
+    /// The bytes of an incomplete line.
     private var pending: [UInt8] = []
     /// True after etcd has confirmed that the watch exists.
     private(set) var isCreated = false
@@ -246,10 +244,9 @@ struct EtcdWatch: Sendable {
         try connection.send(EtcdWatchRequest.target, body, token: token, needsLeader: true, by: deadline)
     }
 
-    /// Waits for messages and returns the messages that arrived. Returns an empty array if none arrives before the
-    /// deadline or before the waker is signalled.
+    /// Waits for messages, and returns them. Returns an empty array at the deadline, or if the waker becomes readable.
     ///
-    /// - Parameter waker: a descriptor that ends the wait when it becomes readable.
+    /// - Parameter waker: a descriptor that ends the wait when it becomes readable; -1 for none.
     mutating func next(
         by deadline: ContinuousClock.Instant, waker: Int32
     ) throws(EtcdError) -> [EtcdWatchMessage] {

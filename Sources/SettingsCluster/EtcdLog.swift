@@ -1,8 +1,8 @@
 // The target SettingsCluster keeps the log of commits in etcd, so that several daemons serve the same settings. It
 // contains a client for the JSON gateway of etcd, the format of the log, and the thread that follows the log.
 //
-// The target does not know how a daemon serves requests. The targets below SettingsServer do not import it, so a daemon
-// with a log in a data directory uses none of its code.
+// The target does not know how a daemon serves requests. Of the other targets, only SettingsServer imports it, so a
+// daemon with a log in a data directory uses none of its code.
 //
 // Read this file first, then LogEntry.swift, LogWriter.swift, LogFollower.swift and EtcdClient.swift.
 
@@ -13,8 +13,7 @@ package import SettingsEngine
 package import SettingsStorage
 internal import Synchronization
 
-/// A commit log in etcd that several daemons share. Each flush appends a batch of commits to it in one transaction of
-/// etcd.
+/// A commit log in etcd that several daemons share. Each flush appends a batch of commits in one transaction of etcd.
 ///
 /// Runs on the commit thread, except ``health``, ``staleness`` and ``isUnsettled``, which are thread-safe. A call takes
 /// the writer out of its mutex and puts it back, so that no mutex is held while the call waits for etcd.
@@ -23,8 +22,7 @@ package final class EtcdLog: StorageLog {
         package var etcd: EtcdOptions
         /// The time between copies of the state to the data directory, in nanoseconds. A daemon starts from the copy.
         package var copyInterval: UInt64 = 300_000_000_000
-        /// The growth of the log in bytes after which a snapshot is put into etcd. A larger last snapshot raises it to
-        /// its size.
+        /// The log growth in bytes after which a snapshot is put into etcd; the size of the last snapshot if larger.
         package var snapshotLogBytes = 64 << 20
         /// The time limit of a flush. If etcd has not answered by then, the outcome of the batch is unknown.
         package var writeTime = Duration.seconds(8)
@@ -36,8 +34,8 @@ package final class EtcdLog: StorageLog {
 
     /// The state that was published last, with the progress of its copies and snapshots.
     private struct PublishedState: Sendable {
-        /// The head of the last batch in the state.
         var state: State
+        /// The head of the last batch in the state.
         var head: LogHead
         /// The head of the last batch in the copy in the data directory; nil if there is no copy.
         var copiedHead: LogHead?
@@ -56,10 +54,10 @@ package final class EtcdLog: StorageLog {
 
     private let options: Options
     private let keys: LogKeys
-    private let daemon: String
-    private let directory: DataDirectory
     /// The identifier of this daemon, random for each start.
     private let daemon: String
+    private let directory: DataDirectory
+    private let cache: LogCache
     private let inbox: LogInbox
     private let log: Log
     private let clock: @Sendable () -> UInt64
@@ -77,7 +75,7 @@ package final class EtcdLog: StorageLog {
     private let flushTime = Mutex<UInt64>(0)
     /// The commits that the next flush appends.
     private let staged = Mutex(JournalBatch())
-    private let order: Mutex<TurnOrder>
+    private let turnOrder: Mutex<TurnOrder>
     private let latest: Mutex<PublishedState>
     private let follower = Mutex<LogFollower?>(nil)
     private let copyTask = BackgroundTask<LogHead?>(label: "settingsd.copies", qos: .utility, runsInline: false)
@@ -88,8 +86,7 @@ package final class EtcdLog: StorageLog {
     private let writeFailure = Mutex<CommitLogError?>(nil)
     private let logFigures = LogFigures()
 
-    /// Recovers the state from etcd. If etcd does not answer, the copy in the data directory is used. Without a copy,
-    /// the call waits for etcd.
+    /// Recovers the state from etcd. If etcd does not answer, uses the copy in the data directory; without a copy, waits.
     package static func open(
         _ directory: DataDirectory, options: Options, limits: History.Limits, log: Log,
         clock: @escaping @Sendable () -> UInt64
@@ -101,25 +98,26 @@ package final class EtcdLog: StorageLog {
         var start: LogInbox.LoadedState
         var lastContact: ContinuousClock.Instant?
         // A state that was not compared with the log is stale from the first answer on.
-        var age = stalenessLimit
+        var initialStaleness = stalenessLimit
         if let (copy, time) = copy {
             start = copy
             do throws(EtcdError) {
-                let moment = ContinuousClock.now
+                let readStart = ContinuousClock.now
                 start = try client.catchUp(
                     from: copy, keys, limits: limits, in: directory, by: .now + stalenessLimit)
-                lastContact = moment
+                lastContact = readStart
             } catch {
                 log.warning(
                     "cannot read the log in etcd: \(error); serving the copy in the data directory until etcd answers")
-                age = max(age, .milliseconds(Timestamp.now().milliseconds - time.milliseconds))
+                let copyAge = Timestamp.now().milliseconds - time.milliseconds
+                initialStaleness = max(initialStaleness, .milliseconds(copyAge))
             }
         } else {
             (start, lastContact) = client.loadOrCreateLog(keys, daemon: daemon, limits: limits, in: directory, log)
         }
         let etcdLog = EtcdLog(
-            start, copiedHead: copy?.0.head, lastContact: lastContact ?? .now - age, client, keys, daemon, directory, cache,
-            options, limits, log, clock
+            start, copiedHead: copy?.0.head, lastContact: lastContact ?? .now - initialStaleness, client, keys, daemon,
+            directory, cache, options, limits, log, clock
         )
         return (start.state, etcdLog)
     }
@@ -133,7 +131,7 @@ package final class EtcdLog: StorageLog {
         (self.options, self.limits, self.log, self.clock) = (options, limits, log, clock)
         inbox = LogInbox(applied: start.head, lastContact: lastContact)
         writer = Mutex(LogWriter(client, keys, daemon: daemon, inbox))
-        order = Mutex(TurnOrder(of: daemon))
+        turnOrder = Mutex(TurnOrder(of: daemon))
         latest = Mutex(PublishedState(state: start.state, head: start.head, copiedHead: copiedHead, copyTime: clock()))
     }
 
@@ -167,6 +165,7 @@ package final class EtcdLog: StorageLog {
         if seconds != before { report(seconds) }
     }
 
+    /// The reason why writes fail; nil if they succeed.
     package var health: String? {
         // Answers are marked as stale from the same limit on.
         inbox.staleness >= Self.stalenessLimit ? "etcd does not answer" : writeFailure.withLock { $0?.reason }
@@ -193,10 +192,9 @@ package final class EtcdLog: StorageLog {
         staged.withLock { $0.add(commit.commit, after: predecessor, followsSync: false) }
     }
 
-    /// Waits until ``TurnOrder`` lets this daemon write. Returns true if other daemons have added commits, which this
-    /// daemon must apply before it writes.
+    /// Waits until ``TurnOrder`` lets this daemon write. Returns true if it must first apply commits of other daemons.
     private func awaitTurn() -> Bool {
-        inbox.awaitUpdates(until: order.withLock { $0.earliestWriteTime(at: .now) })
+        inbox.awaitUpdates(until: turnOrder.withLock { $0.earliestWriteTime(at: .now) })
     }
 
     package func flush(by deadline: UInt64) throws(CommitLogError) {
@@ -214,8 +212,7 @@ package final class EtcdLog: StorageLog {
             let time = Duration.nanoseconds(Int64(clamping: deadline - min(deadline, clock())))
             let timeout = health == nil ? options.writeTime : Self.shortTimeout
             try flush(batch, &writer, by: .now + min(time, timeout))
-            // etcd without free space still answers reads, so the success of an empty batch does not show that writes
-            // succeed.
+            // An empty batch only reads, so its success does not show that etcd has free space again.
             if batch.last != nil || !lacksSpace { recordWriteFailure(nil) }
         } catch {
             if error.outcome == .unknown { logFigures.update { $0.unknownOutcomes += 1 } }
@@ -242,7 +239,7 @@ package final class EtcdLog: StorageLog {
         case .done(let head):
             inbox.recordApplied(head)
             inbox.recordContact(at: start)
-            order.withLock { order in
+            turnOrder.withLock { order in
                 if batch.last != nil { order.recordBatch(head, at: .now) }
                 order.recordRoundTrip(.now - start)
             }
@@ -262,6 +259,7 @@ package final class EtcdLog: StorageLog {
         case .done: _ = inbox.add(entry)
         case .overtaken(let entries): for entry in entries where inbox.add(entry) == .diverged { break }
         case .failed(let error):
+            // Otherwise etcd has not stored the earlier batch, and the next batch may be written.
             guard !writer.isUnsettled else {
                 throw CommitLogError(.notDone, error.cause, error.description, reason: error.reason)
             }
@@ -290,9 +288,9 @@ package final class EtcdLog: StorageLog {
             do throws(LogDamage) {
                 try entry.apply(to: &followed)
                 inbox.recordApplied(entry.head)
-                order.withLock { $0.recordBatch(entry.head, at: .now) }
+                turnOrder.withLock { $0.recordBatch(entry.head, at: .now) }
             } catch {
-                log.error("cannot apply batch \(entry.head.batch) of the log in etcd: \(error); reading all of it anew")
+                log.error("cannot apply batch \(entry.head.batch) from etcd: \(error); reading the whole state again")
                 followed = before
                 inbox.requestLoad()
                 break
@@ -345,7 +343,7 @@ package final class EtcdLog: StorageLog {
             return writeFailure
         }
         guard before?.reason != error?.reason else { return }
-        if let error { log.error("writes fail: \(error)") } else { log.info("writes are taken again") }
+        if let error { log.error("writes fail: \(error)") } else { log.info("writes succeed again") }
     }
 
     // MARK: Copies and snapshots
@@ -353,7 +351,7 @@ package final class EtcdLog: StorageLog {
     private func takeReports() {
         if let copiedHead = copyTask.takeReport(), let copiedHead { latest.withLock { $0.copiedHead = copiedHead } }
         if let bytes = snapshotTask.takeReport() {
-            // Without a size, the next call of `tend` starts a task that determines when the next snapshot is due.
+            // Without a size, the next call of ``tend()`` starts a task that determines the size.
             if let bytes { latest.withLock { $0.nextSnapshotBytes = bytes } }
         }
     }
@@ -383,7 +381,7 @@ package final class EtcdLog: StorageLog {
                 guard latest.head.bytes >= dueBytes else { return dueBytes }
                 // Another daemon holds the lock and puts the snapshot.
                 guard var lock = try SnapshotLock(&client, keys) else { return retryBytes }
-                defer { lock.release(replacing: pointer, &client, by: .now + .seconds(1)) }
+                defer { lock.release(keeping: pointer, &client, by: .now + .seconds(1)) }
                 try lock.putSnapshot(
                     latest.state, at: latest.head, replacing: pointer, in: directory,
                     isAbandoned: { task.isAbandoned }, &client)

@@ -5,11 +5,10 @@ internal import SettingsModel
 package import SettingsStorage
 internal import Synchronization
 
-/// The data directory of a daemon whose log is in etcd. It contains a copy of the state, from which the daemon starts
-/// quickly, or without etcd.
+/// The data directory of a daemon whose log is in etcd: a copy of the state, for a fast start or a start without etcd.
 ///
-/// The directory contains one snapshot and the file `CLUSTER`, which names the snapshot and the head of the last batch
-/// in it. The copy of another log is renamed, and the directory of a daemon without etcd is refused.
+/// The directory contains one snapshot and the file `CLUSTER`, which names the snapshot and the head of its last batch.
+/// A copy of another log is set aside under other file names. The directory of a daemon without etcd is refused.
 package final class LogCache: Sendable {
     private let directory: DataDirectory
     /// Nil after ``release()``.
@@ -21,8 +20,8 @@ package final class LogCache: Sendable {
         let prefix: String
         let snapshot: String
         let state: State
-        /// When the daemon had last read the end of the log before it wrote the copy.
         let head: LogHead
+        /// When the daemon that wrote the copy had last read the end of the log.
         let time: Timestamp
     }
 
@@ -31,11 +30,9 @@ package final class LogCache: Sendable {
         self.lock = Mutex(lock)
     }
 
-    /// Locks a directory and reads its copy, with the time at which the daemon that wrote it had last read the end of
-    /// the log.
+    /// Locks a directory and reads its copy, with ``Copy/time``; nil if there is no copy of this log.
     ///
-    /// - Parameter prefix: the prefix of the keys in etcd, which identifies the log. The endpoints do not, as they may
-    ///   change.
+    /// - Parameter prefix: the prefix of the keys in etcd. It identifies the log, while the endpoints may change.
     static func open(
         _ directory: DataDirectory, prefix: String, limits: History.Limits, log: Log
     ) throws(RecoveryError) -> (LogCache, (LogInbox.LoadedState, Timestamp)?) {
@@ -51,8 +48,7 @@ package final class LogCache: Sendable {
         try directory.reading { () throws(FileError) in
             try directory.mark(as: "cluster")
             for name in listing.temporaries { try directory.fileSystem.remove(directory.path(of: name)) }
-            // Before the first snapshot, because a snapshot without `CLUSTER` marks the directory of a daemon without
-            // etcd.
+            // Before the first snapshot, because a directory with only a snapshot belongs to a daemon without etcd.
             if isNew { try cache.writeEmptyClusterFile() }
         }
         if isNew { return (cache, nil) }
@@ -84,7 +80,7 @@ package final class LogCache: Sendable {
         try directory.reading { () throws(FileError) in try directory.list() }.contains(DataDirectory.clusterName)
     }
 
-    /// Verifies the copy in a directory and changes nothing. Returns lines for the operator and whether the copy is
+    /// Verifies the copy in a directory without changes. Returns a report for the operator and whether the copy is
     /// intact; nil if the directory does not belong to a daemon whose log is in etcd.
     package static func check(
         _ directory: DataDirectory
@@ -92,7 +88,7 @@ package final class LogCache: Sendable {
         guard try exists(in: directory) else { return nil }
         do {
             guard let copy = try read(directory, History.Limits()) else {
-                return (["nothing of the log in etcd is copied here yet"], true)
+                return (["this directory contains no copy of the log in etcd yet"], true)
             }
             let lines = [
                 "\(copy.snapshot): \(copy.state.summary), sound",
@@ -116,7 +112,7 @@ package final class LogCache: Sendable {
         let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
         let metadata = try JSONValue(parsing: Array(bytes[..<end]))
         guard let prefix = metadata["prefix"]?.string else {
-            throw LogDamage("\(DataDirectory.clusterName) has no prefix of a log")
+            throw LogDamage("\(DataDirectory.clusterName) does not name the prefix of a log")
         }
         guard let snapshot = metadata["snapshot"]?.string, let time = metadata["time"]?.integer else { return nil }
         let head = try LogHead(Array(bytes[end...].dropFirst()))

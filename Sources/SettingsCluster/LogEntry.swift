@@ -8,20 +8,17 @@ internal import SettingsStorage
 ///
 ///     {"format":2,"epoch":"a85sr0c6","revision":1234,"batch":987,"id":"x5…","previous":"9k…","daemon":"h1…","bytes":51234}
 ///
-/// The `id` is random, so equal lines identify the same batch. Batch numbers are not enough: an etcd that was restored
-/// from a backup assigns numbers again.
+/// The `id` is random, so equal lines identify the same batch, also after a restored etcd has assigned numbers again.
 struct LogHead: Hashable, Sendable {
     static let format: Int64 = 2
 
     /// The epoch of the commits in the batch.
     let epoch: Epoch
-    /// The last revision up to this batch: of a commit or, without commits in the epoch, the revision at which it
-    /// begins.
+    /// The revision of the state after the batch.
     let revision: Revision
     /// The number of the batch.
     let batch: Int64
     /// The random identifier of the batch.
-    let id: String
     let id: String
     /// The `id` of the previous batch; empty in the first batch.
     let previous: String
@@ -75,16 +72,16 @@ struct LogHead: Hashable, Sendable {
     /// Parses a line. Throws if it is not a valid head or has a newer format.
     init(_ line: [UInt8]) throws(LogDamage) {
         guard let json = try? JSONValue(parsing: line), let format = json["format"]?.integer else {
-            throw LogDamage("it does not begin with a batch head")
+            throw LogDamage("a value does not begin with a batch head")
         }
         guard format <= Self.format else {
-            throw LogDamage("it has format \(format), which requires a newer version of settingsd")
+            throw LogDamage("a batch has format \(format), which requires a newer version of settingsd")
         }
         guard let epoch = json["epoch"]?.string.flatMap({ Epoch($0) }),
             let revision = json["revision"]?.integer.flatMap({ Revision($0) }), let batch = json["batch"]?.integer,
             let id = json["id"]?.string, let previous = json["previous"]?.string, let daemon = json["daemon"]?.string,
             let bytes = json["bytes"]?.integer
-        else { throw LogDamage("its head lacks a member or has a member of another type") }
+        else { throw LogDamage("a batch head lacks a member or has a member of another type") }
         self.line = line
         (self.epoch, self.revision, self.batch, self.id, self.previous) = (epoch, revision, batch, id, previous)
         (self.daemon, self.bytes) = (daemon, bytes)
@@ -154,15 +151,14 @@ struct LogEntry: Sendable {
         }
     }
 
-    /// Applies the batch to a state that ends with the previous batch. If a commit cannot be applied, throws and keeps
-    /// the commits before it.
+    /// Applies the batch to the state after the previous batch. Throws at the first commit that cannot be applied.
     func apply(to state: inout State) throws(LogDamage) {
         var followed = FollowedState(state)
         defer { state = followed.state }
         try apply(to: &followed)
     }
 
-    /// As ``apply(to:)`` for a state, but also keeps the list of applied commits.
+    /// Applies the batch in the same way, and also collects the applied commits.
     func apply(to followed: inout FollowedState) throws(LogDamage) {
         if head.beginsEpoch { followed.beginEpoch(head.epoch, at: max(head.revision, followed.state.revision)) }
         var rest = lines[...]
@@ -183,12 +179,12 @@ struct LogEntry: Sendable {
             }
         }
         guard rest.isEmpty, followed.state.revision == head.revision else {
-            throw LogDamage("it ends at revision \(followed.state.revision) instead of \(head.revision)")
+            throw LogDamage("the batch ends at revision \(followed.state.revision) instead of \(head.revision)")
         }
     }
 }
 
-/// The error of a value in etcd that cannot be parsed or applied. The description completes "cannot read X:".
+/// The error of a value in etcd, or of a copy of the log, that cannot be parsed or applied.
 struct LogDamage: Error, Equatable, CustomStringConvertible {
     let description: String
 
@@ -208,8 +204,7 @@ struct LogKeys: Sendable {
         self.prefix = prefix + "/"
     }
 
-    /// The head of the last batch. Each write compares this key, so that two daemons cannot append the same batch
-    /// number.
+    /// The head of the last batch. Each write compares this key, so that two daemons cannot append at the same time.
     var head: String { prefix + "head" }
     /// The identifier of the daemon that has claimed the next batch (see ``LogWriter``).
     var claim: String { prefix + "claim" }
@@ -221,31 +216,32 @@ struct LogKeys: Sendable {
     var log: String { prefix + "log/" }
     /// The exclusive end of the range of batch keys: `0` is the character after `/`.
     var logEnd: String { prefix + "log0" }
+    /// The prefix of the keys of ``ClusterMember`` records.
     var daemons: String { prefix + "daemons/" }
     var daemonsEnd: String { prefix + "daemons0" }
 
     /// The key of a batch. The numbers have a fixed width, so that the order of the keys is the order of the numbers.
-    func batch(_ number: Int64) -> String { log + Self.hexadecimal(number, 16) }
+    func batch(_ number: Int64) -> String { log + Self.hexadecimal(number, digits: 16) }
 
     /// The operation that deletes the parts of all batches before `batch`.
     func deleteParts(before batch: Int64) -> EtcdTransaction.Operation {
-        .delete(prefix + "parts/", to: prefix + "parts/" + Self.hexadecimal(batch, 16))
+        .delete(prefix + "parts/", to: prefix + "parts/" + Self.hexadecimal(batch, digits: 16))
     }
 
-    /// The key of a part of a batch. It contains the random `id`, because two daemons may try to write the same batch
-    /// number.
+    /// The key of a part of a batch. It contains the random `id`, because two daemons may use the same batch number.
     func part(_ number: Int, of head: LogHead) -> String {
-        "\(prefix)parts/\(Self.hexadecimal(head.batch, 16))/\(head.id)/\(Self.hexadecimal(Int64(number), 8))"
+        let batch = Self.hexadecimal(head.batch, digits: 16)
+        return "\(prefix)parts/\(batch)/\(head.id)/\(Self.hexadecimal(Int64(number), digits: 8))"
     }
 
     /// The operation that deletes the parts of one batch.
     func deleteParts(of head: LogHead) -> EtcdTransaction.Operation {
-        let folder = "\(prefix)parts/\(Self.hexadecimal(head.batch, 16))/\(head.id)"
+        let folder = "\(prefix)parts/\(Self.hexadecimal(head.batch, digits: 16))/\(head.id)"
         return .delete(folder + "/", to: folder + "0")
     }
 
     func snapshotPart(_ number: Int, of id: String) -> String {
-        "\(prefix)snapshots/\(id)/\(Self.hexadecimal(Int64(number), 8))"
+        "\(prefix)snapshots/\(id)/\(Self.hexadecimal(Int64(number), digits: 8))"
     }
 
     /// The operations that delete the parts of all snapshots except the snapshot `id`.
@@ -255,8 +251,8 @@ struct LogKeys: Sendable {
         return [.delete(all.from, to: "\(all.from)\(id)/"), .delete("\(all.from)\(id)0", to: all.to)]
     }
 
-    private static func hexadecimal(_ number: Int64, _ count: Int) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: max(0, count - digits.utf8.count)) + digits
+    private static func hexadecimal(_ number: Int64, digits: Int) -> String {
+        let text = String(number, radix: 16)
+        return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
     }
 }

@@ -5,8 +5,7 @@ internal import SettingsEngine
 internal import SettingsStorage
 internal import Synchronization
 
-/// Follows the log in etcd on its own queue, and adds the batches of other daemons to the ``LogInbox``, from which the
-/// commit thread applies them.
+/// Follows the log in etcd on its own queue. Adds batches to the ``LogInbox``; the commit thread applies them from there.
 ///
 /// A watch of etcd delivers new batches. Every 2 seconds the follower also reads the end of the log, with the batches
 /// that the watch has not delivered. If the watch has not delivered them at the next read either, the follower reopens
@@ -37,6 +36,7 @@ final class LogFollower: Sendable {
     private let wakeWriter: @Sendable () -> Void
     /// The record of this daemon in etcd; nil if it has no record.
     private let member: ClusterMember?
+    /// Ends a wait of the follower when it must stop.
     private let waker: Waker
     private let isStopped = Atomic(false)
     private let ended = DispatchSemaphore(value: 0)
@@ -85,7 +85,7 @@ final class LogFollower: Sendable {
         while !isStopping {
             let start = Instant.now
             do throws(EtcdError) {
-                let etcd = try catchUp(&client, reading: &limit)
+                let header = try catchUp(&client, reading: &limit)
                 if watch != nil, watchedBatch < readBatch {
                     watch = nil
                     figures.update { $0.watchRepairs += 1 }
@@ -94,10 +94,10 @@ final class LogFollower: Sendable {
                 let hadFailed = inbox.failure != nil
                 inbox.recordContact(at: start)
                 if hadFailed { log.info("etcd answers again") }
-                let isLeaderKnown = inbox.leader?.term ?? -1 >= etcd.term
+                let isLeaderKnown = inbox.leader?.term ?? -1 >= header.term
                 let pause = isLeaderKnown ? Self.repeatedSearchInterval : Self.searchInterval
                 if lastSearch.map({ start >= $0 + pause }) ?? true {
-                    findLeader(client, in: etcd.term)
+                    findLeader(client, in: header.term)
                     lastSearch = start
                 }
                 // The leader has each batch before the other members have it.
@@ -108,7 +108,7 @@ final class LogFollower: Sendable {
                 }
                 if watch == nil { watchedBatch = readBatch }
                 let end = Instant.now + Self.readInterval
-                try receiveFromWatch(&watch, &watchedBatch, &client, from: etcd.revision + 1, until: end)
+                try receiveFromWatch(&watch, &watchedBatch, &client, from: header.revision + 1, until: end)
             } catch {
                 watch = nil
                 guard !isStopping else { return }
@@ -192,8 +192,7 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// Adds batches to the inbox. Returns whether a batch was new, and whether a batch does not follow the state of
-    /// this daemon.
+    /// Adds batches to the inbox. Returns whether a batch was new, and whether a batch is of a different history.
     private func add(_ entries: [LogEntry]) -> (isNew: Bool, isDiverged: Bool) {
         var (isNew, isDiverged) = (false, false)
         for entry in entries {
@@ -207,9 +206,8 @@ final class LogFollower: Sendable {
         return (isNew, isDiverged)
     }
 
-    /// Abandons the history of this daemon, because the log does not continue it: etcd was restored from a backup. If
-    /// the log is still in the epoch of this daemon, begins a new epoch. Otherwise another daemon has begun one, or it
-    /// is another log.
+    /// Abandons the history of this daemon, because the log does not continue it: etcd was restored from a backup.
+    /// Begins a new epoch, unless another daemon has begun an epoch or the log was never in the epoch of this daemon.
     private func abandonHistory(after head: LogHead, _ client: inout EtcdClient) throws(EtcdError) {
         let applied = inbox.applied
         if head.epoch == applied.epoch {
@@ -234,17 +232,16 @@ final class LogFollower: Sendable {
         wakeWriter()
     }
 
-    /// Adds the batches that the watch delivers before `end` to the inbox. Returns early if a batch is missing. Opens
-    /// the watch if it is nil.
+    /// Adds batches from the watch to the inbox until `end`, or until a batch is missing. Opens the watch if it is nil.
     ///
     /// - Parameter watchedBatch: the last batch that the watch delivered.
     private func receiveFromWatch(
-        _ watch: inout EtcdWatch?, _ watchedBatch: inout Int64, _ client: inout EtcdClient, from revision: Int64,
+        _ watch: inout EtcdWatch?, _ watchedBatch: inout Int64, _ client: inout EtcdClient, from etcdRevision: Int64,
         until end: Instant
     ) throws(EtcdError) {
         if watch == nil {
             watch = try client.watch(
-                EtcdWatchRequest(key: keys.log, end: keys.logEnd, revision: revision), by: end)
+                EtcdWatchRequest(key: keys.log, end: keys.logEnd, revision: etcdRevision), by: end)
         }
         while !isStopping, .now < end, var open = watch.take() {
             let messages = try open.next(by: end, waker: waker.descriptor)
@@ -267,7 +264,7 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// Adds batches from the watch to the inbox. Returns false if a batch before them is missing or they do not follow.
+    /// Adds batches from the watch to the inbox. Returns false if the inbox lacks a batch before them or refuses them.
     private func addWatched(
         _ pairs: [EtcdPair], _ watchedBatch: inout Int64, _ client: inout EtcdClient
     ) throws(EtcdError) -> Bool {

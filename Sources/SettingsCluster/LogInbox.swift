@@ -3,8 +3,7 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import Synchronization
 
-/// The batches of other daemons that the commit thread has not applied yet, and what the daemon knows of etcd and of
-/// the end of the log.
+/// The batches of other daemons that the commit thread has not applied yet, and the last known condition of etcd.
 ///
 /// The follower adds batches, and the commit thread applies them. Thread-safe.
 final class LogInbox: Sendable {
@@ -50,11 +49,9 @@ final class LogInbox: Sendable {
         var base: LogHead { replacement?.head ?? applied }
         /// The head of the last batch that this daemon has.
         var end: LogHead { pending.last?.head ?? base }
-        var end: LogHead { pending.last?.head ?? base }
     }
 
-    /// The limits of the number and of the approximate size of the pending batches. The follower reads further batches
-    /// later.
+    /// The limits of the number and the approximate size of pending batches. The follower reads further batches later.
     private static let (maxPending, maxPendingBytes) = (4096, 64 << 20)
 
     private let contents: Mutex<Contents>
@@ -76,7 +73,7 @@ final class LogInbox: Sendable {
     var hasUpdates: Bool { contents.withLock { !$0.pending.isEmpty || $0.replacement != nil } }
     /// True if the whole state must be read from etcd and has not been read yet.
     var requiresLoad: Bool { contents.withLock { $0.requiresLoad && $0.replacement == nil } }
-    /// True if the state of the commit thread must be replaced, so that the daemon must not write after it.
+    /// True if the state of the commit thread must be replaced before the daemon may write.
     var isDiverged: Bool { contents.withLock { $0.requiresLoad || $0.replacement != nil } }
     /// The reason why the log cannot be read; nil after a successful read.
     var failure: String? { contents.withLock { $0.failure } }

@@ -68,8 +68,7 @@ extension EtcdClient {
         _ = try call(transaction, by: deadline)
     }
 
-    /// Begins a new epoch after the end of the log, far beyond every revision that a daemon may have assigned. Does
-    /// nothing if the log no longer ends at `end`.
+    /// Begins a new epoch if the log still ends at `end`, far beyond every revision that a daemon may have assigned.
     mutating func beginEpoch(
         _ epoch: Epoch, beyond revision: Revision, after end: LogHead, by daemon: String, _ keys: LogKeys,
         by deadline: Instant
@@ -84,8 +83,7 @@ extension EtcdClient {
         _ = try call(transaction, by: deadline)
     }
 
-    /// Reads the last snapshot and the batches after it, or all batches if there is no snapshot. Returns nil without a
-    /// log.
+    /// Reads the last snapshot and the batches after it, or all batches without a snapshot; nil if there is no log.
     ///
     /// - Parameter directory: the directory for a temporary file with the snapshot.
     mutating func readState(
@@ -108,7 +106,7 @@ extension EtcdClient {
                 do throws(LogDamage) {
                     guard entry.head.batch == (last?.batch ?? LogHead.firstBatch - 1) + 1,
                         entry.head.previous == last?.id ?? ""
-                    else { throw LogDamage("it does not follow the previous batch") }
+                    else { throw LogDamage("the batch does not follow the previous batch") }
                     try entry.apply(to: &state)
                 } catch {
                     throw EtcdError(
@@ -152,7 +150,7 @@ extension EtcdClient {
             for entry in found.entries {
                 do throws(LogDamage) {
                     guard entry.head.batch == last.batch + 1, entry.head.previous == last.id else {
-                        throw LogDamage("it does not follow batch \(last.batch)")
+                        throw LogDamage("the batch does not follow batch \(last.batch)")
                     }
                     try entry.apply(to: &state)
                 } catch {
@@ -169,18 +167,17 @@ extension EtcdClient {
         }
     }
 
-    /// Reads the state from etcd, or creates a log if there is none. Retries until that succeeds. Returns the state and
-    /// the time at which its read began.
+    /// Reads the state, or creates a log if there is none. Retries until it succeeds. Also returns when the read began.
     mutating func loadOrCreateLog(
         _ keys: LogKeys, daemon: String, limits: History.Limits, in directory: DataDirectory, _ log: Log
     ) -> (LogInbox.LoadedState, Instant) {
         var lastMessage = ""
         while true {
             do throws(EtcdError) {
-                let moment = Instant.now
-                let deadline = moment + .seconds(300)
+                let readStart = Instant.now
+                let deadline = readStart + .seconds(300)
                 if let state = try readState(keys, limits: limits, in: directory, by: deadline) {
-                    return (state, moment)
+                    return (state, readStart)
                 }
                 let first = LogHead.beginning(Epoch.random(), by: daemon)
                 log.info("there is no log in etcd yet; creating the log with the key \(keys.head)")

@@ -12,6 +12,7 @@ internal import Synchronization
 ///     {"revision":1234,"batch":987,"id":"x5…","parts":3,"bytes":2345678}
 struct SnapshotPointer: Equatable, Sendable {
     let head: LogHead
+    /// The random name of the snapshot.
     let id: String
     let parts: Int
     let bytes: Int
@@ -41,7 +42,7 @@ struct SnapshotPointer: Equatable, Sendable {
         guard let json = try? JSONValue(parsing: Array(value[..<end])), let id = json["id"]?.string,
             let parts = json["parts"]?.integer.flatMap({ Int(exactly: $0) }),
             let bytes = json["bytes"]?.integer.flatMap({ Int(exactly: $0) })
-        else { throw LogDamage("its first line lacks a member or has a member of another type") }
+        else { throw LogDamage("the first line lacks a member or has a member of another type") }
         head = try LogHead(Array(value[end...].dropFirst()))
         (self.id, self.parts, self.bytes, self.value) = (id, parts, bytes, value)
     }
@@ -195,15 +196,15 @@ struct SnapshotLock: Sendable {
         try execute(operations, replacing: old, &client)
     }
 
-    /// Releases the lock, and deletes the parts of an interrupted snapshot. If this fails, the lock expires with its
-    /// lease, and the next holder deletes the parts.
-    func release(replacing old: SnapshotPointer?, _ client: inout EtcdClient, by deadline: Instant) {
-        let isHeld = EtcdTransaction.Condition(key: keys.snapshotLock, value: Array(id.utf8))
+    /// Releases the lock. If the pointer is still `old`, also deletes the parts of the interrupted snapshot. If this
+    /// fails, the lock expires with its lease, and the next holder deletes the parts.
+    func release(keeping old: SnapshotPointer?, _ client: inout EtcdClient, by deadline: Instant) {
+        let lockCondition = EtcdTransaction.Condition(key: keys.snapshotLock, value: Array(id.utf8))
         let deletion = EtcdTransaction(
-            conditions: [isHeld, EtcdTransaction.Condition(key: keys.snapshot, value: old?.value)],
+            conditions: [lockCondition, EtcdTransaction.Condition(key: keys.snapshot, value: old?.value)],
             success: keys.deleteSnapshots(except: old?.id))
         _ = try? client.call(deletion, isRepeatable: true, by: deadline)
-        let unlock = EtcdTransaction(conditions: [isHeld], success: [.delete(keys.snapshotLock)])
+        let unlock = EtcdTransaction(conditions: [lockCondition], success: [.delete(keys.snapshotLock)])
         _ = try? client.call(unlock, isRepeatable: true, by: deadline)
     }
 }

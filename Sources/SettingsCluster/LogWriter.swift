@@ -29,7 +29,7 @@ struct LogWriter: Sendable {
         case overtaken([LogEntry])
         /// The log still ends at the head. `claim` is the daemon that has claimed the next batch, if any.
         case unchanged(claim: [UInt8]?)
-        /// The log does not continue the head.
+        /// The log neither ends at the head nor continues it.
         case diverged
     }
 
@@ -41,7 +41,7 @@ struct LogWriter: Sendable {
 
     /// The number of batches that one read returns by default.
     static let pageSize = 16
-    /// A daemon claims the next batch after this number of losses in a row.
+    /// The losses in a row after which a daemon claims the next batch. A loss is a batch that came after another batch.
     private static let maxLosses = 5
     /// The seconds after which etcd deletes a claim. etcd grants no shorter lease.
     private static let claimLeaseSeconds = 2
@@ -158,7 +158,7 @@ struct LogWriter: Sendable {
                 case .unchanged(let claimant):
                     if let spaceError, !isUncertain { return .failed(CommitLogError(.notDone, spaceError)) }
                     spaceError = nil
-                    // Another daemon has a claim, or the claim of this daemon has expired, or its answer was lost.
+                    // Another daemon has a claim, or this daemon had a claim that expired or got no answer.
                     if let claimant, !hasClaim, otherClaim?.claimant != claimant { otherClaim = (claimant, .now) }
                     if claimant == nil { otherClaim = nil }
                     Self.pause(milliseconds: 20, until: deadline)

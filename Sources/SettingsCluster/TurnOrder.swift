@@ -1,15 +1,14 @@
 /// The order in which daemons that write at the same time append their batches, so that etcd refuses few transactions.
 ///
 /// Each daemon derives the order from the log. Among the daemons that wrote recently, the daemon whose identifier
-/// follows the identifier of the last writer is next. If that daemon has nothing to write, the other daemons wait for
-/// it in vain, but only for a short time.
+/// follows the identifier of the last writer is next. The other daemons wait for its batch, but only for a short time,
+/// because it may have nothing to write.
 struct TurnOrder: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     /// Other daemons wait for a daemon only if it has written within this time.
     private static let writerLifetime = Duration.milliseconds(200)
-    /// The time to wait for each daemon, in round trips to etcd. With less time, a daemon that is only slow often
-    /// loses.
+    /// The time to wait for each daemon, in round trips to etcd. With less time, a slow daemon often loses its turn.
     private static let roundTripsPerTurn = 2.5
     /// The maximum time to wait for each daemon.
     private static let maxTurn = Duration.milliseconds(20)

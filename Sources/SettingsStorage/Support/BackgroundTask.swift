@@ -43,8 +43,7 @@ package final class BackgroundTask<Report: Sendable>: Sendable {
         queue.sync {}
     }
 
-    /// Waits for the end of the running task, at most for a time in nanoseconds. Returns false if the task is still
-    /// running.
+    /// Waits for the end of the running task, at most `time` nanoseconds. Returns false if the task is still running.
     func wait(for time: UInt64) -> Bool {
         let done = DispatchSemaphore(value: 0)
         queue.async { done.signal() }
@@ -59,7 +58,7 @@ package final class BackgroundTask<Report: Sendable>: Sendable {
         wait()
     }
 
-    /// Cancels like ``abandon()``, but waits at most for a time in nanoseconds.
+    /// Cancels like ``abandon()``, but waits at most `time` nanoseconds.
     package func abandon(waiting time: UInt64) {
         abandoned.store(true, ordering: .relaxed)
         _ = wait(for: time)

@@ -36,8 +36,7 @@ package struct Histogram: Sendable {
         sum &+= other.sum
     }
 
-    /// The cumulative buckets of the Prometheus format: a bound, nil for infinity, and the number of values up to the
-    /// bound.
+    /// The cumulative buckets of Prometheus: a bound, nil for infinity, and the number of values up to the bound.
     package var buckets: [(bound: UInt64?, count: Int)] {
         var total = 0
         return counts.indices.map { bucket in
@@ -56,15 +55,15 @@ package final class WriteFigures: Sendable {
         package var batches = Histogram.numbers
     }
 
-    private let kept = Mutex(Contents())
+    private let values = Mutex(Contents())
 
-    package var contents: Contents { kept.withLock { $0 } }
+    package var contents: Contents { values.withLock { $0 } }
+
     /// Adds a batch of `count` writes, and the times of its commits in nanoseconds.
-
     func add(_ count: Int, times: some Sequence<UInt64>) {
-        kept.withLock { kept in
-            kept.batches.add(UInt64(count))
-            for time in times { kept.commits.add(time) }
+        values.withLock { values in
+            values.batches.add(UInt64(count))
+            for time in times { values.commits.add(time) }
         }
     }
 }
@@ -79,17 +78,15 @@ package final class StorageFigures: Sendable {
         /// The approximate size of the commits that the next start would replay.
         package var replayBytes = 0
         package var snapshotBytes = 0
-        /// When the newest snapshot was written, in monotonic nanoseconds; nil if there was no snapshot since the
-        /// start.
+        /// When the last snapshot was written, in monotonic nanoseconds; nil if none was written since the start.
         package var snapshotTime: UInt64?
         package var failedSnapshots = 0
-        /// The number of past files (files with commits that the history has evicted), their total size, and the time
-        /// of the oldest commit in them; nil if there is no past file.
+        /// The number and the total size of past files, which contain commits that the history has evicted.
         package var pastFiles = 0
         package var pastBytes = 0
+        /// The time of the oldest commit in the past files; nil if there are no past files.
         package var oldestPast: Timestamp?
-        /// When the last scrub (a daily read of all files to find damage) ended, in monotonic nanoseconds; nil before
-        /// the first.
+        /// When the last scrub, a read of all files to find damage, ended, in monotonic nanoseconds; nil before.
         package var scrubTime: UInt64?
         /// The number of files that the last scrub read.
         package var scrubbedFiles = 0
@@ -97,13 +94,13 @@ package final class StorageFigures: Sendable {
         package var damagedFiles = 0
     }
 
-    private let kept = Mutex(Contents())
+    private let values = Mutex(Contents())
 
     package init() {}
 
-    package var contents: Contents { kept.withLock { $0 } }
+    package var contents: Contents { values.withLock { $0 } }
 
-    func update(_ change: (inout Contents) -> Void) { kept.withLock { change(&$0) } }
+    func update(_ change: (inout Contents) -> Void) { values.withLock { change(&$0) } }
 
     /// Runs a sync, and records its duration and whether it failed.
     func timing<Failure: Error>(_ sync: () throws(Failure) -> Void) throws(Failure) {
@@ -111,9 +108,9 @@ package final class StorageFigures: Sendable {
         var isDone = false
         defer {
             let time = MonotonicClock.system.now() &- start
-            update { kept in
-                kept.syncs.add(time)
-                if !isDone { kept.failedSyncs += 1 }
+            update { values in
+                values.syncs.add(time)
+                if !isDone { values.failedSyncs += 1 }
             }
         }
         try sync()

@@ -57,9 +57,9 @@ package final class LineWriter: Sendable {
     /// Waits until the queued lines are written, but not for long: a reader that has stalled must not hold up the exit.
     package func flush() {
         guard queuedBytes.load(ordering: .relaxed) > 0 else { return }
-        let isWritten = DispatchSemaphore(value: 0)
-        queue.async { isWritten.signal() }
-        _ = isWritten.wait(timeout: .now() + .seconds(Self.flushTimeout))
+        let written = DispatchSemaphore(value: 0)
+        queue.async { written.signal() }
+        _ = written.wait(timeout: .now() + .seconds(Self.flushTimeout))
     }
 
     private func drop(_ lines: ArraySlice<UInt8>) {

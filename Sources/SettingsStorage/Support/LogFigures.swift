@@ -17,11 +17,11 @@ package final class LogFigures: Sendable {
         package var staleness = 0.0
     }
 
-    private let kept = Mutex(Contents())
+    private let values = Mutex(Contents())
 
     package init() {}
 
-    package var contents: Contents { kept.withLock { $0 } }
+    package var contents: Contents { values.withLock { $0 } }
 
-    package func update(_ change: (inout Contents) -> Void) { kept.withLock { change(&$0) } }
+    package func update(_ change: (inout Contents) -> Void) { values.withLock { change(&$0) } }
 }

@@ -137,10 +137,10 @@ struct LogWriterTests {
                 state, at: first, replacing: nil, in: DataDirectory(directory.path), isAbandoned: { false }, &client)
         }
         #expect(error?.description.contains("another daemon") ?? false)
-        lock.release(replacing: nil, &client, by: soon())
+        lock.release(keeping: nil, &client, by: soon())
         try next.putSnapshot(
             state, at: first, replacing: nil, in: DataDirectory(directory.path), isAbandoned: { false }, &client)
-        next.release(replacing: nil, &client, by: soon())
+        next.release(keeping: nil, &client, by: soon())
         let pointer = try #require(try client.readSnapshotPointer(keys, by: soon()))
         #expect(try snapshotKeys(&client).count == pointer.parts)
         let limits = History.Limits()
@@ -164,7 +164,7 @@ struct LogWriterTests {
                 }, &client)
         }
         #expect(try snapshotKeys(&client).count == 1)
-        lock.release(replacing: nil, &client, by: soon())
+        lock.release(keeping: nil, &client, by: soon())
         #expect(try snapshotKeys(&client).isEmpty)
 
         let left = keys.snapshotPart(0, of: "killed")
