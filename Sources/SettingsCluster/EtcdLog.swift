@@ -86,7 +86,7 @@ package final class EtcdLog: StorageLog {
     private let writeFailure = Mutex<CommitLogError?>(nil)
     private let logFigures = LogFigures()
 
-    /// Recovers the state from etcd. If etcd does not answer, uses the copy in the data directory; without a copy, waits.
+    /// Recovers the state from etcd. If etcd does not answer, uses the copy in the data directory; if none, waits.
     package static func open(
         _ directory: DataDirectory, options: Options, limits: History.Limits, log: Log,
         clock: @escaping @Sendable () -> UInt64
@@ -189,6 +189,7 @@ package final class EtcdLog: StorageLog {
     package var isUnsettled: Bool { hasUnsettledBatch.load(ordering: .acquiring) }
 
     package func stage(_ commit: KeptCommit, after predecessor: Revision) {
+        // `followsSync` is a mark that only a journal file needs.
         staged.withLock { $0.add(commit.commit, after: predecessor, followsSync: false) }
     }
 

@@ -5,7 +5,7 @@ internal import SettingsEngine
 internal import SettingsStorage
 internal import Synchronization
 
-/// Follows the log in etcd on its own queue. Adds batches to the ``LogInbox``; the commit thread applies them from there.
+/// Follows the log in etcd on its own queue. Adds batches to the ``LogInbox``, for the commit thread to apply.
 ///
 /// A watch of etcd delivers new batches. Every 2 seconds the follower also reads the end of the log, with the batches
 /// that the watch has not delivered. If the watch has not delivered them at the next read either, the follower reopens

@@ -124,7 +124,7 @@ struct LogWriterTests {
         try found(&client, from: "settingsd/test/snapshots/", to: "settingsd/test/snapshots0")
     }
 
-    @Test("One daemon at a time puts a snapshot, and one that has lost its turn changes nothing any more")
+    @Test("One daemon at a time puts a snapshot, and a daemon that has lost the lock changes nothing any more")
     func turns() throws {
         var client = makeClient()
         var lock = try #require(try SnapshotLock(&client, keys))
@@ -147,10 +147,10 @@ struct LogWriterTests {
         let read = try client.readSnapshot(
             pointer, keys, limits: limits, in: DataDirectory(directory.path), by: soon())
         #expect(read.revision == state.revision)
-        #expect(try SnapshotLock(&client, keys) != nil, "the turn is given back")
+        #expect(try SnapshotLock(&client, keys) != nil, "the lock is released")
     }
 
-    @Test("What an interrupted snapshot left is deleted, by its daemon or by the next turn")
+    @Test("What an interrupted snapshot left is deleted, by its daemon or by the next holder of the lock")
     func leftovers() throws {
         var client = makeClient()
         var parts = 0
