@@ -80,7 +80,7 @@ struct EtcdConnection: Sendable {
     private static let limits = MessageLimits(
         maximumHeadLength: 65_536, maximumFieldCount: 256, maximumBodyLength: 256 << 20)
 
-    /// The ends of the error messages with status 400 that ask for a new token.
+    /// The suffixes of the error messages with status 400 after which the client must request a new token.
     private static let tokenErrors = ["user name is empty", "auth store is old"]
 
     let endpoint: EtcdEndpoint

@@ -22,7 +22,8 @@ package final class EtcdLog: StorageLog {
         package var etcd: EtcdOptions
         /// The time between copies of the state to the data directory, in nanoseconds. A daemon starts from the copy.
         package var copyInterval: UInt64 = 300_000_000_000
-        /// The log growth in bytes after which a snapshot is put into etcd; the size of the last snapshot if larger.
+        /// A snapshot is due when the log has grown by this number of bytes, or by the size of the last snapshot if
+        /// that size is greater.
         package var snapshotLogBytes = 64 << 20
         /// The time limit of a flush. If etcd has not answered by then, the outcome of the batch is unknown.
         package var writeTime = Duration.seconds(8)
@@ -86,7 +87,8 @@ package final class EtcdLog: StorageLog {
     private let writeFailure = Mutex<CommitLogError?>(nil)
     private let logFigures = LogFigures()
 
-    /// Recovers the state from etcd. If etcd does not answer, uses the copy in the data directory; if none, waits.
+    /// Recovers the state from etcd. If etcd does not answer, uses the copy in the data directory. If there is no copy,
+    /// waits for etcd.
     package static func open(
         _ directory: DataDirectory, options: Options, limits: History.Limits, log: Log,
         clock: @escaping @Sendable () -> UInt64

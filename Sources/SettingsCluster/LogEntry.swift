@@ -8,7 +8,7 @@ internal import SettingsStorage
 ///
 ///     {"format":2,"epoch":"a85sr0c6","revision":1234,"batch":987,"id":"x5…","previous":"9k…","daemon":"h1…","bytes":51234}
 ///
-/// The `id` is random, so equal lines identify the same batch, also after a restored etcd has assigned numbers again.
+/// The `id` is random, so equal lines identify the same batch, even if numbers were assigned again after a restore.
 struct LogHead: Hashable, Sendable {
     static let format: Int64 = 2
 
@@ -158,7 +158,7 @@ struct LogEntry: Sendable {
         try apply(to: &followed)
     }
 
-    /// Applies the batch in the same way, and also collects the applied commits.
+    /// Applies the batch like the method for a `State`, and also collects the applied commits.
     func apply(to followed: inout FollowedState) throws(LogDamage) {
         if head.beginsEpoch { followed.beginEpoch(head.epoch, at: max(head.revision, followed.state.revision)) }
         var rest = lines[...]

@@ -68,7 +68,7 @@ extension EtcdClient {
         _ = try call(transaction, by: deadline)
     }
 
-    /// Begins a new epoch if the log still ends at `end`, far beyond every revision that a daemon may have assigned.
+    /// Begins a new epoch far beyond every revision that a daemon may have assigned, if the log still ends at `end`.
     mutating func beginEpoch(
         _ epoch: Epoch, beyond revision: Revision, after end: LogHead, by daemon: String, _ keys: LogKeys,
         by deadline: Instant

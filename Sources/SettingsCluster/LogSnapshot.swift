@@ -122,7 +122,7 @@ extension EtcdClient {
     }
 }
 
-/// The lock that a daemon holds while it puts a snapshot into etcd, so that one daemon at a time does.
+/// The lock that a daemon holds while it puts a snapshot into etcd, so that only one daemon at a time does this.
 ///
 /// The lock is a key with a lease, and each transaction requires the key. So a daemon that was paused for longer than
 /// the lease changes nothing afterwards. The next holder deletes the parts of an interrupted snapshot.

@@ -41,7 +41,7 @@ struct LogWriter: Sendable {
 
     /// The number of batches that one read returns by default.
     static let pageSize = 16
-    /// The losses in a row after which a daemon claims the next batch. A loss is a batch that came after another batch.
+    /// A daemon claims the next batch after it has lost to batches of other daemons this number of times in a row.
     private static let maxLosses = 5
     /// The seconds after which etcd deletes a claim. etcd grants no shorter lease.
     private static let claimLeaseSeconds = 2

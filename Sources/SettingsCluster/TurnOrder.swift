@@ -35,7 +35,7 @@ struct TurnOrder: Sendable {
         roundTrip = (roundTrip * 3 + time) / 4
     }
 
-    /// Returns when this daemon may write, unless another daemon appends a batch before.
+    /// Returns when this daemon may write, unless another daemon appends a batch earlier.
     mutating func earliestWriteTime(at now: Instant) -> Instant {
         writers = writers.filter { $0.value + Self.writerLifetime > now }
         guard let lastBatch, writers.keys.contains(where: { $0 != daemon }) else { return now }

@@ -4,7 +4,7 @@ internal import SettingsAPI
 internal import Synchronization
 
 /// A bounded queue of lines for a file descriptor. A serial queue writes the lines, so that no caller waits for the
-/// reader of the descriptor. The queue drops and counts lines that find it full.
+/// reader of the descriptor. A full queue drops and counts new lines.
 ///
 /// Thread-safe.
 package final class LineWriter: Sendable {
