@@ -86,7 +86,7 @@ package final class StorageFigures: Sendable {
         package var pastBytes = 0
         /// The time of the oldest commit in the past files; nil if there are no past files.
         package var oldestPast: Timestamp?
-        /// The monotonic time in nanoseconds at which the last scrub (a search for damaged files) ended; nil before that.
+        /// When the last scrub (a search for damaged files) ended, in monotonic nanoseconds; nil if none has ended.
         package var scrubTime: UInt64?
         /// The number of files that the last scrub read.
         package var scrubbedFiles = 0
