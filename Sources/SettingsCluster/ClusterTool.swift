@@ -6,12 +6,12 @@ package import SettingsStorage
 
 /// The operations on a log in etcd that an operator starts from the command line.
 package struct ClusterTool {
-    /// The reason why an operation did not happen.
+    /// The error of an operation, with the advice for the operator.
     package struct Failure: Error {
         package enum Kind {
-            /// The operation does not fit what etcd or the data directory contains.
+            /// The state of etcd or of the data directory does not allow the operation.
             case refused
-            /// etcd does not answer, or has no such log.
+            /// etcd does not answer, or contains no log under the prefix.
             case unavailable
         }
 
@@ -24,7 +24,7 @@ package struct ClusterTool {
         }
     }
 
-    private static let time = Duration.seconds(60)
+    private static let timeout = Duration.seconds(60)
 
     private let prefix: String
     private let limits: History.Limits
@@ -33,7 +33,7 @@ package struct ClusterTool {
     private var client: EtcdClient
 
     /// - Parameters:
-    ///   - limits: The limits of the history that an operation reads.
+    ///   - limits: The limits of the commit history in the states that the operations read.
     ///   - printLine: Prints a line about the result of an operation.
     package init(_ options: EtcdOptions, limits: History.Limits, printLine: @escaping (String) -> Void) {
         prefix = options.prefix
@@ -43,16 +43,17 @@ package struct ClusterTool {
         client = EtcdClient(options)
     }
 
-    private var deadline: ContinuousClock.Instant { .now + Self.time }
+    private var deadline: ContinuousClock.Instant { .now + Self.timeout }
 
-    /// Says where the log ends, what its snapshot has, and which daemons follow it.
+    /// Prints the end of the log, its snapshot, and the daemons that follow the log.
     package mutating func printStatus() throws {
-        guard let end = try client.readLog(behind: .max - 1, keys, by: deadline).head else {
+        // No batch has a number this high, so the read returns only the head of the log.
+        guard let end = try client.readLog(after: .max - 1, keys, by: deadline).head else {
             throw Failure(
                 .unavailable, "there is no log in etcd under \(prefix)",
-                remedy: "the first daemon that starts begins one, as does settingsd cluster import DIR")
+                remedy: "start a daemon, or run settingsd cluster import DIR: both create the log")
         }
-        printLine("epoch \(end.epoch), revision \(end.revision), batch \(end.batch), \(end.bytes) bytes so far")
+        printLine("epoch \(end.epoch), revision \(end.revision), batch \(end.batch), \(end.bytes) bytes of commits")
         if let snapshot = try client.readSnapshotPointer(keys, by: deadline) {
             let head = snapshot.head
             printLine("snapshot of revision \(head.revision), batch \(head.batch), \(snapshot.bytes) bytes")
@@ -65,18 +66,19 @@ package struct ClusterTool {
         for daemon in daemons { printLine("  " + String(decoding: daemon.value, as: UTF8.self)) }
     }
 
-    /// Puts the data of a lone daemon into etcd, as a snapshot with which a log begins: epoch, revisions and history.
+    /// Creates a log in etcd from the data of a daemon without etcd. Keeps the epoch, the revisions and the history.
     package mutating func importData(_ directory: DataDirectory) throws {
-        guard try client.readLog(behind: .max - 1, keys, by: deadline).head == nil else {
+        guard try client.readLog(after: .max - 1, keys, by: deadline).head == nil else {
             throw Failure(
-                .refused, "there is a log in etcd under \(prefix) already; nothing was changed",
+                .refused, "etcd already contains a log under \(prefix); nothing was changed",
                 remedy: "choose another prefix with --etcd.prefix")
         }
         try directory.assumeOwner()
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
         guard var recovery = try Recovery(of: directory, limits: limits) else {
-            throw Failure(.refused, "\(directory.path) has no data", remedy: "name the directory of a daemon")
+            throw Failure(
+                .refused, "\(directory.path) contains no data", remedy: "name the data directory of a daemon")
         }
         if recovery.mustBeginEpoch { recovery = try recovery.beginning(Epoch.random(), in: directory) }
         for note in recovery.notes { printLine(note.description) }
@@ -97,20 +99,20 @@ package struct ClusterTool {
             ])
         guard try client.call(begin, by: deadline).hasSucceeded else {
             throw Failure(
-                .refused, "a daemon has begun a log in etcd meanwhile; nothing was changed",
-                remedy: "stop it, and choose another prefix")
+                .refused, "a daemon created a log in etcd during the import; nothing was imported",
+                remedy: "stop the daemon, and choose another prefix with --etcd.prefix")
         }
         printLine("imported: \(state.summary), at \(state.cursor)")
-        printLine("start daemons with --etcd.endpoints and a data directory of their own; clients just go on")
+        printLine("start daemons with --etcd.endpoints and new data directories; clients can resume from their cursors")
     }
 
-    /// Makes a data directory for a lone daemon of what etcd has.
+    /// Creates the data directory of a daemon without etcd from the log in etcd.
     package mutating func exportData(_ directory: DataDirectory) throws {
         let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.daemons, end: keys.daemonsEnd))])
         guard try client.call(read, isRepeatable: true, by: deadline).ranges[0].isEmpty else {
             throw Failure(
-                .refused, "daemons still follow this log, so the copy would soon be old; nothing was changed",
-                remedy: "stop them, and wait \(ClusterMember.leaseSeconds) seconds if one was killed")
+                .refused, "daemons still follow this log, so an export would soon be out of date; nothing was changed",
+                remedy: "stop the daemons; if a daemon was killed, wait \(ClusterMember.leaseSeconds) seconds")
         }
         try directory.assumeOwner()
         let lock = try DirectoryLock(directory)
@@ -120,36 +122,38 @@ package struct ClusterTool {
             !listing.contains(DataDirectory.clusterName)
         else {
             throw Failure(
-                .refused, "\(directory.path) holds data already; nothing was changed",
+                .refused, "\(directory.path) already contains data; nothing was changed",
                 remedy: "choose another directory")
         }
         guard
             let found = try client.readState(
-                keys, limits: limits, in: directory, by: .now + Self.time * 5)
+                keys, limits: limits, in: directory, by: .now + Self.timeout * 5)
         else {
             throw Failure(
-                .unavailable, "there is no log in etcd under \(prefix)", remedy: "look at the prefix"
+                .unavailable, "there is no log in etcd under \(prefix)", remedy: "check --etcd.prefix"
             )
         }
         try directory.reading { () throws(FileError) in try directory.begin(with: found.state) }
         printLine("exported: \(found.state.summary), at \(found.state.cursor)")
-        printLine("start a daemon with --data \(directory.path), and no other on this log in etcd")
+        printLine("start a daemon with --data \(directory.path); do not start other daemons on this log in etcd")
     }
 
-    /// Begins a new epoch, after etcd was restored and no daemon is left that knew more.
+    /// Begins a new epoch, after etcd was restored from a backup and no daemon is left that has newer commits.
+    /// Otherwise daemons could assign revisions again that clients have already seen.
     package mutating func beginEpoch() throws {
-        guard let end = try client.readLog(behind: .max - 1, keys, by: deadline).head else {
+        guard let end = try client.readLog(after: .max - 1, keys, by: deadline).head else {
             throw Failure(
-                .unavailable, "there is no log in etcd under \(prefix)", remedy: "look at the prefix"
+                .unavailable, "there is no log in etcd under \(prefix)", remedy: "check --etcd.prefix"
             )
         }
         let epoch = Epoch.random()
-        try client.beginEpoch(epoch, beyond: end.revision, behind: end, by: "new-epoch", keys, by: deadline)
-        let now = try client.readLog(behind: .max - 1, keys, by: deadline).head
-        guard let now, now.epoch == epoch else {
+        try client.beginEpoch(epoch, beyond: end.revision, after: end, by: "new-epoch", keys, by: deadline)
+        let current = try client.readLog(after: .max - 1, keys, by: deadline).head
+        guard let current, current.epoch == epoch else {
             throw Failure(
-                .unavailable, "a daemon wrote at the same moment; nothing was changed", remedy: "try again")
+                .unavailable, "a daemon wrote to the log at the same time; nothing was changed",
+                remedy: "run the command again")
         }
-        printLine("epoch \(now.epoch) begins at revision \(now.revision): clients begin anew")
+        printLine("epoch \(current.epoch) begins at revision \(current.revision): every watcher gets a reset")
     }
 }

@@ -1,17 +1,17 @@
 internal import HTTPWire
 internal import SettingsModel
 
-/// A call of etcd's JSON gateway, with the form of its answer.
+/// A call of the JSON gateway of etcd, and the type of its answer.
 ///
-/// The gateway ignores members that it does not know: a misspelt condition would be none. So bodies are made of types
-/// only, and tests hold their bytes.
+/// The gateway ignores members with unknown names, so it would not check a condition with a misspelt name. Therefore
+/// only the types in this file write request bodies, and tests compare the bytes.
 protocol EtcdCall: Sendable {
     associatedtype Answer: Sendable
 
     static var target: RequestTarget { get }
     func write(to json: inout JSONWriter)
-    /// Reads the answer; nil if it has another form. The gateway leaves out members that are zero, false or empty.
-    func answer(_ json: JSONValue) -> Answer?
+    /// Parses an answer; nil if members are missing. The gateway omits members that are zero, false or empty.
+    func parseAnswer(_ json: JSONValue) -> Answer?
 }
 
 /// A key with its value.
@@ -20,11 +20,11 @@ struct EtcdPair: Equatable, Sendable {
     let value: [UInt8]
 }
 
-/// A read of one key, or of all keys from `key` up to `end`.
+/// A read of one key or, with `end`, of all keys from `key` up to but not including `end`.
 struct EtcdRange: Equatable, Sendable {
     var key: String
     var end: String?
-    /// The most keys; nil for all.
+    /// The maximum number of keys; nil for all keys.
     var limit: Int?
     var isDescending = false
     var hasKeysOnly = false
@@ -49,13 +49,13 @@ struct EtcdRange: Equatable, Sendable {
     }
 }
 
-/// The header of an answer.
+/// The header that every answer has.
 struct EtcdHeader: Equatable, Sendable {
     /// The identity of the etcd cluster.
     let cluster: String
-    /// The revision of etcd at which the call was carried out.
+    /// The revision of the etcd database, not of a commit, at which etcd executed the call.
     let revision: Int64
-    /// The number of the election that made the present leader.
+    /// The Raft term: the number of the election that the current leader won.
     let term: Int64
 
     fileprivate init?(_ json: JSONValue) {
@@ -66,7 +66,7 @@ struct EtcdHeader: Equatable, Sendable {
     }
 }
 
-/// A transaction: all operations of one branch, by the conditions, at one revision of etcd.
+/// A transaction: etcd atomically executes `success` if every condition holds, otherwise `failure`.
 struct EtcdTransaction: EtcdCall, Equatable {
     struct Condition: Equatable, Sendable {
         var key: String
@@ -75,9 +75,9 @@ struct EtcdTransaction: EtcdCall, Equatable {
     }
 
     enum Operation: Equatable, Sendable {
-        /// The key ends with the lease if that is not 0.
+        /// Stores a value under a key. If `lease` is not 0, etcd deletes the key when the lease expires.
         case put(String, [UInt8], lease: Int64 = 0)
-        /// Deletes a key, or all from the first up to the second.
+        /// Deletes a key or, with `to`, all keys from the first key up to but not including the second.
         case delete(String, to: String? = nil)
         case range(EtcdRange)
     }
@@ -85,7 +85,7 @@ struct EtcdTransaction: EtcdCall, Equatable {
     struct Answer: Equatable, Sendable {
         let hasSucceeded: Bool
         let header: EtcdHeader
-        /// What each range of the branch found, in order.
+        /// The results of the range operations that were executed, in the order of the operations.
         let ranges: [[EtcdPair]]
     }
 
@@ -124,7 +124,7 @@ struct EtcdTransaction: EtcdCall, Equatable {
         json.endObject()
     }
 
-    func answer(_ json: JSONValue) -> Answer? {
+    func parseAnswer(_ json: JSONValue) -> Answer? {
         guard let header = json["header"].flatMap({ EtcdHeader($0) }) else { return nil }
         var ranges: [[EtcdPair]] = []
         for response in json["responses"]?.array ?? [] {
@@ -137,8 +137,8 @@ struct EtcdTransaction: EtcdCall, Equatable {
             ranges.append(pairs)
         }
         let hasSucceeded = json["succeeded"]?.bool ?? false
-        let wanted = (hasSucceeded ? success : failure).reduce(0) { if case .range = $1 { $0 + 1 } else { $0 } }
-        guard ranges.count == wanted else { return nil }
+        let expectedCount = (hasSucceeded ? success : failure).reduce(0) { if case .range = $1 { $0 + 1 } else { $0 } }
+        guard ranges.count == expectedCount else { return nil }
         return Answer(hasSucceeded: hasSucceeded, header: header, ranges: ranges)
     }
 }
@@ -171,7 +171,7 @@ extension EtcdTransaction.Operation {
     }
 }
 
-/// A request for a lease, with whose end its keys go.
+/// A request for a lease. When the lease expires, etcd deletes the keys that were stored with it.
 struct EtcdLeaseGrant: EtcdCall, Equatable {
     var seconds: Int
 
@@ -184,15 +184,15 @@ struct EtcdLeaseGrant: EtcdCall, Equatable {
         json.endObject()
     }
 
-    /// The name of the lease.
-    func answer(_ json: JSONValue) -> Int64? { json["ID"]?.etcdInteger }
+    /// Returns the identifier of the lease.
+    func parseAnswer(_ json: JSONValue) -> Int64? { json["ID"]?.etcdInteger }
 }
 
-/// A call that asks a member if it leads the others.
+/// A call that asks a member whether it is the leader.
 struct EtcdLeadership: EtcdCall, Equatable {
     struct Answer: Equatable, Sendable {
-        let leads: Bool
-        /// The member's term. One that was cut off may lead in a term that is over.
+        let isLeader: Bool
+        /// The Raft term of the member. A member that was cut off may report that it leads an earlier term.
         let term: Int64
     }
 
@@ -203,14 +203,14 @@ struct EtcdLeadership: EtcdCall, Equatable {
         json.endObject()
     }
 
-    func answer(_ json: JSONValue) -> Answer? {
+    func parseAnswer(_ json: JSONValue) -> Answer? {
         guard let member = json["header"]?["member_id"]?.string, let term = json["header"]?["raft_term"]?.etcdInteger
         else { return nil }
-        return Answer(leads: json["leader"]?.string == member, term: term)
+        return Answer(isLeader: json["leader"]?.string == member, term: term)
     }
 }
 
-/// A request for a token.
+/// A request for an authentication token.
 struct EtcdAuthentication: EtcdCall, Equatable {
     var name: String
     var password: String
@@ -226,10 +226,10 @@ struct EtcdAuthentication: EtcdCall, Equatable {
         json.endObject()
     }
 
-    func answer(_ json: JSONValue) -> String? { json["token"]?.string }
+    func parseAnswer(_ json: JSONValue) -> String? { json["token"]?.string }
 }
 
-/// The request that begins a watch: all changes of the keys from `key` up to `end`, from a revision of etcd on.
+/// The request for a watch on the keys from `key` up to but not including `end`, from a revision of etcd on.
 struct EtcdWatchRequest: Equatable, Sendable {
     var key: String
     var end: String
@@ -250,15 +250,16 @@ struct EtcdWatchRequest: Equatable, Sendable {
     }
 }
 
-/// A message of a watch.
+/// A message that etcd sends on a watch.
 enum EtcdWatchMessage: Equatable, Sendable {
+    /// etcd has created the watch.
     case created
-    /// Keys that were put. Deletions are left out.
+    /// Keys were stored. Deletions are omitted.
     case puts([EtcdPair])
-    /// The watch is over: the revision was compacted, or the member cannot serve it.
+    /// The watch has ended for this reason, for example because etcd has compacted the start revision.
     case cancelled(String)
 
-    /// Reads a line of the stream; nil if it has another form.
+    /// Parses a line of the watch stream; nil if it does not have the expected members.
     init?(_ json: JSONValue) {
         if let error = json["error"] {
             self = .cancelled(error["message"]?.string ?? error.string ?? "an error without a message")
@@ -268,12 +269,12 @@ enum EtcdWatchMessage: Equatable, Sendable {
         if result["canceled"]?.bool ?? false {
             self = .cancelled(
                 result["cancel_reason"]?.string ?? result["compact_revision"]?.string.map { "compacted up to \($0)" }
-                    ?? "it gave no reason")
+                    ?? "etcd gave no reason")
         } else if result["created"]?.bool ?? false {
             self = .created
         } else {
             var pairs: [EtcdPair] = []
-            // PUT is the zero of its type, which is left out.
+            // The gateway omits PUT, because it is the zero value of the event type.
             for event in result["events"]?.array ?? [] where (event["type"]?.string ?? "PUT") == "PUT" {
                 guard let pair = event["kv"].flatMap({ EtcdPair($0) }) else { return nil }
                 pairs.append(pair)
@@ -293,7 +294,7 @@ extension EtcdPair {
 }
 
 extension JSONValue {
-    /// A 64-bit number, which the gateway writes as a string.
+    /// A 64-bit integer. The gateway writes it as a string.
     fileprivate var etcdInteger: Int64? { string.flatMap { Int64($0) } ?? integer }
 }
 

@@ -2,19 +2,18 @@ internal import HTTPWire
 internal import Platform
 internal import SettingsModel
 
-/// The options of a commit log in etcd: the members of etcd, the prefix of the log's keys, and the file with the
-/// password.
+/// The options of a commit log in etcd.
 package struct EtcdOptions: Equatable, Sendable {
+    /// The addresses of the members of etcd.
     package var endpoints: [EtcdEndpoint] = []
-    /// The prefix of all keys, without the slash after it.
+    /// The prefix of all keys of the log, without the slash that follows it in the keys.
     package var prefix = "settingsd"
     /// The path of the file with `NAME:PASSWORD`; nil if etcd requires no password.
     package var passwordFile: String?
 
     package init() {}
 
-    /// True if a text is a valid prefix: 1 to 128 letters, digits, dots, underscores, hyphens and slashes, without a
-    /// slash at an end.
+    /// True if a text is a valid prefix: 1 to 128 letters, digits and `._-/`, without a slash at either end.
     package static func isPrefix(_ text: String) -> Bool {
         let isPlain = text.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
@@ -25,14 +24,14 @@ package struct EtcdOptions: Equatable, Sendable {
     }
 }
 
-/// The member that was the leader of etcd in a term, and the time at which a client found that out.
+/// The leader of the etcd cluster in a Raft term, and the time at which a client discovered it.
 struct EtcdLeader: Equatable, Sendable {
     let endpoint: EtcdEndpoint
     let term: Int64
-    let found: ContinuousClock.Instant
+    let discovered: ContinuousClock.Instant
 }
 
-/// A client of etcd that tries the members in turn until a member answers.
+/// A client of etcd that tries the members one after another until a member answers.
 ///
 /// A call blocks the calling thread until its deadline at most. If a member fails, the client switches to another
 /// member. It tries the failed member again after a pause that doubles with each failure and varies at random.
@@ -47,17 +46,18 @@ struct EtcdClient: Sendable {
     }
 
     /// The timeout of a call to one member. It is short so that time remains to try another member.
-    private static let attemptTime = Duration.seconds(2)
-    private static let longestPause = Duration.seconds(5)
-    /// The timeout of the question whether a member is the leader.
-    private static let leadershipTime = Duration.seconds(1)
+    private static let attemptTimeout = Duration.seconds(2)
+    private static let maxPause = Duration.seconds(5)
+    /// The timeout of the call that asks a member whether it is the leader.
+    private static let leadershipTimeout = Duration.seconds(1)
 
     private var members: [Member]
+    /// The index of the member that the client calls.
     private var current = 0
     private let passwordFile: String?
     private var connection: EtcdConnection?
     private var token: String?
-    /// The leader that ``prefer(_:)`` selected last.
+    /// The leader that the last call of ``prefer(_:)`` named.
     private var preferred: EtcdLeader?
 
     init(_ options: EtcdOptions) {
@@ -78,40 +78,41 @@ struct EtcdClient: Sendable {
         let body = json.bytes
         while true {
             do throws(EtcdError) {
-                let answer = try ask(Call.target, body, by: min(deadline, .now + Self.attemptTime))
-                guard let read = call.answer(answer) else {
+                let answer = try send(Call.target, body, by: min(deadline, .now + Self.attemptTimeout))
+                guard let parsed = call.parseAnswer(answer) else {
                     throw EtcdError(
-                        outcome: .unknown, description: "etcd's answer to \(Call.target.text) has another form")
+                        outcome: .unknown,
+                        description: "the answer of etcd to \(Call.target.text) lacks an expected member")
                 }
                 members[current].failures = 0
                 members[current].pauseEnd = nil
-                return read
+                return parsed
             } catch {
                 let mayRepeat = error.cause == .unreachable && (isRepeatable || error.outcome == .refused)
-                if error.cause == .unreachable { leaveMember() }
+                if error.cause == .unreachable { switchMember() }
                 guard mayRepeat, let start = nextStart, start < deadline else { throw error }
                 _ = PollSet.wait(for: .readable, on: -1, until: start)
             }
         }
     }
 
-    /// Asks each member whether it is the leader in a term or in a later term. Returns the first member that is; nil if
-    /// no member answers that it is, or if etcd has only one member.
+    /// Asks each member whether it is the leader. Returns the first leader of `term` or of a later term; nil if no
+    /// member is such a leader, or if etcd has only one member.
     func findLeader(in term: Int64) -> EtcdLeader? {
         guard members.count > 1 else { return nil }
         for member in members {
             var client = self
             (client.members, client.current, client.connection) = ([member], 0, nil)
-            guard let answer = try? client.call(EtcdLeadership(), by: .now + Self.leadershipTime) else { continue }
-            if answer.leads, answer.term >= term {
-                return EtcdLeader(endpoint: member.endpoint, term: answer.term, found: .now)
+            guard let answer = try? client.call(EtcdLeadership(), by: .now + Self.leadershipTimeout) else { continue }
+            if answer.isLeader, answer.term >= term {
+                return EtcdLeader(endpoint: member.endpoint, term: answer.term, discovered: .now)
             }
         }
         return nil
     }
 
-    /// Switches to the leader. Repeated calls with the same discovery of the leader do nothing, so that the client can
-    /// leave a leader that it cannot reach. Returns true if the client switched to another member.
+    /// Switches to a leader. Each discovery of a leader has an effect once, so that calls with the same discovery do
+    /// not undo a later switch away from a leader that the client cannot reach. Returns true if the member has changed.
     @discardableResult
     mutating func prefer(_ leader: EtcdLeader) -> Bool {
         guard leader != preferred, let index = members.firstIndex(where: { $0.endpoint == leader.endpoint })
@@ -132,31 +133,31 @@ struct EtcdClient: Sendable {
                 json.bytes, on: EtcdConnection(to: members[current].endpoint, by: deadline), token: token, by: deadline)
         } catch {
             if error.cause == .token { token = nil }
-            leaveMember()
+            switchMember()
             throw error
         }
     }
 
     /// The time from which the client may try the current member: now, or the end of the member's pause.
-    /// ``leaveMember()`` selects a member that pauses only if all members pause.
+    /// ``switchMember()`` selects a member that pauses only if all members pause.
     private var nextStart: Instant? {
         members[current].pauseEnd ?? .now
     }
 
     /// Starts a pause of the current member, and switches to the member that the client may try first.
-    private mutating func leaveMember() {
+    private mutating func switchMember() {
         connection = nil
         // If the cluster was created again, its members do not answer a request with a token of the old cluster.
         token = nil
         members[current].failures += 1
-        let pause = min(.milliseconds(50) * (1 << min(members[current].failures, 10)), Self.longestPause)
+        let pause = min(.milliseconds(50) * (1 << min(members[current].failures, 10)), Self.maxPause)
         members[current].pauseEnd = .now + pause * Double.random(in: 0.5...1)
         let now = Instant.now
         let order = (1...members.count).map { (current + $0) % members.count }
         current = order.min { (members[$0].pauseEnd ?? now) < (members[$1].pauseEnd ?? now) } ?? 0
     }
 
-    private mutating func ask(
+    private mutating func send(
         _ target: RequestTarget, _ body: [UInt8], by deadline: Instant
     ) throws(EtcdError) -> JSONValue {
         do throws(EtcdError) {
@@ -173,60 +174,64 @@ struct EtcdClient: Sendable {
         _ target: RequestTarget, _ body: [UInt8], by deadline: Instant
     ) throws(EtcdError) -> JSONValue {
         var connection = try takeConnection(by: deadline)
-        if token == nil, let passwordFile { token = try Self.token(passwordFile, on: &connection, by: deadline) }
+        if token == nil, let passwordFile {
+            token = try Self.authenticate(with: passwordFile, on: &connection, by: deadline)
+        }
         try connection.send(target, body, token: token, by: deadline)
-        let response = try connection.response(by: deadline)
+        let response = try connection.readResponse(by: deadline)
         if !response.closes { self.connection = connection }
-        return try connection.json(response)
+        return try connection.parseJSON(of: response)
     }
 
-    /// Takes the connection of the last call, or opens a new connection. The call puts the connection back after the
-    /// answer.
+    /// Takes the connection of the last call, or opens a connection. The call puts it back after the answer.
     private mutating func takeConnection(by deadline: Instant) throws(EtcdError) -> EtcdConnection {
-        if let kept = connection.take(), kept.isUsable { return kept }
+        if let open = connection.take(), open.isUsable { return open }
         return try EtcdConnection(to: members[current].endpoint, by: deadline)
     }
 
-    private static func token(
-        _ file: String, on connection: inout EtcdConnection, by deadline: Instant
+    private static func authenticate(
+        with file: String, on connection: inout EtcdConnection, by deadline: Instant
     ) throws(EtcdError) -> String {
         let text: String
         do {
-            let open = try OpenFile(file, .reading, in: POSIXFileSystem())
-            guard try !open.status().isOpenToOthers else {
+            let openFile = try OpenFile(file, .reading, in: POSIXFileSystem())
+            guard try !openFile.status().isOpenToOthers else {
                 throw EtcdError(
-                    outcome: .refused, description: "others may read \(file); make it its owner's alone: chmod 600")
+                    outcome: .refused,
+                    description: "cannot use \(file): other users may read the password; run chmod 600 \(file)")
             }
-            text = String(decoding: try open.readAll(), as: UTF8.self)
+            text = String(decoding: try openFile.readAll(), as: UTF8.self)
         } catch let error as EtcdError {
             throw error
         } catch {
-            throw EtcdError(outcome: .refused, description: "cannot read the password of etcd: \(error)")
+            throw EtcdError(outcome: .refused, description: "cannot read the password file for etcd: \(error)")
         }
         let parts = text.prefix { $0 != "\n" }.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else {
             throw EtcdError(
-                outcome: .refused, description: "\(file) has no password; write NAME:PASSWORD in its first line")
+                outcome: .refused,
+                description: "cannot use \(file): it has no password; write NAME:PASSWORD in its first line")
         }
         let call = EtcdAuthentication(name: String(parts[0]), password: String(parts[1]))
         var json = JSONWriter()
         call.write(to: &json)
         try connection.send(EtcdAuthentication.target, json.bytes, token: nil, by: deadline)
-        let answer = try connection.json(try connection.response(by: deadline))
-        guard let token = call.answer(answer) else { throw connection.error(.refused, "it gives no token") }
+        let answer = try connection.parseJSON(of: try connection.readResponse(by: deadline))
+        guard let token = call.parseAnswer(answer) else {
+            throw connection.makeError(.refused, "the answer to the authentication request has no token")
+        }
         return token
     }
 }
 
-/// A watch on keys of etcd. The member sends a stream of messages, one message per line. A chunk of the HTTP body may
-/// end in the middle of a line.
+/// A watch on keys of etcd. The member sends messages as lines. A chunk of the HTTP body may end within a line.
 struct EtcdWatch: Sendable {
-    /// The maximum length of an incomplete line. A longer line ends the watch with an error, because it cannot be a
-    /// message.
-    private static let longestLine = 64 << 20
+    /// The maximum length of an incomplete line. A longer line is not a message and ends the watch with an error.
+    private static let maxLineBytes = 64 << 20
 
     private var connection: EtcdConnection
     private var reader: ResponseReader
+    /// The bytes of an incomplete line.
     private var pending: [UInt8] = []
     /// True after etcd has confirmed that the watch exists.
     private(set) var isCreated = false
@@ -239,36 +244,35 @@ struct EtcdWatch: Sendable {
         try connection.send(EtcdWatchRequest.target, body, token: token, needsLeader: true, by: deadline)
     }
 
-    /// Waits for messages and returns the messages that arrived. Returns an empty array if none arrives before the
-    /// deadline or before the waker is signalled.
+    /// Waits for messages, and returns them. Returns an empty array at the deadline, or if the waker becomes readable.
     ///
-    /// - Parameter waker: a descriptor that ends the wait when it becomes readable.
+    /// - Parameter waker: a descriptor that ends the wait when it becomes readable; -1 for none.
     mutating func next(
         by deadline: ContinuousClock.Instant, waker: Int32
     ) throws(EtcdError) -> [EtcdWatchMessage] {
         if let response = try connection.receive(&reader, by: deadline, waker: waker) {
-            _ = try connection.json(response)
-            throw connection.error(.unknown, "it ended the watch", .unreachable)
+            _ = try connection.parseJSON(of: response)
+            throw connection.makeError(.unknown, "the member ended the watch", .unreachable)
         }
         guard reader.status == 200 else { return [] }
-        let searched = pending.count
+        let searchedCount = pending.count
         pending += reader.takeBody()
         var messages: [EtcdWatchMessage] = []
         var start = 0
-        var index = searched
+        var index = searchedCount
         while let end = pending[index...].firstIndex(of: UInt8(ascii: "\n")) {
             let line = pending[start..<end]
             (start, index) = (end + 1, end + 1)
             guard !line.isEmpty else { continue }
             guard let json = try? JSONValue(parsing: Array(line)), let message = EtcdWatchMessage(json) else {
-                throw connection.error(.unknown, "a message of its watch has another form")
+                throw connection.makeError(.unknown, "a message of the watch lacks an expected member")
             }
             if message == .created { isCreated = true }
             messages.append(message)
         }
         pending.removeSubrange(..<start)
-        guard pending.count < Self.longestLine else {
-            throw connection.error(.unknown, "a message of its watch is too long")
+        guard pending.count < Self.maxLineBytes else {
+            throw connection.makeError(.unknown, "a message of the watch is too long")
         }
         return messages
     }

@@ -2,23 +2,23 @@ internal import HTTPWire
 internal import Platform
 internal import SettingsModel
 
-/// An address of a member of etcd: `http://10.0.0.5:2379`.
+/// The address of a member of etcd, such as `http://10.0.0.5:2379`.
 package struct EtcdEndpoint: Hashable, Sendable, CustomStringConvertible {
-    private static let usualPort: UInt16 = 2379
+    private static let defaultPort: UInt16 = 2379
 
     package let host: String
     package let port: UInt16
 
-    /// Reads an address; nil if it is none. TLS is the work of a tunnel on this machine.
+    /// Parses an address; nil if it is not valid. The connection does not support TLS: a local tunnel adds it.
     package init?(_ text: String) {
         let scheme = "http://"
         guard text.hasBytePrefix(scheme) else { return nil }
-        let rest = text.utf8.dropFirst(scheme.utf8.count)
-        let authority = Substring(rest.last == UInt8(ascii: "/") ? rest.dropLast() : rest)
+        let remainder = text.utf8.dropFirst(scheme.utf8.count)
+        let authority = Substring(remainder.last == UInt8(ascii: "/") ? remainder.dropLast() : remainder)
         guard authority.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#@\\".utf8.contains($0) }),
             let parts = try? HostAndPort(authority)
         else { return nil }
-        (host, port) = (parts.host, parts.port ?? Self.usualPort)
+        (host, port) = (parts.host, parts.port ?? Self.defaultPort)
     }
 
     fileprivate var hostField: String {
@@ -28,38 +28,39 @@ package struct EtcdEndpoint: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "http://\(hostField)" }
 }
 
-/// The error of a call that has no answer, or whose answer is a refusal.
+/// The error of a call that etcd did not answer, or answered with an error.
 package struct EtcdError: Error, Equatable, CustomStringConvertible {
     enum Outcome: Sendable {
-        /// Nothing was done: the call was never sent, or etcd says so.
+        /// etcd did not execute the call: the client did not send it, or etcd refused it.
         case refused
-        /// It was done, or not, or it may still be.
+        /// etcd may have executed the call, or may still execute it.
         case unknown
     }
 
     enum Cause: Sendable {
+        /// Any cause that has no case of its own.
         case failed
-        /// etcd has no space left.
+        /// The database of etcd has reached its quota.
         case full
-        /// The token is missing, or is not valid any more.
+        /// The authentication token is missing or no longer valid.
         case token
-        /// The member could not be reached: another may be.
+        /// The client cannot reach the member. Another member may be reachable.
         case unreachable
     }
 
     var outcome: Outcome
     var cause = Cause.failed
-    /// What failed, with the member's address.
+    /// A description of the failure, with the address of the member.
     package var description: String
 }
 
-/// A connection to a member of etcd that sends requests and reads what comes, each by a deadline.
+/// An HTTP connection to a member of etcd.
 ///
-/// The calling thread waits. One thread at a time uses it.
+/// Each call blocks the calling thread until its deadline at most. Not thread-safe.
 struct EtcdConnection: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// A socket that copies of the connection share.
+    /// The socket, which cannot be copied, in an object that copies of the connection share.
     private final class SharedSocket: Sendable {
         let socket: Socket
 
@@ -75,18 +76,18 @@ struct EtcdConnection: Sendable {
         }
     }
 
-    /// An answer may have many batches of a megabyte.
+    /// The body limit is high because an answer may contain many batches of up to a megabyte each.
     private static let limits = MessageLimits(
         maximumHeadLength: 65_536, maximumFieldCount: 256, maximumBodyLength: 256 << 20)
 
-    /// The ends of messages that another token helps against.
+    /// The suffixes of the error messages with status 400 after which the client must request a new token.
     private static let tokenErrors = ["user name is empty", "auth store is old"]
 
     let endpoint: EtcdEndpoint
     private let shared: SharedSocket
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
 
-    /// Connects to the first address of the host that takes the connection.
+    /// Connects to the first address of the host that accepts the connection.
     init(to endpoint: EtcdEndpoint, by deadline: Instant) throws(EtcdError) {
         self.endpoint = endpoint
         let addresses: [SocketAddress]
@@ -95,14 +96,14 @@ struct EtcdConnection: Sendable {
         } catch {
             throw EtcdError(outcome: .refused, cause: .unreachable, description: "\(endpoint): \(error.reason)")
         }
-        var failure = "no address"
+        var failure = "the host name has no address"
         var connected: SharedSocket?
         for address in addresses where connected == nil {
             do throws(SystemError) {
                 let shared = SharedSocket(try Socket(for: address))
                 switch shared.connect(to: address, by: deadline) {
                 case .connected: connected = shared
-                case .inProgress, .busy: failure = "no connection in time"
+                case .inProgress, .busy: failure = "timed out while connecting"
                 case .failed(let code): failure = SystemError.text(code)
                 }
             } catch {
@@ -115,61 +116,63 @@ struct EtcdConnection: Sendable {
         shared = connected
     }
 
-    /// True if the member has not ended the connection.
+    /// True if the member has neither closed the connection nor sent bytes since the last response.
     var isUsable: Bool { shared.socket.isQuiet }
 
-    /// The number to wait on for what comes next.
+    /// The descriptor of the socket, for polling.
     var descriptor: Int32 { shared.socket.descriptor }
 
-    /// Returns an error about the member.
-    func error(_ outcome: EtcdError.Outcome, _ reason: String, _ cause: EtcdError.Cause = .failed) -> EtcdError {
+    /// Makes an error whose description begins with the address of the member.
+    func makeError(_ outcome: EtcdError.Outcome, _ reason: String, _ cause: EtcdError.Cause = .failed) -> EtcdError {
         EtcdError(outcome: outcome, cause: cause, description: "\(endpoint): \(reason)")
     }
 
-    /// Sends a request, whole.
+    /// Sends a whole request.
     func send(
         _ target: RequestTarget, _ body: [UInt8], token: String?, needsLeader: Bool = false, by deadline: Instant
     ) throws(EtcdError) {
         var request = Request(.post, target, body: body)
         if let token { request.fields.append("Authorization", text: token) }
-        // Without it a member that has no majority keeps a watch open and silent.
+        // Without this field, a member that has lost the majority keeps a watch open but sends nothing.
         if needsLeader { request.fields.append("Grpc-Metadata-hasleader", "true") }
         let bytes = request.bytes(host: endpoint.hostField)
         var sent = 0
         while sent < bytes.count {
             guard let count = shared.socket.send(bytes.span.extracting(sent..<bytes.count)) else {
-                throw error(sent == 0 ? .refused : .unknown, "the connection is lost", .unreachable)
+                throw makeError(sent == 0 ? .refused : .unknown, "the connection was lost", .unreachable)
             }
             sent += count
             guard count == 0 || sent < bytes.count else { break }
             guard PollSet.wait(for: .writable, on: descriptor, until: deadline) else {
-                throw error(.unknown, "it takes nothing", .unreachable)
+                throw makeError(.unknown, "timed out while sending the request", .unreachable)
             }
         }
     }
 
-    /// Reads the response to the request that was sent.
-    mutating func response(by deadline: Instant) throws(EtcdError) -> Response {
+    /// Reads the response to the request that was sent last.
+    mutating func readResponse(by deadline: Instant) throws(EtcdError) -> Response {
         var reader = makeReader()
         while true {
             if let response = try receive(&reader, by: deadline) { return response }
-            guard ContinuousClock.now < deadline else { throw error(.unknown, "no answer in time", .unreachable) }
+            guard ContinuousClock.now < deadline else {
+                throw makeError(.unknown, "timed out waiting for the response", .unreachable)
+            }
         }
     }
 
-    /// Makes a reader of the next response.
+    /// Makes a parser for the next response.
     func makeReader() -> ResponseReader { ResponseReader(limits: Self.limits) }
 
-    /// Waits for bytes, and reads them. Returns the response once it is complete; nil if more is to come.
+    /// Waits for bytes and parses them. Returns the response when it is complete; nil if it is not complete yet.
     ///
-    /// - Parameter waker: a descriptor that ends the wait.
+    /// - Parameter waker: a descriptor that ends the wait when it becomes readable; -1 for none.
     mutating func receive(
         _ reader: inout ResponseReader, by deadline: Instant, waker: Int32 = -1
     ) throws(EtcdError) -> Response? {
-        var set = PollSet()
-        set.add(descriptor, .readable)
-        set.add(waker, .readable)
-        guard set.wait(until: deadline), set.isReady(0) else { return nil }
+        var polled = PollSet()
+        polled.add(descriptor, .readable)
+        polled.add(waker, .readable)
+        guard polled.wait(until: deadline), polled.isReady(0) else { return nil }
         let shared = shared
         switch buffer.withUnsafeMutableBytes({ shared.socket.receive(into: $0) }) {
         case .nothing: return nil
@@ -177,30 +180,31 @@ struct EtcdConnection: Sendable {
             do throws(MessageError) {
                 return try reader.read(buffer.span.extracting(0..<count))
             } catch {
-                throw self.error(.unknown, "what it sends is no answer: \(error.reason)")
+                throw makeError(.unknown, "the response is not valid HTTP: \(error.reason)")
             }
         case .end:
             if let response = reader.end() { return response }
-            throw error(.unknown, "it ended the connection", .unreachable)
-        case .failed(let code): throw error(.unknown, SystemError.text(code), .unreachable)
+            throw makeError(.unknown, "the member closed the connection", .unreachable)
+        case .failed(let code): throw makeError(.unknown, SystemError.text(code), .unreachable)
         }
     }
 
-    /// Reads a response as JSON. Throws the refusal or failure that it tells of.
-    func json(_ response: Response) throws(EtcdError) -> JSONValue {
+    /// Parses the body of a response as JSON. Throws the error that the response reports, if any.
+    func parseJSON(of response: Response) throws(EtcdError) -> JSONValue {
         let json = try? JSONValue(parsing: response.body)
         if response.status == 200 {
-            guard let json else { throw error(.unknown, "its answer is no JSON") }
+            guard let json else { throw makeError(.unknown, "the response is not valid JSON") }
             return json
         }
         let message = json?["message"]?.string ?? json?["error"]?.string ?? "status \(response.status)"
         switch response.status {
-        case 401: throw error(.refused, message, .token)
-        case 400 where Self.tokenErrors.contains { message.hasByteSuffix($0) }: throw error(.refused, message, .token)
-        // With code 8 it is no rate: the space is used up, or too much is under way.
-        case 429 where message.contains("space exceeded"): throw error(.refused, message, .full)
-        case 400, 403, 404, 412, 429: throw error(.refused, message)
-        default: throw error(.unknown, message, .unreachable)
+        case 401: throw makeError(.refused, message, .token)
+        case 400 where Self.tokenErrors.contains { message.hasByteSuffix($0) }:
+            throw makeError(.refused, message, .token)
+        // etcd answers 429 if its database is full, and also if it has too many requests in progress.
+        case 429 where message.contains("space exceeded"): throw makeError(.refused, message, .full)
+        case 400, 403, 404, 412, 429: throw makeError(.refused, message)
+        default: throw makeError(.unknown, message, .unreachable)
         }
     }
 }

@@ -1,8 +1,8 @@
 // The target SettingsCluster keeps the log of commits in etcd, so that several daemons serve the same settings. It
 // contains a client for the JSON gateway of etcd, the format of the log, and the thread that follows the log.
 //
-// The target does not know how a daemon serves requests. The targets below SettingsServer do not import it, so a daemon
-// with a log in a data directory uses none of its code.
+// The target does not know how a daemon serves requests. Of the other targets, only SettingsServer imports it, so a
+// daemon with a log in a data directory uses none of its code.
 //
 // Read this file first, then LogEntry.swift, LogWriter.swift, LogFollower.swift and EtcdClient.swift.
 
@@ -13,18 +13,19 @@ package import SettingsEngine
 package import SettingsStorage
 internal import Synchronization
 
-/// A log that several daemons share: each batch is one transaction of etcd.
+/// A commit log in etcd that several daemons share. Each flush appends a batch of commits in one transaction of etcd.
 ///
-/// Used on the commit thread, except ``health``, ``silence`` and ``isUnsettled``. A call takes the writer out of its mutex and puts it
-/// back, so that no mutex is held while the call waits for etcd.
+/// Runs on the commit thread, except ``health``, ``staleness`` and ``isUnsettled``, which are thread-safe. A call takes
+/// the writer out of its mutex and puts it back, so that no mutex is held while the call waits for etcd.
 package final class EtcdLog: StorageLog {
     package struct Options: Sendable {
         package var etcd: EtcdOptions
-        /// The time between copies of the state in the data directory, in nanoseconds.
+        /// The time between copies of the state to the data directory, in nanoseconds. A daemon starts from the copy.
         package var copyInterval: UInt64 = 300_000_000_000
-        /// The growth of the log after which a snapshot is put into etcd; more if the snapshot is larger.
+        /// A snapshot is due when the log has grown by this number of bytes, or by the size of the last snapshot if
+        /// that size is greater.
         package var snapshotLogBytes = 64 << 20
-        /// The most time that a batch may take before its outcome counts as unknown.
+        /// The time limit of a flush. If etcd has not answered by then, the outcome of the batch is unknown.
         package var writeTime = Duration.seconds(8)
 
         package init(_ etcd: EtcdOptions) {
@@ -32,26 +33,29 @@ package final class EtcdLog: StorageLog {
         }
     }
 
-    /// What was published last, with what is written of it beside the writer.
-    private struct Published: Sendable {
+    /// The state that was published last, with the progress of its copies and snapshots.
+    private struct PublishedState: Sendable {
         var state: State
+        /// The head of the last batch in the state.
         var head: LogHead
-        /// The place of the copy in the data directory; nil if there is none.
-        var copied: LogHead?
+        /// The head of the last batch in the copy in the data directory; nil if there is no copy.
+        var copiedHead: LogHead?
+        /// When the last copy began, or the log was opened, in monotonic nanoseconds.
         var copyTime: UInt64
-        /// The log's bytes from which on a snapshot is due; 0 as long as it is not known.
-        var snapshotBytes: Int64 = 0
+        /// The size of the log in bytes at which the next snapshot is due; 0 if it is not known yet.
+        var nextSnapshotBytes: Int64 = 0
     }
 
-    /// The time for a write while etcd is known not to answer.
-    private static let shortTime = Duration.seconds(1)
-    /// The most time that ``close(within:)`` waits for a snapshot under way to end, in nanoseconds.
-    private static let abandonTime: UInt64 = 3_000_000_000
-    /// The silence of etcd after which what is read may be old.
-    package static let staleTime = Duration.seconds(5)
+    /// The time limit of a flush while ``health`` reports a failure.
+    private static let shortTimeout = Duration.seconds(1)
+    /// The maximum time that ``close(within:)`` waits for a running snapshot to stop, in nanoseconds.
+    private static let snapshotStopTimeout: UInt64 = 3_000_000_000
+    /// If the daemon has not read the end of the log from etcd for this time, its answers are marked as stale.
+    package static let stalenessLimit = Duration.seconds(5)
 
     private let options: Options
     private let keys: LogKeys
+    /// The identifier of this daemon, random for each start.
     private let daemon: String
     private let directory: DataDirectory
     private let cache: LogCache
@@ -61,29 +65,30 @@ package final class EtcdLog: StorageLog {
     private let limits: History.Limits
     package let figures = StorageFigures()
 
-    /// The most nanoseconds for which writes gather after a flush.
-    private static let longestGathering: UInt64 = 5_000_000
+    /// The maximum time for which the decide stage gathers writes after a flush, in nanoseconds.
+    private static let maxGatheringTime: UInt64 = 5_000_000
 
-    /// Nil while a call uses it.
+    /// Nil while a call uses the writer, and after ``close(within:)``.
     private let writer: Mutex<LogWriter?>
     /// True if the writer has a batch whose outcome is unknown.
     private let hasUnsettledBatch = Atomic(false)
-    /// The nanoseconds that the last flush took.
+    /// The duration of the last flush, in nanoseconds.
     private let flushTime = Mutex<UInt64>(0)
+    /// The commits that the next flush appends.
     private let staged = Mutex(JournalBatch())
-    private let order: Mutex<TurnOrder>
-    private let latest: Mutex<Published>
+    private let turnOrder: Mutex<TurnOrder>
+    private let latest: Mutex<PublishedState>
     private let follower = Mutex<LogFollower?>(nil)
-    private let copying = BackgroundTask<LogHead?>(label: "settingsd.copies", qos: .utility, runsInline: false)
-    private let snapshotting = BackgroundTask<Int64?>(label: "settingsd.snapshots", qos: .utility, runsInline: false)
-    /// The seconds of silence that were reported last.
-    private let reported = Mutex<Int?>(nil)
-    /// The error of the last flush that failed, until writes are taken again.
-    private let obstacle = Mutex<CommitLogError?>(nil)
+    private let copyTask = BackgroundTask<LogHead?>(label: "settingsd.copies", qos: .utility, runsInline: false)
+    private let snapshotTask = BackgroundTask<Int64?>(label: "settingsd.snapshots", qos: .utility, runsInline: false)
+    /// The staleness that ``reportStaleness(_:)`` reported last, in seconds.
+    private let reportedSeconds = Mutex<Int?>(nil)
+    /// The error of the last failed flush; nil after writes succeed again.
+    private let writeFailure = Mutex<CommitLogError?>(nil)
     private let logFigures = LogFigures()
 
-    /// Recovers the state: from etcd, or from the copy in the data directory if that is there and etcd does not answer.
-    /// Waits for etcd as long as there is no copy.
+    /// Recovers the state from etcd. If etcd does not answer, uses the copy in the data directory. If there is no copy,
+    /// waits for etcd.
     package static func open(
         _ directory: DataDirectory, options: Options, limits: History.Limits, log: Log,
         clock: @escaping @Sendable () -> UInt64
@@ -92,50 +97,51 @@ package final class EtcdLog: StorageLog {
         let daemon = LogHead.randomID()
         let (cache, copy) = try LogCache.open(directory, prefix: options.etcd.prefix, limits: limits, log: log)
         var client = EtcdClient(options.etcd)
-        var start: LogInbox.Replacement
-        var heard: ContinuousClock.Instant?
-        // A state that could not be compared with the log is stale from the first answer on.
-        var age = staleTime
+        var start: LogInbox.LoadedState
+        var lastContact: ContinuousClock.Instant?
+        // A state that was not compared with the log is stale from the first answer on.
+        var initialStaleness = stalenessLimit
         if let (copy, time) = copy {
             start = copy
             do throws(EtcdError) {
-                let moment = ContinuousClock.now
-                start = try client.goOn(
-                    from: copy, keys, limits: limits, in: directory, by: .now + staleTime)
-                heard = moment
+                let readStart = ContinuousClock.now
+                start = try client.catchUp(
+                    from: copy, keys, limits: limits, in: directory, by: .now + stalenessLimit)
+                lastContact = readStart
             } catch {
                 log.warning(
-                    "cannot read the log in etcd: \(error); serving what the data directory has until it can be read")
-                age = max(age, .milliseconds(Timestamp.now().milliseconds - time.milliseconds))
+                    "cannot read the log in etcd: \(error); serving the copy in the data directory until etcd answers")
+                let copyAge = Timestamp.now().milliseconds - time.milliseconds
+                initialStaleness = max(initialStaleness, .milliseconds(copyAge))
             }
         } else {
-            (start, heard) = client.firstState(keys, daemon: daemon, limits: limits, in: directory, log)
+            (start, lastContact) = client.loadOrCreateLog(keys, daemon: daemon, limits: limits, in: directory, log)
         }
         let etcdLog = EtcdLog(
-            start, copied: copy?.0.head, heard: heard ?? .now - age, client, keys, daemon, directory, cache, options,
-            limits, log, clock
+            start, copiedHead: copy?.0.head, lastContact: lastContact ?? .now - initialStaleness, client, keys, daemon,
+            directory, cache, options, limits, log, clock
         )
         return (start.state, etcdLog)
     }
 
     private init(
-        _ start: LogInbox.Replacement, copied: LogHead?, heard: ContinuousClock.Instant, _ client: EtcdClient,
+        _ start: LogInbox.LoadedState, copiedHead: LogHead?, lastContact: ContinuousClock.Instant, _ client: EtcdClient,
         _ keys: LogKeys, _ daemon: String, _ directory: DataDirectory, _ cache: LogCache, _ options: Options,
         _ limits: History.Limits, _ log: Log, _ clock: @escaping @Sendable () -> UInt64
     ) {
         (self.keys, self.daemon, self.directory, self.cache) = (keys, daemon, directory, cache)
         (self.options, self.limits, self.log, self.clock) = (options, limits, log, clock)
-        inbox = LogInbox(applied: start.head, heard: heard)
+        inbox = LogInbox(applied: start.head, lastContact: lastContact)
         writer = Mutex(LogWriter(client, keys, daemon: daemon, inbox))
-        order = Mutex(TurnOrder(of: daemon))
-        latest = Mutex(Published(state: start.state, head: start.head, copied: copied, copyTime: clock()))
+        turnOrder = Mutex(TurnOrder(of: daemon))
+        latest = Mutex(PublishedState(state: start.state, head: start.head, copiedHead: copiedHead, copyTime: clock()))
     }
 
-    /// Begins to follow the log.
+    /// Starts to follow the log.
     ///
     /// - Parameters:
-    ///   - address: where the daemon listens, for the others; nil to be no member.
-    ///   - wakeWriter: has the commit stage call ``follow(from:)`` soon. Called on the follower's queue.
+    ///   - address: the address in this daemon's record in etcd, for operators; nil to write no record.
+    ///   - wakeWriter: wakes the commit stage, which then calls ``follow(from:)``. Runs on the queue of the follower.
     package func start(at address: String? = nil, wakeWriter: @escaping @Sendable () -> Void) throws(SystemError) {
         let member = address.map { ClusterMember(id: daemon, address: $0) }
         let follower = try LogFollower(
@@ -145,51 +151,53 @@ package final class EtcdLog: StorageLog {
         follower.start(EtcdClient(options.etcd))
     }
 
-    /// The time since the end of the log was last heard of, once that is long; nil as long as it is not.
-    package var silence: Duration? {
-        let silence = inbox.silence
-        return silence >= Self.staleTime ? silence : nil
+    /// The time since the daemon last read the end of the log from etcd; nil if it is below ``stalenessLimit``.
+    package var staleness: Duration? {
+        let staleness = inbox.staleness
+        return staleness >= Self.stalenessLimit ? staleness : nil
     }
 
-    /// Calls with the seconds of silence while that is long, and once with nil after it.
-    package func reportSilence(_ report: (Int?) -> Void) {
-        let seconds = silence.map { Int($0.components.seconds) }
-        let before = reported.withLock { reported in
-            defer { reported = seconds }
-            return reported
+    /// Calls `report` if the staleness in whole seconds has changed since the last call. Nil means not stale.
+    package func reportStaleness(_ report: (Int?) -> Void) {
+        let seconds = staleness.map { Int($0.components.seconds) }
+        let before = reportedSeconds.withLock { reportedSeconds in
+            defer { reportedSeconds = seconds }
+            return reportedSeconds
         }
         if seconds != before { report(seconds) }
     }
 
+    /// The reason why writes fail; nil if they succeed.
     package var health: String? {
-        // By the same bound, answers say that they are stale.
-        inbox.silence >= Self.staleTime ? "etcd does not answer" : obstacle.withLock { $0?.reason }
+        // Answers are marked as stale from the same limit on.
+        inbox.staleness >= Self.stalenessLimit ? "etcd does not answer" : writeFailure.withLock { $0?.reason }
     }
 
-    /// The figures of the log.
-    package var contents: LogFigures.Contents {
+    /// The current metrics of the log.
+    package var currentFigures: LogFigures.Contents {
         var contents = logFigures.contents
-        contents.silence = inbox.silence / .seconds(1)
+        contents.staleness = inbox.staleness / .seconds(1)
         return contents
     }
 
-    /// What the interface asks about the other daemons.
-    package var questions: ClusterQuestions { ClusterQuestions(EtcdClient(options.etcd), keys, daemon: daemon) }
+    /// The queries about the log and its daemons that clients can make.
+    package var queries: ClusterQueries { ClusterQueries(EtcdClient(options.etcd), keys, daemon: daemon) }
 
     // MARK: CommitLog
 
     package var requiresFlush: Bool { true }
     package var maximumBatchesInFlight: Int { 1 }
-    package var gatheringTime: UInt64 { flushTime.withLock { min($0 / 2, Self.longestGathering) } }
+    package var gatheringTime: UInt64 { flushTime.withLock { min($0 / 2, Self.maxGatheringTime) } }
     package var isUnsettled: Bool { hasUnsettledBatch.load(ordering: .acquiring) }
 
     package func stage(_ commit: KeptCommit, after predecessor: Revision) {
+        // `followsSync` is a mark that only a journal file needs.
         staged.withLock { $0.add(commit.commit, after: predecessor, followsSync: false) }
     }
 
-    /// Waits for a short time if other daemons are to write first. Returns true if they added commits, which must be followed first.
+    /// Waits until ``TurnOrder`` lets this daemon write. Returns true if it must first apply commits of other daemons.
     private func awaitTurn() -> Bool {
-        inbox.awaitNews(until: order.withLock { $0.turn(at: .now) })
+        inbox.awaitUpdates(until: turnOrder.withLock { $0.earliestWriteTime(at: .now) })
     }
 
     package func flush(by deadline: UInt64) throws(CommitLogError) {
@@ -200,43 +208,43 @@ package final class EtcdLog: StorageLog {
         guard var writer = writer.withLock({ $0.take() }) else {
             throw CommitLogError(.notDone, .failed, "the log is closed")
         }
-        defer { putBack(writer) }
+        defer { returnWriter(writer) }
         let start = clock()
         defer { flushTime.withLock { $0 = clock() - start } }
         do throws(CommitLogError) {
             let time = Duration.nanoseconds(Int64(clamping: deadline - min(deadline, clock())))
-            let most = health == nil ? options.writeTime : Self.shortTime
-            try flush(batch, &writer, by: .now + min(time, most))
-            // Where etcd has no space it still answers reads.
-            if batch.last != nil || !lacksSpace { report(nil) }
+            let timeout = health == nil ? options.writeTime : Self.shortTimeout
+            try flush(batch, &writer, by: .now + min(time, timeout))
+            // An empty batch only reads, so its success does not show that etcd has free space again.
+            if batch.last != nil || !lacksSpace { recordWriteFailure(nil) }
         } catch {
             if error.outcome == .unknown { logFigures.update { $0.unknownOutcomes += 1 } }
-            if error.cause != .contended { report(error) }
+            if error.cause != .contended { recordWriteFailure(error) }
             throw error
         }
     }
 
-    private var lacksSpace: Bool { obstacle.withLock { $0?.cause == .full } }
+    private var lacksSpace: Bool { writeFailure.withLock { $0?.cause == .full } }
 
     private func flush(
         _ batch: JournalBatch, _ writer: inout LogWriter, by deadline: ContinuousClock.Instant
     ) throws(CommitLogError) {
         try settle(&writer, by: deadline)
-        guard !inbox.isDiverged || inbox.hasNews else {
-            throw CommitLogError(.notDone, .failed, "the log in etcd is being read anew; try again")
+        guard !inbox.isDiverged || inbox.hasUpdates else {
+            throw CommitLogError(.notDone, .failed, "the daemon is reading the whole state from etcd again; try again")
         }
-        if writer.hasClaim ? inbox.hasNews : awaitTurn() { throw Self.overtaken }
+        if writer.hasClaim ? inbox.hasUpdates : awaitTurn() { throw Self.overtaken }
         let start = ContinuousClock.now
-        let outcome = writer.write(batch, behind: inbox.applied, by: deadline)
+        let outcome = writer.write(batch, after: inbox.applied, by: deadline)
         let time = UInt64(clamping: Int64((ContinuousClock.now - start) / .nanoseconds(1)))
         logFigures.update { $0.rounds.add(time) }
         switch outcome {
         case .done(let head):
-            inbox.noteApplied(head)
-            inbox.noteHeard(at: start)
-            order.withLock { order in
-                if batch.last != nil { order.note(head, at: .now) }
-                order.note(round: .now - start)
+            inbox.recordApplied(head)
+            inbox.recordContact(at: start)
+            turnOrder.withLock { order in
+                if batch.last != nil { order.recordBatch(head, at: .now) }
+                order.recordRoundTrip(.now - start)
             }
         case .overtaken(let entries):
             logFigures.update { $0.lostRounds += 1 }
@@ -246,13 +254,15 @@ package final class EtcdLog: StorageLog {
         }
     }
 
-    /// Finds out the outcome of the batch that is unsettled. If it was done, it is followed as another's is.
+    /// Determines the outcome of an earlier batch, if it is unknown. If etcd has stored the batch, the batch is added
+    /// to the inbox and applied like a batch of another daemon.
     private func settle(_ writer: inout LogWriter, by deadline: ContinuousClock.Instant) throws(CommitLogError) {
         guard let (entry, outcome) = writer.settle(by: deadline) else { return }
         switch outcome {
         case .done: _ = inbox.add(entry)
         case .overtaken(let entries): for entry in entries where inbox.add(entry) == .diverged { break }
         case .failed(let error):
+            // Otherwise etcd has not stored the earlier batch, and the next batch may be written.
             guard !writer.isUnsettled else {
                 throw CommitLogError(.notDone, error.cause, error.description, reason: error.reason)
             }
@@ -260,32 +270,32 @@ package final class EtcdLog: StorageLog {
     }
 
     private static var overtaken: CommitLogError {
-        CommitLogError(.overtaken, .contended, "other daemons were first; try again")
+        CommitLogError(.overtaken, .contended, "other daemons wrote first; try again")
     }
 
-    private func putBack(_ writer: LogWriter) {
+    private func returnWriter(_ writer: LogWriter) {
         hasUnsettledBatch.store(writer.isUnsettled, ordering: .releasing)
         self.writer.withLock { $0 = writer }
     }
 
     package func follow(from state: State) -> FollowedState? {
-        let (replacement, entries) = inbox.news
+        let (replacement, entries) = inbox.updates
         guard replacement != nil || !entries.isEmpty else { return nil }
         var followed = FollowedState(state)
         if let replacement {
             followed.replace(with: replacement.state)
-            inbox.noteReplaced(by: replacement)
+            inbox.recordReplaced(by: replacement)
         }
         for entry in entries {
             let before = followed
             do throws(LogDamage) {
                 try entry.apply(to: &followed)
-                inbox.noteApplied(entry.head)
-                order.withLock { $0.note(entry.head, at: .now) }
+                inbox.recordApplied(entry.head)
+                turnOrder.withLock { $0.recordBatch(entry.head, at: .now) }
             } catch {
-                log.error("cannot apply batch \(entry.head.batch) of the log in etcd: \(error); reading all of it anew")
+                log.error("cannot apply batch \(entry.head.batch) from etcd: \(error); reading the whole state again")
                 followed = before
-                inbox.demandLoad()
+                inbox.requestLoad()
                 break
             }
         }
@@ -299,82 +309,83 @@ package final class EtcdLog: StorageLog {
 
     package func tend() {
         guard writer.withLock({ $0 != nil }) else { return }
-        settleBeside()
+        settleWithoutFlush()
         takeReports()
         let (latest, now) = (latest.withLock { $0 }, clock())
-        let isDue = latest.copied == nil || now &- latest.copyTime >= options.copyInterval
-        if latest.copied != latest.head, isDue, !copying.isBusy {
+        let isDue = latest.copiedHead == nil || now &- latest.copyTime >= options.copyInterval
+        if latest.copiedHead != latest.head, isDue, !copyTask.isBusy {
             self.latest.withLock { $0.copyTime = now }
             beginCopy(latest)
         }
-        if latest.head.bytes >= latest.snapshotBytes, inbox.trouble == nil, !snapshotting.isBusy {
+        if latest.head.bytes >= latest.nextSnapshotBytes, inbox.failure == nil, !snapshotTask.isBusy {
             beginSnapshot(latest)
         }
     }
 
-    /// Looks for the outcome of a write, though no caller waits.
-    private func settleBeside() {
-        guard inbox.trouble == nil, var writer = writer.withLock({ $0.take() }) else { return }
-        defer { putBack(writer) }
+    /// Determines the outcome of an earlier batch, and whether etcd accepts writes again, without waiting for a flush.
+    private func settleWithoutFlush() {
+        guard inbox.failure == nil, var writer = writer.withLock({ $0.take() }) else { return }
+        defer { returnWriter(writer) }
         do throws(CommitLogError) {
-            let deadline = ContinuousClock.now + Self.shortTime
+            let deadline = ContinuousClock.now + Self.shortTimeout
             try settle(&writer, by: deadline)
             if writer.isUnsettled { return }
-            writer.giveBackClaim(by: deadline)
-            guard obstacle.withLock({ $0 }) != nil, !lacksSpace || writer.hasSpace(by: deadline),
-                case .done = writer.write(JournalBatch(), behind: inbox.applied, by: deadline)
+            writer.releaseClaim(by: deadline)
+            guard writeFailure.withLock({ $0 }) != nil, !lacksSpace || writer.hasSpace(by: deadline),
+                case .done = writer.write(JournalBatch(), after: inbox.applied, by: deadline)
             else { return }
-            report(nil)
+            recordWriteFailure(nil)
         } catch {
-            report(error)
+            recordWriteFailure(error)
         }
     }
 
-    private func report(_ error: CommitLogError?) {
-        let before = obstacle.withLock { obstacle in
-            defer { obstacle = error }
-            return obstacle
+    private func recordWriteFailure(_ error: CommitLogError?) {
+        let before = writeFailure.withLock { writeFailure in
+            defer { writeFailure = error }
+            return writeFailure
         }
         guard before?.reason != error?.reason else { return }
-        if let error { log.error("writes fail: \(error)") } else { log.info("writes are taken again") }
+        if let error { log.error("writes fail: \(error)") } else { log.info("writes succeed again") }
     }
 
     // MARK: Copies and snapshots
 
     private func takeReports() {
-        if let copied = copying.takeReport(), let copied { latest.withLock { $0.copied = copied } }
-        if let bytes = snapshotting.takeReport() {
-            // After one that was put, the next second finds out when the next is due.
-            if let bytes { latest.withLock { $0.snapshotBytes = bytes } }
+        if let copiedHead = copyTask.takeReport(), let copiedHead { latest.withLock { $0.copiedHead = copiedHead } }
+        if let bytes = snapshotTask.takeReport() {
+            // Without a size, the next call of ``tend()`` starts a task that determines the size.
+            if let bytes { latest.withLock { $0.nextSnapshotBytes = bytes } }
         }
     }
 
-    private func beginCopy(_ latest: Published) {
-        copying.begin { [cache, inbox, log] _ in
+    private func beginCopy(_ latest: PublishedState) {
+        copyTask.begin { [cache, inbox, log] _ in
             do throws(FileError) {
-                try cache.save(latest.state, at: latest.head, silence: inbox.silence)
+                try cache.save(latest.state, at: latest.head, staleness: inbox.staleness)
                 return latest.head
             } catch {
-                log.warning("cannot copy the state into the data directory: \(error); it is tried again later")
+                log.warning("cannot copy the state into the data directory: \(error); the daemon will try again")
                 return nil
             }
         }
     }
 
-    /// Puts a snapshot into etcd if the log has grown enough since the last one. Reports when the next is due.
-    private func beginSnapshot(_ latest: Published) {
+    /// Puts a snapshot into etcd if the log has grown enough since the last snapshot. The task returns the size of the
+    /// log at which to check again; nil if it has put a snapshot or was cancelled.
+    private func beginSnapshot(_ latest: PublishedState) {
         let (options, keys, directory, log, figures) = (options, keys, directory, log, logFigures)
-        snapshotting.begin { task in
+        snapshotTask.begin { task in
             var client = EtcdClient(options.etcd)
-            let later = latest.head.bytes + Int64(options.snapshotLogBytes / 8)
+            let retryBytes = latest.head.bytes + Int64(options.snapshotLogBytes / 8)
             do throws(EtcdError) {
                 let pointer = try client.readSnapshotPointer(keys, by: .now + options.writeTime)
-                let due = (pointer?.head.bytes ?? 0) + Int64(max(options.snapshotLogBytes, pointer?.bytes ?? 0))
-                guard latest.head.bytes >= due else { return due }
-                // Another daemon that has the turn puts the one that is due.
-                guard var turn = try SnapshotTurn(&client, keys) else { return later }
-                defer { turn.end(replacing: pointer, &client, by: .now + .seconds(1)) }
-                try turn.put(
+                let dueBytes = (pointer?.head.bytes ?? 0) + Int64(max(options.snapshotLogBytes, pointer?.bytes ?? 0))
+                guard latest.head.bytes >= dueBytes else { return dueBytes }
+                // Another daemon holds the lock and puts the snapshot.
+                guard var lock = try SnapshotLock(&client, keys) else { return retryBytes }
+                defer { lock.release(keeping: pointer, &client, by: .now + .seconds(1)) }
+                try lock.putSnapshot(
                     latest.state, at: latest.head, replacing: pointer, in: directory,
                     isAbandoned: { task.isAbandoned }, &client)
                 log.info("put a snapshot of revision \(latest.head.revision) into etcd")
@@ -382,25 +393,25 @@ package final class EtcdLog: StorageLog {
             } catch {
                 guard !task.isAbandoned else { return nil }
                 figures.update { $0.failedSnapshots += 1 }
-                log.warning("cannot put a snapshot into etcd: \(error); it is tried again")
-                return later
+                log.warning("cannot put a snapshot into etcd: \(error); the daemon will try again")
+                return retryBytes
             }
         }
     }
 
-    // MARK: The end
+    // MARK: Closing
 
-    /// Ends the following, and writes the copy in the data directory. No write is taken afterwards.
+    /// Stops following the log and writes the copy in the data directory. Later flushes fail.
     package func close(within bound: UInt64) throws(FileError) {
         defer { cache.release() }
         follower.withLock { $0 }?.stop()
         writer.withLock { $0 = nil }
-        snapshotting.abandon(waiting: min(bound, Self.abandonTime))
-        copying.wait()
+        snapshotTask.abandon(waiting: min(bound, Self.snapshotStopTimeout))
+        copyTask.wait()
         takeReports()
         let latest = latest.withLock { $0 }
-        guard latest.copied != latest.head else { return }
+        guard latest.copiedHead != latest.head else { return }
         try cache.checkPlace()
-        try cache.save(latest.state, at: latest.head, silence: inbox.silence)
+        try cache.save(latest.state, at: latest.head, staleness: inbox.staleness)
     }
 }

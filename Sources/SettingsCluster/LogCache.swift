@@ -5,22 +5,23 @@ internal import SettingsModel
 package import SettingsStorage
 internal import Synchronization
 
-/// A data directory of a daemon in a cluster: a copy of what etcd has, for a fast start, and for one without etcd.
+/// The data directory of a daemon whose log is in etcd: a copy of the state, for a fast start or a start without etcd.
 ///
-/// It has one snapshot, and `CLUSTER`, which names that with its place in the log. A directory of another log is set aside;
-/// one of a lone daemon is refused.
+/// The directory contains one snapshot and the file `CLUSTER`, which names the snapshot and the head of its last batch.
+/// A copy of another log is set aside under other file names. The directory of a daemon without etcd is refused.
 package final class LogCache: Sendable {
     private let directory: DataDirectory
     /// Nil after ``release()``.
     private let lock: Mutex<DirectoryLock?>
     private let prefix: String
 
-    /// A copy of a log, as it is read.
+    /// The contents of the directory.
     private struct Copy {
         let prefix: String
         let snapshot: String
         let state: State
         let head: LogHead
+        /// When the daemon that wrote the copy had last read the end of the log.
         let time: Timestamp
     }
 
@@ -29,12 +30,12 @@ package final class LogCache: Sendable {
         self.lock = Mutex(lock)
     }
 
-    /// Locks a directory and reads its copy of a log, with the time at which the daemon last heard of the end of the log.
+    /// Locks a directory and reads its copy, with ``Copy/time``; nil if there is no copy of this log.
     ///
-    /// - Parameter prefix: the keys of the log, with the members of etcd left out: they may change.
+    /// - Parameter prefix: the prefix of the keys in etcd. It identifies the log, while the endpoints may change.
     static func open(
         _ directory: DataDirectory, prefix: String, limits: History.Limits, log: Log
-    ) throws(RecoveryError) -> (LogCache, (LogInbox.Replacement, Timestamp)?) {
+    ) throws(RecoveryError) -> (LogCache, (LogInbox.LoadedState, Timestamp)?) {
         let lock = try DirectoryLock(directory)
         let listing = try directory.reading { () throws(FileError) in try directory.list() }
         let cache = LogCache(directory, lock, prefix)
@@ -47,100 +48,104 @@ package final class LogCache: Sendable {
         try directory.reading { () throws(FileError) in
             try directory.mark(as: "cluster")
             for name in listing.temporaries { try directory.fileSystem.remove(directory.path(of: name)) }
-            // Before the first snapshot: with that alone the directory would be one of a daemon without etcd.
-            if isNew { try cache.begin() }
+            // Before the first snapshot, because a directory with only a snapshot belongs to a daemon without etcd.
+            if isNew { try cache.writeEmptyClusterFile() }
         }
         if isNew { return (cache, nil) }
         do {
             guard let copy = try read(directory, limits) else {
-                // A daemon ended before it had copied anything, perhaps of another log.
-                try cache.begin()
+                // The previous daemon ended before its first copy. Its log may have had another prefix.
+                try cache.writeEmptyClusterFile()
                 return (cache, nil)
             }
             if copy.prefix.hasSameBytes(as: prefix) {
-                return (cache, (LogInbox.Replacement(state: copy.state, head: copy.head), copy.time))
+                return (cache, (LogInbox.LoadedState(state: copy.state, head: copy.head), copy.time))
             }
-            log.warning("\(directory.path) has a copy of another log; it is set aside")
+            log.warning("\(directory.path) contains a copy of another log; the copy is set aside")
         } catch {
-            log.warning("the copy of the log in \(directory.path) cannot be read: \(error); it is set aside")
+            log.warning("cannot read the copy of the log in \(directory.path): \(error); the copy is set aside")
         }
         try directory.reading { () throws(FileError) in
             for name in listing.snapshots.map(\.name) + [DataDirectory.clusterName] {
                 try directory.fileSystem.rename(
                     directory.path(of: name), to: directory.path(of: listing.freeAsideName(of: name)))
             }
-            try cache.begin()
+            try cache.writeEmptyClusterFile()
         }
         return (cache, nil)
     }
 
-    /// True if a directory is one of a daemon in a cluster.
-    package static func isAt(_ directory: DataDirectory) throws(RecoveryError) -> Bool {
+    /// True if the directory belongs to a daemon whose log is in etcd.
+    package static func exists(in directory: DataDirectory) throws(RecoveryError) -> Bool {
         try directory.reading { () throws(FileError) in try directory.list() }.contains(DataDirectory.clusterName)
     }
 
-    /// Says what a directory has of a log, and changes nothing; nil if it is none of a daemon in a cluster.
+    /// Verifies the copy in a directory without changes. Returns a report for the operator and whether the copy is
+    /// intact; nil if the directory does not belong to a daemon whose log is in etcd.
     package static func check(
         _ directory: DataDirectory
     ) throws(RecoveryError) -> (lines: [String], isSound: Bool)? {
-        guard try isAt(directory) else { return nil }
+        guard try exists(in: directory) else { return nil }
         do {
             guard let copy = try read(directory, History.Limits()) else {
-                return (["nothing of the log in etcd is copied here yet"], true)
+                return (["this directory contains no copy of the log in etcd yet"], true)
             }
             let lines = [
                 "\(copy.snapshot): \(copy.state.summary), sound",
                 "\(DataDirectory.clusterName): a copy of the log in etcd under \(copy.prefix), of \(copy.time), sound",
-                "a start goes on from there with what etcd has",
+                "a daemon that starts here reads the later commits from etcd",
             ]
             return (lines, true)
         } catch let error as RecoveryError where error.kind == .inaccessible {
             throw error
         } catch {
-            return (["\(error)", "a start sets the copy aside, and reads all from etcd"], false)
+            let advice = "a daemon that starts here sets the copy aside and reads the whole state from etcd"
+            return (["\(error)", advice], false)
         }
     }
 
-    /// Reads the copy in a directory; nil if there is none yet.
+    /// Reads the copy in a directory; nil if there is no copy yet.
     private static func read(_ directory: DataDirectory, _ limits: History.Limits) throws -> Copy? {
         let bytes = try directory.reading { () throws(FileError) in
             try OpenFile(directory.path(of: DataDirectory.clusterName), .reading, in: directory.fileSystem).readAll()
         }
         let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
-        let mark = try JSONValue(parsing: Array(bytes[..<end]))
-        guard let prefix = mark["prefix"]?.string else { throw LogDamage("\(DataDirectory.clusterName) names no log") }
-        guard let snapshot = mark["snapshot"]?.string, let time = mark["time"]?.integer else { return nil }
+        let metadata = try JSONValue(parsing: Array(bytes[..<end]))
+        guard let prefix = metadata["prefix"]?.string else {
+            throw LogDamage("\(DataDirectory.clusterName) does not name the prefix of a log")
+        }
+        guard let snapshot = metadata["snapshot"]?.string, let time = metadata["time"]?.integer else { return nil }
         let head = try LogHead(Array(bytes[end...].dropFirst()))
         let state = try SnapshotReader.read(named: snapshot, in: directory, limits: limits).state
         guard state.cursor == Cursor(epoch: head.epoch, revision: head.revision) else {
-            throw LogDamage("\(snapshot) is of another place than \(DataDirectory.clusterName) says")
+            throw LogDamage("\(snapshot) does not end at the revision that \(DataDirectory.clusterName) names")
         }
         return Copy(
             prefix: prefix, snapshot: snapshot, state: state, head: head, time: Timestamp(milliseconds: time))
     }
 
-    /// Makes the directory one of a cluster, without a copy yet.
-    private func begin() throws(FileError) {
-        try place(["format": 1, "prefix": .string(prefix)], [])
+    /// Writes a `CLUSTER` file that names the log but no snapshot.
+    private func writeEmptyClusterFile() throws(FileError) {
+        try writeClusterFile(["format": 1, "prefix": .string(prefix)], [])
     }
 
-    private func place(_ mark: JSONObject, _ head: [UInt8]) throws(FileError) {
-        let bytes = JSONValue.object(mark).bytes() + [UInt8(ascii: "\n")] + head
+    private func writeClusterFile(_ metadata: JSONObject, _ head: [UInt8]) throws(FileError) {
+        let bytes = JSONValue.object(metadata).bytes() + [UInt8(ascii: "\n")] + head
         _ = try directory.writeTemporary(DataDirectory.clusterName, bytes)
         try directory.placeTemporary(DataDirectory.clusterName)
     }
 
-    /// Replaces the copy.
+    /// Replaces the copy in the directory.
     ///
-    /// - Parameter silence: the time since the daemon last heard of the end of the log.
-    func save(_ state: State, at head: LogHead, silence: Duration) throws(FileError) {
+    /// - Parameter staleness: the time since the daemon last read the end of the log.
+    func save(_ state: State, at head: LogHead, staleness: Duration) throws(FileError) {
         _ = try SnapshotWriter.write(state, journal: state.revision, in: directory)
         let name = DataDirectory.snapshotName(at: state.revision)
-        let mark: JSONObject = [
+        let metadata: JSONObject = [
             "format": 1, "prefix": .string(prefix), "snapshot": .string(name),
-            "time": .integer(Timestamp.now().milliseconds - Int64(silence / .milliseconds(1))),
+            "time": .integer(Timestamp.now().milliseconds - Int64(staleness / .milliseconds(1))),
         ]
-        try place(mark, head.line)
+        try writeClusterFile(metadata, head.line)
         for snapshot in try directory.list().snapshots where !snapshot.name.hasSameBytes(as: name) {
             try directory.fileSystem.remove(directory.path(of: snapshot.name))
         }
@@ -151,9 +156,9 @@ package final class LogCache: Sendable {
         try lock.withLock { $0 }?.checkPlace()
     }
 
-    /// Releases the directory. Nothing is written to it afterwards.
+    /// Unlocks the directory. The caller writes nothing to it afterwards.
     func release() {
-        // Freed outside the mutex.
+        // The lock is closed after the mutex has been released.
         _ = lock.withLock { $0.take() }
     }
 }

@@ -3,33 +3,34 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// The end of the log in etcd, one line of JSON. It is the value of the key `head`, and the first line of the batch that it
-/// names.
+/// The head of a batch of the log in etcd: one line of JSON that identifies the batch. The key `head` contains the head
+/// of the last batch, which is the end of the log. The value of each batch begins with the head of that batch.
 ///
 ///     {"format":2,"epoch":"a85sr0c6","revision":1234,"batch":987,"id":"x5…","previous":"9k…","daemon":"h1…","bytes":51234}
 ///
-/// The `id` is random. So equal lines are the same end, also in an etcd that was restored and gave out its own revisions
-/// again.
+/// The `id` is random, so equal lines identify the same batch, even if numbers were assigned again after a restore.
 struct LogHead: Hashable, Sendable {
     static let format: Int64 = 2
 
-    /// The history that the batch belongs to.
+    /// The epoch of the commits in the batch.
     let epoch: Epoch
-    /// The last revision, that of the epoch's beginning if nothing was committed since.
+    /// The revision of the state after the batch.
     let revision: Revision
+    /// The number of the batch.
     let batch: Int64
+    /// The random identifier of the batch.
     let id: String
-    /// The `id` of the batch before; empty in the first.
+    /// The `id` of the previous batch; empty in the first batch.
     let previous: String
     /// The daemon that wrote the batch.
     let daemon: String
-    /// The bytes of all batches up to this one.
+    /// The total size of the commits in the log, including this batch.
     let bytes: Int64
-    /// The number of keys that hold the commits; 0 if they stand behind the line.
+    /// The number of separate keys that contain the commits of a large batch; 0 if the commits follow the head.
     let parts: Int
-    /// True if the epoch begins with the batch.
+    /// True if the batch begins a new epoch.
     let beginsEpoch: Bool
-    /// The line, as it is compared.
+    /// The line of JSON, which transactions compare with the key `head`.
     let line: [UInt8]
 
     init(
@@ -68,19 +69,19 @@ struct LogHead: Hashable, Sendable {
         (self.daemon, self.bytes, self.parts, self.beginsEpoch) = (daemon, bytes, parts, beginsEpoch)
     }
 
-    /// Reads a line; throws if it is in no form that this version knows.
+    /// Parses a line. Throws if it is not a valid head or has a newer format.
     init(_ line: [UInt8]) throws(LogDamage) {
         guard let json = try? JSONValue(parsing: line), let format = json["format"]?.integer else {
-            throw LogDamage("it does not begin with a head")
+            throw LogDamage("a value does not begin with a batch head")
         }
         guard format <= Self.format else {
-            throw LogDamage("it is of format \(format), which a newer version writes")
+            throw LogDamage("a batch has format \(format), which requires a newer version of settingsd")
         }
         guard let epoch = json["epoch"]?.string.flatMap({ Epoch($0) }),
             let revision = json["revision"]?.integer.flatMap({ Revision($0) }), let batch = json["batch"]?.integer,
             let id = json["id"]?.string, let previous = json["previous"]?.string, let daemon = json["daemon"]?.string,
             let bytes = json["bytes"]?.integer
-        else { throw LogDamage("its head has another form") }
+        else { throw LogDamage("a batch head lacks a member or has a member of another type") }
         self.line = line
         (self.epoch, self.revision, self.batch, self.id, self.previous) = (epoch, revision, batch, id, previous)
         (self.daemon, self.bytes) = (daemon, bytes)
@@ -88,17 +89,19 @@ struct LogHead: Hashable, Sendable {
         beginsEpoch = json["beginsEpoch"]?.bool ?? false
     }
 
-    /// The place of the first batch of a log.
-    static let first: Int64 = 0
+    /// The number of the first batch of a log.
+    static let firstBatch: Int64 = 0
 
-    /// The end before a batch that begins a log.
+    /// The head of the first batch of a log. The batch contains no commits.
     static func beginning(_ epoch: Epoch, at revision: Revision = .zero, by daemon: String) -> LogHead {
         LogHead(
-            epoch: epoch, revision: revision, batch: first, id: randomID(), previous: "", daemon: daemon, bytes: 0,
+            epoch: epoch, revision: revision, batch: firstBatch, id: randomID(), previous: "", daemon: daemon, bytes: 0,
             parts: 0, beginsEpoch: true)
     }
 
-    /// Returns the end after another batch.
+    /// Returns the head of the next batch.
+    ///
+    /// - Parameter epoch: the epoch that the next batch begins; nil if it continues the epoch of this batch.
     func next(
         to revision: Revision, bytes: Int, parts: Int, by daemon: String, beginning epoch: Epoch? = nil
     ) -> LogHead {
@@ -107,11 +110,11 @@ struct LogHead: Hashable, Sendable {
             daemon: daemon, bytes: self.bytes + Int64(bytes), parts: parts, beginsEpoch: epoch != nil)
     }
 
-    /// Returns a name that no other has.
+    /// Returns a random identifier.
     static func randomID() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }
 }
 
-/// A batch of the log: its head, and its commits as lines of a journal.
+/// A batch of the log: its head, and its commits as lines in the format of the local journal (see ``JournalLine``).
 struct LogEntry: Sendable {
     let head: LogHead
     private let lines: [UInt8]
@@ -121,26 +124,26 @@ struct LogEntry: Sendable {
         self.lines = lines
     }
 
-    /// Reads the value of a key of the log. The commits of a batch in parts are to be read in addition.
+    /// Parses the value of a batch key. The parts of a large batch are not included: see ``withCommits(from:)``.
     init(_ value: [UInt8]) throws(LogDamage) {
         let end = value.firstIndex(of: UInt8(ascii: "\n")) ?? value.endIndex
         head = try LogHead(Array(value[..<end]))
         lines = Array(value[end...].dropFirst())
     }
 
-    /// Returns the entry with the commits that stand in its parts.
-    func with(parts: [[UInt8]]) -> LogEntry { LogEntry(head, lines: Array(parts.joined())) }
+    /// Returns the entry with the commits of a large batch, which its parts contain.
+    func withCommits(from parts: [[UInt8]]) -> LogEntry { LogEntry(head, lines: Array(parts.joined())) }
 
-    /// The bytes of the commits.
-    var size: Int { lines.count }
+    /// The size of the commits.
+    var byteCount: Int { lines.count }
 
-    /// True if the commits stand in parts that are to be read.
+    /// True if the commits are in parts that have not been read yet.
     var lacksParts: Bool { head.parts > 0 && lines.isEmpty }
 
-    /// The value of the key.
+    /// The value of the batch key: the head, and the commits unless they are in parts.
     var value: [UInt8] { head.line + [UInt8(ascii: "\n")] + (head.parts > 0 ? [] : lines) }
 
-    /// The values of the keys of the parts.
+    /// The values of the part keys.
     var parts: [[UInt8]] {
         guard head.parts > 0 else { return [] }
         return stride(from: 0, to: lines.count, by: LogKeys.partSize).map { start in
@@ -148,14 +151,14 @@ struct LogEntry: Sendable {
         }
     }
 
-    /// Applies the batch to the state behind the batch before it. Throws at the first commit that cannot be applied.
+    /// Applies the batch to the state after the previous batch. Throws at the first commit that cannot be applied.
     func apply(to state: inout State) throws(LogDamage) {
         var followed = FollowedState(state)
         defer { state = followed.state }
         try apply(to: &followed)
     }
 
-    /// Applies the batch to the state behind the batch before it. Throws at the first commit that cannot be applied.
+    /// Applies the batch like the method for a `State`, and also collects the applied commits.
     func apply(to followed: inout FollowedState) throws(LogDamage) {
         if head.beginsEpoch { followed.beginEpoch(head.epoch, at: max(head.revision, followed.state.revision)) }
         var rest = lines[...]
@@ -165,9 +168,9 @@ struct LogEntry: Sendable {
             guard
                 case .success(.commit(let json, let revision, let after, _)) = JournalLine.read(
                     line.span, isTerminated: true)
-            else { throw LogDamage("the check of a commit fails") }
+            else { throw LogDamage("the checksum of a commit is wrong") }
             guard after == followed.state.revision else {
-                throw LogDamage("commit \(revision) follows \(after), but the last one is \(followed.state.revision)")
+                throw LogDamage("commit \(revision) follows revision \(after), not \(followed.state.revision)")
             }
             do {
                 try followed.apply(followed.state.completed(Commit(json: json)))
@@ -176,12 +179,12 @@ struct LogEntry: Sendable {
             }
         }
         guard rest.isEmpty, followed.state.revision == head.revision else {
-            throw LogDamage("it ends at \(followed.state.revision) instead of \(head.revision)")
+            throw LogDamage("the batch ends at revision \(followed.state.revision) instead of \(head.revision)")
         }
     }
 }
 
-/// The error of a batch that cannot be read or applied.
+/// The error of a value in etcd, or of a copy of the log, that cannot be parsed or applied.
 struct LogDamage: Error, Equatable, CustomStringConvertible {
     let description: String
 
@@ -190,9 +193,9 @@ struct LogDamage: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// The keys of the log, under the prefix.
+/// The names of the keys of the log in etcd, which begin with the prefix from the configuration.
 struct LogKeys: Sendable {
-    /// The most bytes of a value. etcd takes requests of up to 1.5 MiB.
+    /// The maximum size of a value in bytes. etcd limits a request to 1.5 MiB by default.
     static let partSize = 1 << 20
 
     private let prefix: String
@@ -201,52 +204,55 @@ struct LogKeys: Sendable {
         self.prefix = prefix + "/"
     }
 
-    /// The end of the log: the one key that a write compares.
+    /// The head of the last batch. Each write compares this key, so that two daemons cannot append at the same time.
     var head: String { prefix + "head" }
-    /// The daemon whose turn is next.
+    /// The identifier of the daemon that has claimed the next batch (see ``LogWriter``).
     var claim: String { prefix + "claim" }
-    /// Where a daemon that knows nothing begins.
+    /// The ``SnapshotPointer`` to the snapshot from which a daemon without a copy of the state starts.
     var snapshot: String { prefix + "snapshot" }
-    /// The snapshot that a daemon is putting, under a lease.
-    var snapshotClaim: String { prefix + "snapshotting" }
+    /// The ``SnapshotLock`` of the daemon that is putting a snapshot.
+    var snapshotLock: String { prefix + "snapshotting" }
+    /// The prefix of the batch keys.
     var log: String { prefix + "log/" }
-    /// The end of a range of batches.
+    /// The exclusive end of the range of batch keys: `0` is the character after `/`.
     var logEnd: String { prefix + "log0" }
+    /// The prefix of the keys of ``ClusterMember`` records.
     var daemons: String { prefix + "daemons/" }
     var daemonsEnd: String { prefix + "daemons0" }
 
-    /// The key of a batch. The names are ordered as the numbers are.
-    func batch(_ number: Int64) -> String { log + Self.digits(number, 16) }
+    /// The key of a batch. The numbers have a fixed width, so that the order of the keys is the order of the numbers.
+    func batch(_ number: Int64) -> String { log + Self.hexadecimal(number, digits: 16) }
 
-    /// Deletes the parts of all batches before one.
-    func dropParts(before batch: Int64) -> EtcdTransaction.Operation {
-        .delete(prefix + "parts/", to: prefix + "parts/" + Self.digits(batch, 16))
+    /// The operation that deletes the parts of all batches before `batch`.
+    func deleteParts(before batch: Int64) -> EtcdTransaction.Operation {
+        .delete(prefix + "parts/", to: prefix + "parts/" + Self.hexadecimal(batch, digits: 16))
     }
 
-    /// The key of a part of a batch. It has the batch's random `id`, as two daemons may write the same number at once.
+    /// The key of a part of a batch. It contains the random `id`, because two daemons may use the same batch number.
     func part(_ number: Int, of head: LogHead) -> String {
-        "\(prefix)parts/\(Self.digits(head.batch, 16))/\(head.id)/\(Self.digits(Int64(number), 8))"
+        let batch = Self.hexadecimal(head.batch, digits: 16)
+        return "\(prefix)parts/\(batch)/\(head.id)/\(Self.hexadecimal(Int64(number), digits: 8))"
     }
 
-    /// Deletes the parts of a batch.
-    func dropParts(of head: LogHead) -> EtcdTransaction.Operation {
-        let folder = "\(prefix)parts/\(Self.digits(head.batch, 16))/\(head.id)"
+    /// The operation that deletes the parts of one batch.
+    func deleteParts(of head: LogHead) -> EtcdTransaction.Operation {
+        let folder = "\(prefix)parts/\(Self.hexadecimal(head.batch, digits: 16))/\(head.id)"
         return .delete(folder + "/", to: folder + "0")
     }
 
     func snapshotPart(_ number: Int, of id: String) -> String {
-        "\(prefix)snapshots/\(id)/\(Self.digits(Int64(number), 8))"
+        "\(prefix)snapshots/\(id)/\(Self.hexadecimal(Int64(number), digits: 8))"
     }
 
-    /// Deletes the parts of all snapshots, or of all but one.
-    func dropSnapshots(besides id: String?) -> [EtcdTransaction.Operation] {
+    /// The operations that delete the parts of all snapshots except the snapshot `id`.
+    func deleteSnapshots(except id: String?) -> [EtcdTransaction.Operation] {
         let all = (from: "\(prefix)snapshots/", to: "\(prefix)snapshots0")
         guard let id else { return [.delete(all.from, to: all.to)] }
         return [.delete(all.from, to: "\(all.from)\(id)/"), .delete("\(all.from)\(id)0", to: all.to)]
     }
 
-    private static func digits(_ number: Int64, _ count: Int) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: max(0, count - digits.utf8.count)) + digits
+    private static func hexadecimal(_ number: Int64, digits: Int) -> String {
+        let text = String(number, radix: 16)
+        return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
     }
 }

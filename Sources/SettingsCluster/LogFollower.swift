@@ -5,22 +5,25 @@ internal import SettingsEngine
 internal import SettingsStorage
 internal import Synchronization
 
-/// A follower of the log in etcd, on a queue of its own: it watches for batches, and asks for the end every 2 seconds.
+/// Follows the log in etcd on its own queue. Adds batches to the ``LogInbox``, for the commit thread to apply.
 ///
-/// Each look at the end also reads the batches that the watch has not brought. If the watch still has not brought these batches
-/// at the next look, it is opened again. Retains itself while running. Call `stop()` to end it.
+/// A watch of etcd delivers new batches. Every 2 seconds the follower also reads the end of the log, with the batches
+/// that the watch has not delivered. If the watch has not delivered them at the next read either, the follower reopens
+/// the watch. The follower retains itself until ``stop()``.
 final class LogFollower: Sendable {
     private typealias Instant = ContinuousClock.Instant
 
-    private static let interval = Duration.seconds(2)
-    private static let callTime = Duration.seconds(5)
+    private static let readInterval = Duration.seconds(2)
+    private static let callTimeout = Duration.seconds(5)
+    /// The interval at which the follower renews the record of this daemon in etcd.
     private static let announcementInterval = Duration.seconds(5)
-    /// How often the leader is looked for while it is not known, and otherwise, as it may have been left for another member.
-    private static let (searchInterval, secondLookInterval) = (Duration.seconds(5), Duration.seconds(60))
-    /// The most bytes of commits, and the most batches, that are read at once.
+    /// The intervals between searches for the leader: while it is unknown, and afterwards, because after a failure the
+    /// client may stay with a member that is not the leader.
+    private static let (searchInterval, repeatedSearchInterval) = (Duration.seconds(5), Duration.seconds(60))
+    /// The maximum size of the commits that one read should return, and the maximum number of batches.
     private static let (maxReadBytes, maxReadBatches): (Int64, Int64) = (16 << 20, 4096)
-    /// The longest pause after a failure.
-    private static let longestPause = 1000
+    /// The maximum pause after a failure.
+    private static let maxRetryPauseMilliseconds = 1000
 
     private let inbox: LogInbox
     private let keys: LogKeys
@@ -29,15 +32,16 @@ final class LogFollower: Sendable {
     private let limits: History.Limits
     private let log: Log
     private let figures: LogFigures
-    /// Has the writer apply what came.
+    /// Wakes the commit stage, which applies the batches in the inbox.
     private let wakeWriter: @Sendable () -> Void
-    /// What the daemon says of itself; nil if it says nothing.
+    /// The record of this daemon in etcd; nil if it has no record.
     private let member: ClusterMember?
+    /// Ends a wait of the follower when it must stop.
     private let waker: Waker
     private let isStopped = Atomic(false)
     private let ended = DispatchSemaphore(value: 0)
     private let queue = DispatchQueue(label: "settingsd.follower", qos: .userInitiated)
-    private let searches = DispatchQueue(label: "settingsd.leader", qos: .utility)
+    private let searchQueue = DispatchQueue(label: "settingsd.leader", qos: .utility)
     private let isSearching = Atomic(false)
 
     init(
@@ -55,14 +59,14 @@ final class LogFollower: Sendable {
             var client = client
             self.run(&client)
             if let member = self.member {
-                // If that fails, the key ends with its lease.
+                // If the call fails, etcd deletes the record when its lease expires.
                 try? client.withdraw(member, self.keys, by: .now + .seconds(1))
             }
             self.ended.signal()
         }
     }
 
-    /// Ends the following. Waits a second for the other daemons to hear of it.
+    /// Stops following. Waits up to a second for the deletion of the record of this daemon in etcd.
     func stop() {
         isStopped.store(true, ordering: .releasing)
         waker.wake()
@@ -73,83 +77,84 @@ final class LogFollower: Sendable {
 
     private func run(_ client: inout EtcdClient) {
         var watch: EtcdWatch?
-        var announced: Instant?
-        var searched: Instant?
-        var limit = LogWriter.page
+        var lastAnnouncement: Instant?
+        var lastSearch: Instant?
+        var limit = LogWriter.pageSize
         // The last batch that the watch delivered, and the last batch at the end of the previous read.
         var (watchedBatch, readBatch): (Int64, Int64) = (0, 0)
         while !isStopping {
             let start = Instant.now
             do throws(EtcdError) {
-                let etcd = try catchUp(&client, reading: &limit)
+                let header = try catchUp(&client, reading: &limit)
                 if watch != nil, watchedBatch < readBatch {
                     watch = nil
                     figures.update { $0.watchRepairs += 1 }
                 }
                 readBatch = inbox.end.batch
-                let hadTrouble = inbox.trouble != nil
-                inbox.noteHeard(at: start)
-                if hadTrouble { log.info("etcd answers again") }
-                let isLeaderKnown = inbox.leader?.term ?? -1 >= etcd.term
-                let pause = isLeaderKnown ? Self.secondLookInterval : Self.searchInterval
-                if searched.map({ start >= $0 + pause }) ?? true {
-                    findLeader(client, in: etcd.term)
-                    searched = start
+                let hadFailed = inbox.failure != nil
+                inbox.recordContact(at: start)
+                if hadFailed { log.info("etcd answers again") }
+                let isLeaderKnown = inbox.leader?.term ?? -1 >= header.term
+                let pause = isLeaderKnown ? Self.repeatedSearchInterval : Self.searchInterval
+                if lastSearch.map({ start >= $0 + pause }) ?? true {
+                    findLeader(client, in: header.term)
+                    lastSearch = start
                 }
-                // The leader has each batch before the others have it.
+                // The leader has each batch before the other members have it.
                 if let leader = inbox.leader, client.prefer(leader) { watch = nil }
-                if announced.map({ start >= $0 + Self.announcementInterval }) ?? true {
-                    announce(&client, by: start + Self.callTime)
-                    announced = start
+                if lastAnnouncement.map({ start >= $0 + Self.announcementInterval }) ?? true {
+                    announce(&client, by: start + Self.callTimeout)
+                    lastAnnouncement = start
                 }
                 if watch == nil { watchedBatch = readBatch }
-                try listen(&watch, &watchedBatch, &client, from: etcd.revision + 1, until: .now + Self.interval)
+                let end = Instant.now + Self.readInterval
+                try receiveFromWatch(&watch, &watchedBatch, &client, from: header.revision + 1, until: end)
             } catch {
                 watch = nil
                 guard !isStopping else { return }
-                // A member that fails, or an election, is no trouble yet.
-                if inbox.silence >= EtcdLog.staleTime, inbox.noteTrouble(error.description) {
-                    log.warning("cannot follow the log in etcd: \(error); it is tried again and again")
+                // Short failures are not reported: a member may have failed, or the members are electing a leader.
+                if inbox.staleness >= EtcdLog.stalenessLimit, inbox.recordFailure(error.description) {
+                    log.warning("cannot follow the log in etcd: \(error); retrying until etcd answers")
                 }
-                pause(milliseconds: .random(in: Self.longestPause / 4...Self.longestPause))
+                pause(milliseconds: .random(in: Self.maxRetryPauseMilliseconds / 4...Self.maxRetryPauseMilliseconds))
             }
         }
     }
 
-    /// Looks for the member that leads, on another queue: to resolve the name of a member may take many seconds.
+    /// Searches for the leader on another queue, because resolving the host name of a member may take many seconds.
     private func findLeader(_ client: EtcdClient, in term: Int64) {
         guard !isSearching.exchange(true, ordering: .acquiring) else { return }
-        searches.async { [self] in
-            if let leader = client.findLeader(in: term), inbox.noteLeader(leader) {
-                log.info("\(leader.endpoint) leads etcd")
+        searchQueue.async { [self] in
+            if let leader = client.findLeader(in: term), inbox.recordLeader(leader) {
+                log.info("the member \(leader.endpoint) leads etcd")
             }
             isSearching.store(false, ordering: .releasing)
         }
     }
 
-    /// Writes down that this daemon is there. That it fails, as where etcd has no space, ends no following.
+    /// Writes the record of this daemon. A failure, for example for lack of space in etcd, does not stop the follower.
     private func announce(_ client: inout EtcdClient, by deadline: Instant) {
         guard let member else { return }
         do throws(EtcdError) {
             try client.announce(member, at: inbox.applied, keys, by: deadline)
         } catch {
-            log.debug("cannot announce this daemon to the others: \(error)")
+            log.debug("cannot write the record of this daemon to etcd: \(error)")
         }
     }
 
-    /// Reads the missing batches up to the end of the log. Returns the header of the answer that had the end.
+    /// Reads the missing batches up to the end of the log. Returns the header of the answer that contained the end.
     ///
-    /// - Parameter limit: the most batches that the next read gets.
+    /// - Parameter limit: the maximum number of batches of the next read.
     private func catchUp(_ client: inout EtcdClient, reading limit: inout Int) throws(EtcdError) -> EtcdHeader {
         while true {
-            if inbox.mustLoad { try load(&client) }
+            if inbox.requiresLoad { try reloadState(&client) }
             let (base, end) = (inbox.base, inbox.end)
-            let found = try client.readLog(behind: end.batch, limit: limit, keys, by: .now + Self.callTime)
-            if let before = inbox.noteCluster(found.header.cluster) {
-                let epoch = found.head.map { "its log is in epoch \($0.epoch)" } ?? "it has no log"
+            let found = try client.readLog(after: end.batch, limit: limit, keys, by: .now + Self.callTimeout)
+            if let before = inbox.recordCluster(found.header.cluster) {
+                let epoch = found.head.map { "its log is in epoch \($0.epoch)" } ?? "it contains no log"
                 log.warning(
-                    "etcd is another cluster than before, \(found.header.cluster) instead of \(before): it was set up anew, or "
-                        + "etcd.endpoints lead elsewhere; \(epoch), this daemon in \(base.epoch)")
+                    "etcd is another cluster than before, \(found.header.cluster) instead of \(before): it was created "
+                        + "again, or etcd.endpoints name another cluster; \(epoch), this daemon in \(base.epoch)")
             }
             guard let head = found.head else {
                 throw EtcdError(
@@ -157,29 +162,29 @@ final class LogFollower: Sendable {
                     description: "there is no log in etcd any more: the key \(keys.head) is missing; restore etcd")
             }
             if head.batch < base.batch || head.batch == base.batch && head.id != base.id {
-                try leave(head, &client)
+                try abandonHistory(after: head, &client)
                 continue
             }
-            // Where the connection to etcd is slow, more than a page of batches may come during one read.
-            let isSmall = head.bytes - end.bytes <= Self.maxReadBytes
+            // If the connection to etcd is slow, other daemons may add more than a page of batches during one read.
+            let fitsInOneRead = head.bytes - end.bytes <= Self.maxReadBytes
             limit =
-                isSmall
-                ? Int(min(max(2 * (head.batch - end.batch), Int64(LogWriter.page)), Self.maxReadBatches))
-                : LogWriter.page
+                fitsInOneRead
+                ? Int(min(max(2 * (head.batch - end.batch), Int64(LogWriter.pageSize)), Self.maxReadBatches))
+                : LogWriter.pageSize
             if head.batch <= end.batch { return found.header }
             let (isNew, isDiverged) = add(found.entries)
             if isDiverged {
-                try leave(head, &client)
-            } else if !inbox.mustLoad, inbox.end.batch >= head.batch {
-                // The watch brings the batches behind this end.
+                try abandonHistory(after: head, &client)
+            } else if !inbox.requiresLoad, inbox.end.batch >= head.batch {
+                // The watch delivers the batches after this end.
                 return found.header
-            } else if !isNew, !inbox.mustLoad {
+            } else if !isNew, !inbox.requiresLoad {
                 if found.entries.first.map({ $0.head.batch > end.batch + 1 }) ?? true {
-                    // Another daemon has deleted what a snapshot has.
-                    log.info("batch \(end.batch + 1) is only in the snapshot of etcd; beginning from that")
-                    inbox.demandLoad()
+                    // Another daemon has put a snapshot and deleted the batches that it contains.
+                    log.info("batch \(end.batch + 1) was deleted after a snapshot; reading the whole state from etcd")
+                    inbox.requestLoad()
                 } else {
-                    // The writer is behind.
+                    // The inbox is full until the commit thread has applied some batches.
                     pause(milliseconds: 20)
                 }
             }
@@ -187,56 +192,56 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// Adds batches for the writer. Tells if one was new, and if one does not follow from what this daemon has.
+    /// Adds batches to the inbox. Returns whether a batch was new, and whether a batch is of a different history.
     private func add(_ entries: [LogEntry]) -> (isNew: Bool, isDiverged: Bool) {
         var (isNew, isDiverged) = (false, false)
         for entry in entries {
             switch inbox.add(entry) {
             case .added: isNew = true
             case .diverged: isDiverged = true
-            case .known, .gap: break
+            case .duplicate, .gap: break
             }
         }
         if isNew { wakeWriter() }
         return (isNew, isDiverged)
     }
 
-    /// Leaves the history of this daemon, since the log does not go on from it: etcd was restored. This daemon begins a new
-    /// epoch, unless the log has another than its own: then another daemon has, or the log was never its own.
-    private func leave(_ head: LogHead, _ client: inout EtcdClient) throws(EtcdError) {
+    /// Abandons the history of this daemon, because the log does not continue it: etcd was restored from a backup.
+    /// Begins a new epoch, unless another daemon has begun an epoch or the log was never in the epoch of this daemon.
+    private func abandonHistory(after head: LogHead, _ client: inout EtcdClient) throws(EtcdError) {
         let applied = inbox.applied
         if head.epoch == applied.epoch {
             log.warning(
-                "the log in etcd ends at \(head.epoch).\(head.revision) and does not go on from "
-                    + "\(applied.epoch).\(applied.revision), which this daemon has: etcd was restored; a new epoch begins"
+                "the log in etcd ends at \(head.epoch).\(head.revision) and does not continue the state of "
+                    + "this daemon, \(applied.epoch).\(applied.revision): etcd was restored; beginning a new epoch"
             )
             try client.beginEpoch(
-                Epoch.random(), beyond: applied.revision, behind: head, by: daemon, keys, by: .now + Self.callTime)
+                Epoch.random(), beyond: applied.revision, after: head, by: daemon, keys, by: .now + Self.callTimeout)
         }
-        inbox.demandLoad()
+        inbox.requestLoad()
     }
 
-    /// Reads the whole state anew, and has the writer go on from it.
-    private func load(_ client: inout EtcdClient) throws(EtcdError) {
+    /// Reads the whole state from etcd and puts it into the inbox, so that the commit thread replaces its state.
+    private func reloadState(_ client: inout EtcdClient) throws(EtcdError) {
         guard
             let replacement = try client.readState(
                 keys, limits: limits, in: directory, by: .now + .seconds(300))
         else { return }
-        log.info("read the state anew from etcd: \(replacement.head.epoch).\(replacement.head.revision)")
+        log.info("read the whole state from etcd: \(replacement.head.epoch).\(replacement.head.revision)")
         inbox.replace(with: replacement)
         wakeWriter()
     }
 
-    /// Takes what the watch brings until a moment, or until something is missing. Opens the watch if it is not.
+    /// Adds batches from the watch to the inbox until `end`, or until a batch is missing. Opens the watch if it is nil.
     ///
     /// - Parameter watchedBatch: the last batch that the watch delivered.
-    private func listen(
-        _ watch: inout EtcdWatch?, _ watchedBatch: inout Int64, _ client: inout EtcdClient, from revision: Int64,
+    private func receiveFromWatch(
+        _ watch: inout EtcdWatch?, _ watchedBatch: inout Int64, _ client: inout EtcdClient, from etcdRevision: Int64,
         until end: Instant
     ) throws(EtcdError) {
         if watch == nil {
             watch = try client.watch(
-                EtcdWatchRequest(key: keys.log, end: keys.logEnd, revision: revision), by: end)
+                EtcdWatchRequest(key: keys.log, end: keys.logEnd, revision: etcdRevision), by: end)
         }
         while !isStopping, .now < end, var open = watch.take() {
             let messages = try open.next(by: end, waker: waker.descriptor)
@@ -247,20 +252,20 @@ final class LogFollower: Sendable {
                 case .cancelled(let reason):
                     log.debug("etcd ended the watch: \(reason)")
                     watch = nil
-                    pause(milliseconds: Self.longestPause / 4)
+                    pause(milliseconds: Self.maxRetryPauseMilliseconds / 4)
                 case .puts(let pairs):
-                    guard try take(pairs, &watchedBatch, &client) else { return }
+                    guard try addWatched(pairs, &watchedBatch, &client) else { return }
                 }
             }
         }
         if let open = watch, !open.isCreated {
             watch = nil
-            throw EtcdError(outcome: .unknown, description: "etcd does not begin the watch")
+            throw EtcdError(outcome: .unknown, description: "etcd did not create the watch in time")
         }
     }
 
-    /// Takes batches from the watch. Returns false if some are missing.
-    private func take(
+    /// Adds batches from the watch to the inbox. Returns false if the inbox lacks a batch before them or refuses them.
+    private func addWatched(
         _ pairs: [EtcdPair], _ watchedBatch: inout Int64, _ client: inout EtcdClient
     ) throws(EtcdError) -> Bool {
         var entries: [LogEntry] = []
@@ -270,16 +275,16 @@ final class LogFollower: Sendable {
             throw EtcdError(outcome: .refused, description: "cannot read the log \(keys.log): \(error)")
         }
         watchedBatch = max(watchedBatch, entries.last?.head.batch ?? watchedBatch)
-        var (isNew, isWhole) = (false, true)
-        for entry in try client.complete(entries, keys, by: .now + Self.callTime) {
+        var (isNew, isComplete) = (false, true)
+        for entry in try client.readParts(of: entries, keys, by: .now + Self.callTimeout) {
             switch inbox.add(entry) {
             case .added: isNew = true
-            case .known: break
-            case .gap, .diverged: isWhole = false
+            case .duplicate: break
+            case .gap, .diverged: isComplete = false
             }
         }
         if isNew { wakeWriter() }
-        return isWhole
+        return isComplete
     }
 
     private func pause(milliseconds: Int) {

@@ -3,201 +3,204 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import Synchronization
 
-/// A queue of the batches of other daemons that the writer has not applied yet, with what is known of etcd and of the log's
-/// end.
+/// The batches of other daemons that the commit thread has not applied yet, and the last known condition of etcd.
 ///
-/// The follower and the writer share it. The lock is held to look at it only.
+/// The follower adds batches, and the commit thread applies them. Thread-safe.
 final class LogInbox: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// A state that was read anew from etcd, with its place.
-    struct Replacement: Sendable {
+    /// A state that was read from etcd or from the data directory, with the head of its last batch.
+    struct LoadedState: Sendable {
         let state: State
         let head: LogHead
     }
 
-    enum Addition: Sendable {
+    enum AddResult: Sendable {
+        /// The inbox has stored the batch.
         case added
-        /// It is there already.
-        case known
-        /// Batches before it are missing, or there is no room.
+        /// The inbox or the state of the daemon already contains the batch.
+        case duplicate
+        /// Batches before it are missing, or the inbox is full, or the whole state must be read first.
         case gap
-        /// It does not follow from what this daemon has: etcd was restored.
+        /// The batch does not follow the batches of this daemon, because etcd was restored from a backup.
         case diverged
     }
 
     private struct Contents {
-        /// The last batch that the writer applied or flushed.
+        /// The head of the last batch that the commit thread applied or flushed.
         var applied: LogHead
-        /// What follows it, without gaps.
-        var waiting: [LogEntry] = []
-        var waitingBytes: Int { waiting.reduce(0) { $0 + $1.size } }
-        var replacement: Replacement?
-        /// True if the state has to be read anew.
-        var mustLoad = false
-        /// When the end of the log was last heard of.
-        var heard: Instant
-        /// The reason why etcd does not answer; nil if it does.
-        var trouble: String?
+        /// The batches after ``base``, without gaps.
+        var pending: [LogEntry] = []
+        var pendingBytes: Int { pending.reduce(0) { $0 + $1.byteCount } }
+        /// A state that the commit thread must use instead of its own; nil if there is none.
+        var replacement: LoadedState?
+        /// True if the whole state must be read from etcd.
+        var requiresLoad = false
+        /// When the end of the log was last read.
+        var lastContact: Instant
+        /// The reason why the log cannot be read; nil after a successful read.
+        var failure: String?
         /// The identity of the etcd cluster that answered last.
         var cluster: String?
-        /// The member of etcd that leads, as it was found last; nil if none was.
+        /// The leader of etcd that was found last; nil if none was found.
         var leader: EtcdLeader?
 
-        /// What the waiting batches follow.
+        /// The head that the pending batches follow.
         var base: LogHead { replacement?.head ?? applied }
-        var end: LogHead { waiting.last?.head ?? base }
+        /// The head of the last batch that this daemon has.
+        var end: LogHead { pending.last?.head ?? base }
     }
 
-    /// The most batches that wait, and about the most bytes: what is beyond is read again.
-    private static let (most, mostBytes) = (4096, 64 << 20)
+    /// The limits of the number and the approximate size of pending batches. The follower reads further batches later.
+    private static let (maxPending, maxPendingBytes) = (4096, 64 << 20)
 
     private let contents: Mutex<Contents>
-    /// Has a count for each time that there was more to apply, some of which the writer did not wait for.
+    /// Signalled for each update. The count may be too high, because the commit thread does not wait for each update.
     private let arrivals = DispatchSemaphore(value: 0)
 
-    /// - Parameter applied: the batch that the daemon's state ends with.
-    init(applied: LogHead, heard: Instant) {
-        contents = Mutex(Contents(applied: applied, heard: heard))
+    /// - Parameter applied: the head of the last batch in the state of the daemon.
+    init(applied: LogHead, lastContact: Instant) {
+        contents = Mutex(Contents(applied: applied, lastContact: lastContact))
     }
 
-    /// The last batch that the writer applied or flushed.
+    /// The head of the last batch that the commit thread applied or flushed.
     var applied: LogHead { contents.withLock { $0.applied } }
-    /// The last batch that the writer applied or flushed, or will go on from.
+    /// The head of the last batch in the state of the commit thread or, if there is one, in its replacement.
     var base: LogHead { contents.withLock { $0.base } }
-    /// The last batch that is known.
+    /// The head of the last batch that this daemon has.
     var end: LogHead { contents.withLock { $0.end } }
-    /// True if the writer has something to apply.
-    var hasNews: Bool { contents.withLock { !$0.waiting.isEmpty || $0.replacement != nil } }
-    /// True if the state has to be read anew from etcd.
-    var mustLoad: Bool { contents.withLock { $0.mustLoad && $0.replacement == nil } }
-    /// True if nothing may be written behind what the daemon has.
-    var isDiverged: Bool { contents.withLock { $0.mustLoad || $0.replacement != nil } }
-    /// The reason why etcd does not answer; nil if it does.
-    var trouble: String? { contents.withLock { $0.trouble } }
+    /// True if the commit thread has a batch to apply, or must replace its state.
+    var hasUpdates: Bool { contents.withLock { !$0.pending.isEmpty || $0.replacement != nil } }
+    /// True if the whole state must be read from etcd and has not been read yet.
+    var requiresLoad: Bool { contents.withLock { $0.requiresLoad && $0.replacement == nil } }
+    /// True if the state of the commit thread must be replaced before the daemon may write.
+    var isDiverged: Bool { contents.withLock { $0.requiresLoad || $0.replacement != nil } }
+    /// The reason why the log cannot be read; nil after a successful read.
+    var failure: String? { contents.withLock { $0.failure } }
 
-    /// The member of etcd that leads, as it was found last; nil if none was.
+    /// The leader of etcd that was found last; nil if none was found.
     var leader: EtcdLeader? { contents.withLock { $0.leader } }
 
-    /// The time since the end of the log was last heard of.
-    var silence: Duration { contents.withLock { .now - $0.heard } }
+    /// The time since the end of the log was last read.
+    var staleness: Duration { contents.withLock { .now - $0.lastContact } }
 
-    func add(_ entry: LogEntry) -> Addition {
-        let addition = insert(entry)
-        if case .added = addition { arrivals.signal() }
-        return addition
+    /// Adds a batch, if it is the next batch and there is room.
+    func add(_ entry: LogEntry) -> AddResult {
+        let result = insert(entry)
+        if case .added = result { arrivals.signal() }
+        return result
     }
 
-    private func insert(_ entry: LogEntry) -> Addition {
+    private func insert(_ entry: LogEntry) -> AddResult {
         contents.withLock { contents in
             let head = entry.head
             let base = contents.base
             if head.batch <= base.batch {
                 let differs = head.batch == base.batch && head.id != base.id
-                if differs { contents.mustLoad = true }
-                return differs ? .diverged : .known
+                if differs { contents.requiresLoad = true }
+                return differs ? .diverged : .duplicate
             }
             let end = contents.end
-            if head.batch <= end.batch { return .known }
-            let takesMore = !contents.mustLoad || contents.replacement != nil
-            guard head.batch == end.batch + 1, contents.waiting.count < Self.most, takesMore,
-                contents.waitingBytes < Self.mostBytes
+            if head.batch <= end.batch { return .duplicate }
+            let acceptsBatches = !contents.requiresLoad || contents.replacement != nil
+            guard head.batch == end.batch + 1, contents.pending.count < Self.maxPending, acceptsBatches,
+                contents.pendingBytes < Self.maxPendingBytes
             else { return .gap }
             guard head.previous == end.id else {
-                contents.mustLoad = true
+                contents.requiresLoad = true
                 return .diverged
             }
-            contents.waiting.append(entry)
+            contents.pending.append(entry)
             return .added
         }
     }
 
-    /// Waits until the writer has something to apply. Returns false if it has nothing by then.
-    func awaitNews(until moment: Instant) -> Bool { wait(until: moment) { hasNews } }
+    /// Waits until the commit thread has an update to apply. Returns false if the deadline passes first.
+    func awaitUpdates(until deadline: Instant) -> Bool { wait(until: deadline) { hasUpdates } }
 
-    /// Waits until the daemon has a batch. Returns false if the batch does not arrive before the given moment.
-    func awaitBatch(_ number: Int64, until moment: Instant) -> Bool { wait(until: moment) { end.batch >= number } }
+    /// Waits until this daemon has a batch with this number. Returns false if the deadline passes first.
+    func awaitBatch(_ number: Int64, until deadline: Instant) -> Bool { wait(until: deadline) { end.batch >= number } }
 
-    private func wait(until moment: Instant, _ isThere: () -> Bool) -> Bool {
-        while !isThere(), case let rest = moment - .now, rest > .zero {
-            _ = arrivals.wait(timeout: .now() + .nanoseconds(Int(rest / .nanoseconds(1))))
+    private func wait(until deadline: Instant, _ condition: () -> Bool) -> Bool {
+        while !condition(), case let remaining = deadline - .now, remaining > .zero {
+            _ = arrivals.wait(timeout: .now() + .nanoseconds(Int(remaining / .nanoseconds(1))))
         }
-        return isThere()
+        return condition()
     }
 
-    /// What the writer is to apply, a state to go on from at first.
-    var news: (replacement: Replacement?, entries: [LogEntry]) {
-        contents.withLock { ($0.replacement, $0.waiting) }
+    /// What the commit thread must apply: first the state that replaces its own, if any, then the batches.
+    var updates: (replacement: LoadedState?, entries: [LogEntry]) {
+        contents.withLock { ($0.replacement, $0.pending) }
     }
 
-    /// The batches that wait, if they follow this end; none if they follow another.
-    func entries(behind end: LogHead) -> [LogEntry] {
-        contents.withLock { $0.applied.id == end.id && $0.replacement == nil ? $0.waiting : [] }
+    /// The pending batches if they follow the batch with the head `end`; otherwise an empty array.
+    func entries(after end: LogHead) -> [LogEntry] {
+        contents.withLock { $0.applied.id == end.id && $0.replacement == nil ? $0.pending : [] }
     }
 
-    /// Takes note of the last batch that the writer applied or flushed.
-    func noteApplied(_ head: LogHead) {
+    /// Records the last batch that was applied or flushed, and removes the pending batches up to it.
+    func recordApplied(_ head: LogHead) {
         contents.withLock { contents in
             contents.applied = head
-            contents.waiting.removeAll { $0.head.batch <= head.batch }
+            contents.pending.removeAll { $0.head.batch <= head.batch }
         }
     }
 
-    /// Has the writer go on from another state.
-    func replace(with replacement: Replacement) {
+    /// Makes the commit thread replace its state.
+    func replace(with replacement: LoadedState) {
         contents.withLock { contents in
             contents.replacement = replacement
-            contents.waiting = []
+            contents.pending = []
         }
         arrivals.signal()
     }
 
-    /// Takes note that the writer went on from another state.
-    func noteReplaced(by replacement: Replacement) {
+    /// Records that the commit thread has replaced its state.
+    func recordReplaced(by replacement: LoadedState) {
         contents.withLock { contents in
             contents.applied = replacement.head
             guard contents.replacement?.head == replacement.head else { return }
-            (contents.replacement, contents.mustLoad) = (nil, false)
+            (contents.replacement, contents.requiresLoad) = (nil, false)
         }
     }
 
-    /// Has the state read anew, since a batch could not be applied or read.
-    func demandLoad() {
+    /// Requests that the whole state be read, because a batch could not be applied or read.
+    func requestLoad() {
         contents.withLock { contents in
-            contents.mustLoad = true
-            contents.waiting = []
+            contents.requiresLoad = true
+            contents.pending = []
         }
     }
 
-    /// Takes note that the end of the log was seen, as it was at a moment.
-    func noteHeard(at moment: Instant) {
+    /// Records a successful read of the end of the log, which began at `moment`.
+    func recordContact(at moment: Instant) {
         contents.withLock { contents in
-            contents.heard = max(contents.heard, moment)
-            contents.trouble = nil
+            contents.lastContact = max(contents.lastContact, moment)
+            contents.failure = nil
         }
     }
 
-    /// Takes note of the identity of the etcd cluster that answers. Returns the one before if it was another.
-    func noteCluster(_ cluster: String) -> String? {
+    /// Records the identity of the etcd cluster. Returns the previous identity if it was different.
+    func recordCluster(_ cluster: String) -> String? {
         contents.withLock { contents in
             defer { contents.cluster = cluster }
             return contents.cluster == cluster ? nil : contents.cluster
         }
     }
 
-    /// Takes note of the member that leads etcd. Returns true if it is another than before.
-    func noteLeader(_ leader: EtcdLeader) -> Bool {
+    /// Records the leader of etcd. Returns true if the leader has changed.
+    func recordLeader(_ leader: EtcdLeader) -> Bool {
         contents.withLock { contents in
             defer { contents.leader = leader }
             return contents.leader?.endpoint != leader.endpoint
         }
     }
 
-    /// Takes note that etcd does not answer. Returns true if the reason is another than before.
-    func noteTrouble(_ reason: String) -> Bool {
+    /// Records that the log cannot be read. Returns true if the reason has changed.
+    func recordFailure(_ reason: String) -> Bool {
         contents.withLock { contents in
-            defer { contents.trouble = reason }
-            return contents.trouble != reason
+            defer { contents.failure = reason }
+            return contents.failure != reason
         }
     }
 }

@@ -4,19 +4,19 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// The end of the log and some of its batches, as they were at one moment.
+/// The end of the log and some of its batches, read in one transaction.
 struct LogReading: Sendable {
-    /// The end; nil if there is no log.
+    /// The head of the last batch; nil if there is no log.
     var head: LogHead?
     var entries: [LogEntry] = []
     let header: EtcdHeader
 }
 
-/// Reading the log.
+/// Reads of the log, and the writes that create it or begin an epoch.
 extension EtcdClient {
-    /// Reads the parts of batches that have some.
-    mutating func complete(
-        _ entries: [LogEntry], _ keys: LogKeys, by deadline: Instant
+    /// Returns the batches with their commits: reads the parts of large batches, which are stored under separate keys.
+    mutating func readParts(
+        of entries: [LogEntry], _ keys: LogKeys, by deadline: Instant
     ) throws(EtcdError) -> [LogEntry] {
         var complete: [LogEntry] = []
         for entry in entries {
@@ -34,14 +34,14 @@ extension EtcdClient {
                 }
                 parts.append(part)
             }
-            complete.append(entry.with(parts: parts))
+            complete.append(entry.withCommits(from: parts))
         }
         return complete
     }
 
-    /// Reads the end of the log and the next batches behind one.
+    /// Reads the end of the log, and the batches after the number `batch`, at most `limit` of them.
     mutating func readLog(
-        behind batch: Int64, limit: Int = LogWriter.page, _ keys: LogKeys, by deadline: Instant
+        after batch: Int64, limit: Int = LogWriter.pageSize, _ keys: LogKeys, by deadline: Instant
     ) throws(EtcdError) -> LogReading {
         let reads: [EtcdTransaction.Operation] = [
             .range(EtcdRange(key: keys.head)),
@@ -52,7 +52,7 @@ extension EtcdClient {
         do {
             let entries = try answer.ranges[1].map { try LogEntry($0.value) }
             return LogReading(
-                head: try LogHead(line), entries: try complete(entries, keys, by: deadline), header: answer.header)
+                head: try LogHead(line), entries: try readParts(of: entries, keys, by: deadline), header: answer.header)
         } catch let error as EtcdError {
             throw error
         } catch {
@@ -60,7 +60,7 @@ extension EtcdClient {
         }
     }
 
-    /// Writes the first batch of a log, on the condition that there is none. Throws unless it is there or another is.
+    /// Writes the first batch of a log. Does nothing if a log exists.
     mutating func beginLog(_ entry: LogEntry, _ keys: LogKeys, by deadline: Instant) throws(EtcdError) {
         let transaction = EtcdTransaction(
             conditions: [EtcdTransaction.Condition(key: keys.head)],
@@ -68,14 +68,13 @@ extension EtcdClient {
         _ = try call(transaction, by: deadline)
     }
 
-    /// Begins a new epoch behind the end of the log, far enough from every revision that a daemon knows of. Does nothing if
-    /// the log has another end meanwhile.
+    /// Begins a new epoch far beyond every revision that a daemon may have assigned, if the log still ends at `end`.
     mutating func beginEpoch(
-        _ epoch: Epoch, beyond revision: Revision, behind end: LogHead, by daemon: String, _ keys: LogKeys,
+        _ epoch: Epoch, beyond revision: Revision, after end: LogHead, by daemon: String, _ keys: LogKeys,
         by deadline: Instant
     ) throws(EtcdError) {
         guard let first = max(revision, end.revision).advanced(by: Recovery.leap) else {
-            throw EtcdError(outcome: .refused, description: "there are no revisions left")
+            throw EtcdError(outcome: .refused, description: "cannot begin an epoch: the revisions are exhausted")
         }
         let head = end.next(to: first, bytes: 0, parts: 0, by: daemon, beginning: epoch)
         let transaction = EtcdTransaction(
@@ -84,74 +83,74 @@ extension EtcdClient {
         _ = try call(transaction, by: deadline)
     }
 
-    /// Reads the state that the log ends with, from its snapshot or its beginning on. Returns nil if there is no log.
+    /// Reads the last snapshot and the batches after it, or all batches without a snapshot; nil if there is no log.
     ///
-    /// - Parameter directory: where the snapshot is kept while it is read.
+    /// - Parameter directory: the directory for a temporary file with the snapshot.
     mutating func readState(
         _ keys: LogKeys, limits: History.Limits, in directory: DataDirectory, by deadline: Instant
-    ) throws(EtcdError) -> LogInbox.Replacement? {
+    ) throws(EtcdError) -> LogInbox.LoadedState? {
         var state: State
-        var place: LogHead?
+        var last: LogHead?
         if let snapshot = try readSnapshotPointer(keys, by: deadline) {
             state = try readSnapshot(snapshot, keys, limits: limits, in: directory, by: deadline)
-            place = snapshot.head
+            last = snapshot.head
         } else {
-            // The epoch is that of the first batch.
+            // A placeholder: the first batch of the log begins its epoch.
             guard let none = Epoch("none") else { return nil }
             state = State(epoch: none, limits: limits)
         }
         while true {
-            let found = try readLog(behind: place?.batch ?? LogHead.first - 1, keys, by: deadline)
+            let found = try readLog(after: last?.batch ?? LogHead.firstBatch - 1, keys, by: deadline)
             guard let end = found.head else { return nil }
             for entry in found.entries {
                 do throws(LogDamage) {
-                    guard entry.head.batch == (place?.batch ?? LogHead.first - 1) + 1,
-                        entry.head.previous == place?.id ?? ""
-                    else { throw LogDamage("it does not follow from the one before") }
+                    guard entry.head.batch == (last?.batch ?? LogHead.firstBatch - 1) + 1,
+                        entry.head.previous == last?.id ?? ""
+                    else { throw LogDamage("the batch does not follow the previous batch") }
                     try entry.apply(to: &state)
                 } catch {
                     throw EtcdError(
                         outcome: .refused,
                         description: "cannot apply batch \(entry.head.batch) of \(keys.log): \(error)")
                 }
-                place = entry.head
+                last = entry.head
             }
-            if let place, place.batch >= end.batch { return LogInbox.Replacement(state: state, head: place) }
+            if let last, last.batch >= end.batch { return LogInbox.LoadedState(state: state, head: last) }
             guard !found.entries.isEmpty else {
                 throw EtcdError(
                     outcome: .refused,
-                    description: "batch \((place?.batch ?? LogHead.first - 1) + 1) of \(keys.log) is missing")
+                    description: "batch \((last?.batch ?? LogHead.firstBatch - 1) + 1) of \(keys.log) is missing")
             }
         }
     }
 }
 
-/// What a daemon starts with.
+/// The state with which a daemon starts.
 extension EtcdClient {
-    /// Applies the batches behind a state. Reads all anew if the log is another, or has batches only further on. Throws if
-    /// the log is behind that state.
-    mutating func goOn(
-        from start: LogInbox.Replacement, _ keys: LogKeys, limits: History.Limits, in directory: DataDirectory,
+    /// Applies the batches after a state. Reads the whole state from etcd if the log has another epoch, or no longer
+    /// has the batches after the state. Throws if the log ends before the state.
+    mutating func catchUp(
+        from start: LogInbox.LoadedState, _ keys: LogKeys, limits: History.Limits, in directory: DataDirectory,
         by deadline: Instant
-    ) throws(EtcdError) -> LogInbox.Replacement {
-        var (state, place) = (start.state, start.head)
+    ) throws(EtcdError) -> LogInbox.LoadedState {
+        var (state, last) = (start.state, start.head)
         while true {
-            let found = try readLog(behind: place.batch, keys, by: deadline)
+            let found = try readLog(after: last.batch, keys, by: deadline)
             guard let end = found.head else {
                 throw EtcdError(outcome: .refused, description: "there is no log: the key \(keys.head) is missing")
             }
             let first = found.entries.first?.head
-            let isGap = first.map { $0.batch > place.batch + 1 } ?? false
-            let isOther = end.epoch != place.epoch && first?.previous != place.id && end.line != place.line
-            if isGap || isOther,
+            let isGap = first.map { $0.batch > last.batch + 1 } ?? false
+            let isOtherHistory = end.epoch != last.epoch && first?.previous != last.id && end.line != last.line
+            if isGap || isOtherHistory,
                 let state = try readState(keys, limits: limits, in: directory, by: .now + .seconds(300))
             {
                 return state
             }
             for entry in found.entries {
                 do throws(LogDamage) {
-                    guard entry.head.batch == place.batch + 1, entry.head.previous == place.id else {
-                        throw LogDamage("it does not follow from batch \(place.batch)")
+                    guard entry.head.batch == last.batch + 1, entry.head.previous == last.id else {
+                        throw LogDamage("the batch does not follow batch \(last.batch)")
                     }
                     try entry.apply(to: &state)
                 } catch {
@@ -159,35 +158,35 @@ extension EtcdClient {
                         outcome: .refused,
                         description: "cannot apply batch \(entry.head.batch) of \(keys.log): \(error)")
                 }
-                place = entry.head
+                last = entry.head
             }
-            if place.line == end.line { return LogInbox.Replacement(state: state, head: place) }
+            if last.line == end.line { return LogInbox.LoadedState(state: state, head: last) }
             guard !found.entries.isEmpty else {
-                throw EtcdError(outcome: .refused, description: "the log does not go on from batch \(place.batch)")
+                throw EtcdError(outcome: .refused, description: "the log in etcd does not continue batch \(last.batch)")
             }
         }
     }
 
-    /// Reads the state from etcd, or begins a log. Waits until that is done.
-    mutating func firstState(
+    /// Reads the state, or creates a log if there is none. Retries until it succeeds. Also returns when the read began.
+    mutating func loadOrCreateLog(
         _ keys: LogKeys, daemon: String, limits: History.Limits, in directory: DataDirectory, _ log: Log
-    ) -> (LogInbox.Replacement, Instant) {
-        var last = ""
+    ) -> (LogInbox.LoadedState, Instant) {
+        var lastMessage = ""
         while true {
             do throws(EtcdError) {
-                let moment = Instant.now
-                let deadline = moment + .seconds(300)
+                let readStart = Instant.now
+                let deadline = readStart + .seconds(300)
                 if let state = try readState(keys, limits: limits, in: directory, by: deadline) {
-                    return (state, moment)
+                    return (state, readStart)
                 }
                 let first = LogHead.beginning(Epoch.random(), by: daemon)
-                log.info("there is no log in etcd yet; beginning one at \(keys.head)")
+                log.info("there is no log in etcd yet; creating the log with the key \(keys.head)")
                 try beginLog(LogEntry(first, lines: []), keys, by: deadline)
             } catch {
-                if error.description != last {
-                    log.warning("waiting for etcd, as the data directory has no copy of its log: \(error)")
+                if error.description != lastMessage {
+                    log.warning("waiting for etcd, because the data directory contains no copy of the log: \(error)")
                 }
-                last = error.description
+                lastMessage = error.description
                 _ = PollSet.wait(for: .readable, on: -1, until: .now + .milliseconds(500))
             }
         }

@@ -6,16 +6,17 @@ internal import SettingsModel
 internal import SettingsStorage
 internal import Synchronization
 
-/// A pointer to a snapshot in etcd, the value of the key `snapshot`: a line of JSON, and the head of the batch that the
-/// snapshot ends with.
+/// A pointer to a snapshot of the state in etcd. The value of the key `snapshot` is a line of JSON, then the head of
+/// the last batch in the snapshot. The snapshot is divided into parts, each under its own key.
 ///
 ///     {"revision":1234,"batch":987,"id":"x5…","parts":3,"bytes":2345678}
-struct LogSnapshot: Equatable, Sendable {
+struct SnapshotPointer: Equatable, Sendable {
     let head: LogHead
+    /// The random name of the snapshot.
     let id: String
     let parts: Int
     let bytes: Int
-    /// The value as it stands in etcd.
+    /// The value of the key `snapshot`.
     let value: [UInt8]
 
     init(_ head: LogHead, id: String, parts: Int, bytes: Int) {
@@ -41,27 +42,27 @@ struct LogSnapshot: Equatable, Sendable {
         guard let json = try? JSONValue(parsing: Array(value[..<end])), let id = json["id"]?.string,
             let parts = json["parts"]?.integer.flatMap({ Int(exactly: $0) }),
             let bytes = json["bytes"]?.integer.flatMap({ Int(exactly: $0) })
-        else { throw LogDamage("the key snapshot has another form") }
+        else { throw LogDamage("the first line lacks a member or has a member of another type") }
         head = try LogHead(Array(value[end...].dropFirst()))
         (self.id, self.parts, self.bytes, self.value) = (id, parts, bytes, value)
     }
 }
 
 extension EtcdClient {
-    /// Reads the pointer to the snapshot; nil if there is none.
-    mutating func readSnapshotPointer(_ keys: LogKeys, by deadline: Instant) throws(EtcdError) -> LogSnapshot? {
+    /// Reads the pointer to the snapshot; nil if there is no snapshot.
+    mutating func readSnapshotPointer(_ keys: LogKeys, by deadline: Instant) throws(EtcdError) -> SnapshotPointer? {
         let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.snapshot))])
         guard let value = try call(read, isRepeatable: true, by: deadline).ranges[0].first?.value else { return nil }
         do throws(LogDamage) {
-            return try LogSnapshot(value)
+            return try SnapshotPointer(value)
         } catch {
             throw EtcdError(outcome: .refused, description: "cannot read \(keys.snapshot): \(error)")
         }
     }
 
-    /// Reads a snapshot, part by part, by way of a file.
+    /// Reads a snapshot. Collects its parts in a temporary file, which limits the use of memory.
     mutating func readSnapshot(
-        _ snapshot: LogSnapshot, _ keys: LogKeys, limits: History.Limits, in directory: DataDirectory,
+        _ snapshot: SnapshotPointer, _ keys: LogKeys, limits: History.Limits, in directory: DataDirectory,
         by deadline: Instant
     ) throws(EtcdError) -> State {
         let name = "etcd-snapshot-\(snapshot.head.batch)"
@@ -89,20 +90,20 @@ extension EtcdClient {
         }
     }
 
-    /// Puts a snapshot, part by part. It counts once the pointer leads to it.
+    /// Puts the parts of a snapshot into etcd. The snapshot takes effect when the pointer names it.
     ///
     /// - Parameters:
-    ///   - id: the name of the snapshot: two daemons may write one of the same batch.
-    ///   - put: puts one part.
+    ///   - id: the random name of the snapshot, because two daemons may put a snapshot of the same batch.
+    ///   - put: puts one part into etcd.
     mutating func putParts(
         of state: State, at head: LogHead, as id: String, _ keys: LogKeys, in directory: DataDirectory,
         put: (inout EtcdClient, EtcdTransaction.Operation) throws(EtcdError) -> Void
-    ) throws(EtcdError) -> LogSnapshot {
+    ) throws(EtcdError) -> SnapshotPointer {
         let file: OpenFile
         do throws(FileError) {
             file = try directory.backup(of: state)
         } catch {
-            throw EtcdError(outcome: .refused, description: "cannot write a snapshot for etcd: \(error)")
+            throw EtcdError(outcome: .refused, description: "cannot write the temporary snapshot file: \(error)")
         }
         var part = [UInt8](repeating: 0, count: LogKeys.partSize)
         var (number, offset) = (0, 0)
@@ -111,98 +112,99 @@ extension EtcdClient {
             do throws(FileError) {
                 count = try file.read(at: offset, into: &part)
             } catch {
-                throw EtcdError(outcome: .refused, description: "cannot read a snapshot for etcd: \(error)")
+                throw EtcdError(outcome: .refused, description: "cannot read the temporary snapshot file: \(error)")
             }
             guard count > 0 else { break }
             try put(&self, .put(keys.snapshotPart(number, of: id), Array(part[..<count])))
             (number, offset) = (number + 1, offset + count)
         }
-        return LogSnapshot(head, id: id, parts: number, bytes: offset)
+        return SnapshotPointer(head, id: id, parts: number, bytes: offset)
     }
 }
 
-/// A daemon's turn to put a snapshot into etcd, which no other daemon has at the same time.
+/// The lock that a daemon holds while it puts a snapshot into etcd, so that only one daemon at a time does this.
 ///
-/// It is a key with a lease, and the condition of every step. So a daemon that was paused for longer than the lease changes
-/// nothing afterwards, and what an interrupted snapshot left is deleted by the next turn.
-struct SnapshotTurn: Sendable {
+/// The lock is a key with a lease, and each transaction requires the key. So a daemon that was paused for longer than
+/// the lease changes nothing afterwards. The next holder deletes the parts of an interrupted snapshot.
+struct SnapshotLock: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     private static let leaseSeconds = 30
-    /// The time for one step.
-    private static let stepTime = Duration.seconds(10)
+    /// The timeout of one call.
+    private static let stepTimeout = Duration.seconds(10)
 
     private let keys: LogKeys
-    /// The name of the snapshot, and the value of the key.
+    /// The random name of the snapshot, which is also the value of the lock key.
     private let id: String
-    /// When the lease has to be renewed.
-    private var renewal = Instant.now
+    /// When the lease must be renewed.
+    private var renewalTime = Instant.now
 
-    /// Takes the turn; nil if another daemon has it.
+    /// Acquires the lock; nil if another daemon holds it.
     init?(_ client: inout EtcdClient, _ keys: LogKeys) throws(EtcdError) {
         (self.keys, id) = (keys, LogHead.randomID())
-        guard try claim(&client, after: nil) else { return nil }
+        guard try acquire(&client, replacing: nil) else { return nil }
     }
 
-    private mutating func claim(_ client: inout EtcdClient, after held: [UInt8]?) throws(EtcdError) -> Bool {
+    /// Writes the lock key with a new lease, if the key has the value `held` or, for nil, does not exist.
+    private mutating func acquire(_ client: inout EtcdClient, replacing held: [UInt8]?) throws(EtcdError) -> Bool {
         let start = Instant.now
-        let lease = try client.call(EtcdLeaseGrant(seconds: Self.leaseSeconds), by: start + Self.stepTime)
+        let lease = try client.call(EtcdLeaseGrant(seconds: Self.leaseSeconds), by: start + Self.stepTimeout)
         let put = EtcdTransaction(
-            conditions: [EtcdTransaction.Condition(key: keys.snapshotClaim, value: held)],
-            success: [.put(keys.snapshotClaim, Array(id.utf8), lease: lease)])
-        renewal = start + .seconds(Self.leaseSeconds / 3)
-        return try client.call(put, by: start + Self.stepTime).hasSucceeded
+            conditions: [EtcdTransaction.Condition(key: keys.snapshotLock, value: held)],
+            success: [.put(keys.snapshotLock, Array(id.utf8), lease: lease)])
+        renewalTime = start + .seconds(Self.leaseSeconds / 3)
+        return try client.call(put, by: start + Self.stepTimeout).hasSucceeded
     }
 
-    /// Carries out a step, on the condition that this daemon still has the turn, and that the pointer is as it was.
-    private func step(
-        _ operations: [EtcdTransaction.Operation], replacing old: LogSnapshot?, _ client: inout EtcdClient
+    /// Executes operations, on the condition that this daemon holds the lock and that the pointer is still `old`.
+    private func execute(
+        _ operations: [EtcdTransaction.Operation], replacing old: SnapshotPointer?, _ client: inout EtcdClient
     ) throws(EtcdError) {
         let transaction = EtcdTransaction(
             conditions: [
-                EtcdTransaction.Condition(key: keys.snapshotClaim, value: Array(id.utf8)),
+                EtcdTransaction.Condition(key: keys.snapshotLock, value: Array(id.utf8)),
                 EtcdTransaction.Condition(key: keys.snapshot, value: old?.value),
             ], success: operations)
-        guard try client.call(transaction, by: .now + Self.stepTime).hasSucceeded else {
-            throw EtcdError(outcome: .refused, description: "another daemon has taken the turn meanwhile")
+        guard try client.call(transaction, by: .now + Self.stepTimeout).hasSucceeded else {
+            throw EtcdError(outcome: .refused, description: "another daemon holds the lock or put a snapshot")
         }
     }
 
-    /// Puts a snapshot, moves the pointer to it, and deletes the other snapshots and the batches that neither this one nor the
-    /// one before needs.
+    /// Puts a snapshot, moves the pointer to it, and deletes all other snapshots. Deletes only the batches that the
+    /// previous snapshot contains, so that a daemon that is a little behind can still read the batches since then.
     ///
-    /// - Parameter isAbandoned: true once the daemon stops.
-    mutating func put(
-        _ state: State, at head: LogHead, replacing old: LogSnapshot?, in directory: DataDirectory,
+    /// - Parameter isAbandoned: returns true when the daemon stops.
+    mutating func putSnapshot(
+        _ state: State, at head: LogHead, replacing old: SnapshotPointer?, in directory: DataDirectory,
         isAbandoned: () -> Bool, _ client: inout EtcdClient
     ) throws(EtcdError) {
-        // What a turn before this left, whose daemon failed or stopped.
-        try step(keys.dropSnapshots(besides: old?.id), replacing: old, &client)
+        // Parts that an interrupted snapshot left behind.
+        try execute(keys.deleteSnapshots(except: old?.id), replacing: old, &client)
         let snapshot = try client.putParts(of: state, at: head, as: id, keys, in: directory) {
             (client, part) throws(EtcdError) in
-            guard !isAbandoned() else { throw EtcdError(outcome: .refused, description: "the daemon stops") }
-            if .now >= renewal { _ = try claim(&client, after: Array(id.utf8)) }
-            try step([part], replacing: old, &client)
+            guard !isAbandoned() else { throw EtcdError(outcome: .refused, description: "the daemon is stopping") }
+            if .now >= renewalTime { _ = try acquire(&client, replacing: Array(id.utf8)) }
+            try execute([part], replacing: old, &client)
         }
         var operations: [EtcdTransaction.Operation] = [.put(keys.snapshot, snapshot.value)]
-        operations += keys.dropSnapshots(besides: id)
+        operations += keys.deleteSnapshots(except: id)
         if let old {
-            operations.append(.delete(keys.batch(LogHead.first), to: keys.batch(old.head.batch + 1)))
-            operations.append(keys.dropParts(before: old.head.batch + 1))
+            operations.append(.delete(keys.batch(LogHead.firstBatch), to: keys.batch(old.head.batch + 1)))
+            operations.append(keys.deleteParts(before: old.head.batch + 1))
         }
-        // In one transaction: what is deleted later could be what the next pointer leads to.
-        try step(operations, replacing: old, &client)
+        // In one transaction, because a separate deletion could come after another daemon has put the next snapshot.
+        try execute(operations, replacing: old, &client)
     }
 
-    /// Gives the turn back, and deletes what an interrupted snapshot left. If that fails, the turn ends with its lease, and the
-    /// next one deletes it.
-    func end(replacing old: LogSnapshot?, _ client: inout EtcdClient, by deadline: Instant) {
-        let mine = EtcdTransaction.Condition(key: keys.snapshotClaim, value: Array(id.utf8))
-        let drop = EtcdTransaction(
-            conditions: [mine, EtcdTransaction.Condition(key: keys.snapshot, value: old?.value)],
-            success: keys.dropSnapshots(besides: old?.id))
-        _ = try? client.call(drop, isRepeatable: true, by: deadline)
-        let leave = EtcdTransaction(conditions: [mine], success: [.delete(keys.snapshotClaim)])
-        _ = try? client.call(leave, isRepeatable: true, by: deadline)
+    /// Releases the lock. If the pointer is still `old`, also deletes the parts of the interrupted snapshot. If this
+    /// fails, the lock expires with its lease, and the next holder deletes the parts.
+    func release(keeping old: SnapshotPointer?, _ client: inout EtcdClient, by deadline: Instant) {
+        let lockCondition = EtcdTransaction.Condition(key: keys.snapshotLock, value: Array(id.utf8))
+        let deletion = EtcdTransaction(
+            conditions: [lockCondition, EtcdTransaction.Condition(key: keys.snapshot, value: old?.value)],
+            success: keys.deleteSnapshots(except: old?.id))
+        _ = try? client.call(deletion, isRepeatable: true, by: deadline)
+        let unlock = EtcdTransaction(conditions: [lockCondition], success: [.delete(keys.snapshotLock)])
+        _ = try? client.call(unlock, isRepeatable: true, by: deadline)
     }
 }

@@ -1,46 +1,49 @@
-/// The order in which daemons that write at the same time take turns, so that none sends a batch that loses to another's.
+/// The order in which daemons that write at the same time append their batches, so that etcd refuses few transactions.
 ///
-/// Each keeps it by what it sees in the log: next is the daemon whose name follows that of the last writer, among those
-/// that wrote lately. One that has nothing to write lets its turn pass, and the others wait for it for some time.
+/// Each daemon derives the order from the log. Among the daemons that wrote recently, the daemon whose identifier
+/// follows the identifier of the last writer is next. The other daemons wait for its batch, but only for a short time,
+/// because it may have nothing to write.
 struct TurnOrder: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// A daemon that has not written for so long has no turn that others wait for.
-    private static let memory = Duration.milliseconds(200)
-    /// The time that a daemon is waited for, in transactions: with less, one that is only slow often loses its turn.
-    private static let roundsPerTurn = 2.5
-    private static let longestTurn = Duration.milliseconds(20)
+    /// Other daemons wait for a daemon only if it has written within this time.
+    private static let writerLifetime = Duration.milliseconds(200)
+    /// The time to wait for each daemon, in round trips to etcd. With less time, a slow daemon often loses its turn.
+    private static let roundTripsPerTurn = 2.5
+    /// The maximum time to wait for each daemon.
+    private static let maxTurn = Duration.milliseconds(20)
 
     private let daemon: String
+    /// When each daemon last wrote, by the identifier of the daemon.
     private var writers: [String: Instant] = [:]
-    private var last: (daemon: String, time: Instant)?
-    /// The time that a transaction took lately.
-    private var round = Duration.milliseconds(2)
+    private var lastBatch: (daemon: String, time: Instant)?
+    /// The moving average of the duration of a transaction.
+    private var roundTrip = Duration.milliseconds(2)
 
     init(of daemon: String) {
         self.daemon = daemon
     }
 
-    /// Takes note of a batch at the end of the log.
-    mutating func note(_ head: LogHead, at time: Instant) {
+    /// Records that a batch was appended to the log.
+    mutating func recordBatch(_ head: LogHead, at time: Instant) {
         writers[head.daemon] = time
-        last = (head.daemon, time)
+        lastBatch = (head.daemon, time)
     }
 
-    /// Takes note of the time that a transaction of this daemon took.
-    mutating func note(round time: Duration) {
-        round = (round * 3 + time) / 4
+    /// Records the duration of a transaction of this daemon.
+    mutating func recordRoundTrip(_ time: Duration) {
+        roundTrip = (roundTrip * 3 + time) / 4
     }
 
-    /// Returns when this daemon may write, unless another batch comes before.
-    mutating func turn(at now: Instant) -> Instant {
-        writers = writers.filter { $0.value + Self.memory > now }
-        guard let last, writers.keys.contains(where: { $0 != daemon }) else { return now }
+    /// Returns when this daemon may write, unless another daemon appends a batch earlier.
+    mutating func earliestWriteTime(at now: Instant) -> Instant {
+        writers = writers.filter { $0.value + Self.writerLifetime > now }
+        guard let lastBatch, writers.keys.contains(where: { $0 != daemon }) else { return now }
         let ring = Set(writers.keys).union([daemon]).sorted()
-        guard let own = ring.firstIndex(of: daemon) else { return now }
-        let before = ring.firstIndex(of: last.daemon) ?? own
-        let distance = (own - before + ring.count - 1) % ring.count
-        // Another daemon hears of a batch somewhat later than the one that wrote it.
-        return last.time + min(round * Self.roundsPerTurn, Self.longestTurn) * distance
+        guard let ownIndex = ring.firstIndex(of: daemon) else { return now }
+        let lastWriterIndex = ring.firstIndex(of: lastBatch.daemon) ?? ownIndex
+        let distance = (ownIndex - lastWriterIndex + ring.count - 1) % ring.count
+        // Other daemons learn of a batch somewhat later than the daemon that wrote it.
+        return lastBatch.time + min(roundTrip * Self.roundTripsPerTurn, Self.maxTurn) * distance
     }
 }

@@ -103,22 +103,23 @@ package final class Daemon: Sendable {
             audit: audit,
             past: past,
             peers: etcdLog.map { log in
-                let questions = log.questions
-                return Peers(findEnd: questions.confirmEnd, describe: questions.describe, figures: { log.contents })
+                let queries = log.queries
+                return Peers(
+                    findEnd: queries.fetchEnd, describe: queries.describeDaemons, figures: { log.currentFigures })
             },
             reload: { reloader.reload($0) }, debug: { log.debug($0) }, warn: { log.warning($0) }, clock: { .now() },
             schemas: { schemas.condition.rawValue }, lastReloadFailed: { reloader.lastFailed },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         do {
             // Listens last, so that each connection is served.
-            var silence: Int?
-            etcdLog?.reportSilence { silence = $0 }
+            var staleness: Int?
+            etcdLog?.reportStaleness { staleness = $0 }
             server = try HTTPServer(
                 listeners: listeners, loopCount: loopCount, limits: configuration.transport, budget: budget,
                 log: { log.add($0) },
-                makeHandler: { [silence] loop in
+                makeHandler: { [staleness] loop in
                     let handler = APIHandler(service, on: loop)
-                    handler.setStale(silence)
+                    handler.setStale(staleness)
                     return handler
                 })
         } catch {
@@ -141,7 +142,7 @@ package final class Daemon: Sendable {
         }
         ticker = Ticker(every: max(1, min(1000, configuration.syncInterval))) {
             store.tend()
-            etcdLog?.reportSilence { board.setStale($0) }
+            etcdLog?.reportStaleness { board.setStale($0) }
         }
         let pace = ReadPace(bytesPerSecond: 4 << 20)
         let scrub = Scrub(

@@ -128,7 +128,7 @@ extension Service {
         text.counter(
             "settingsd_etcd_failed_snapshots_total", "Snapshots that could not be put into etcd.", log.failedSnapshots)
         text.gauge(
-            "settingsd_etcd_silence_seconds", "Time since the end of the log was last heard of.", log.silence)
+            "settingsd_etcd_silence_seconds", "Time since the end of the log was last heard of.", log.staleness)
     }
 
     /// Adds a gauge that shows a time of the monotonic clock as Unix time. Adds no sample if the time is nil.

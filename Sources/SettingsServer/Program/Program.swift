@@ -104,7 +104,7 @@ package enum Program {
     private static func repair(_ path: String, isConfirmed: Bool) throws(ProgramError) -> ExitCode {
         let isCopy: Bool
         do {
-            isCopy = try LogCache.isAt(DataDirectory(path))
+            isCopy = try LogCache.exists(in: DataDirectory(path))
         } catch {
             throw ProgramError(StartError.recovery(error))
         }

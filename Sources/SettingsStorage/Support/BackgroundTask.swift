@@ -1,7 +1,9 @@
 package import Dispatch
 internal import Synchronization
 
-/// A queue that runs one task at a time in the background, and keeps its result until the commit stage takes it.
+/// Runs one task at a time on a background queue, and keeps the result of the task until its owner takes it.
+///
+/// Thread-safe, but only one thread may begin tasks.
 package final class BackgroundTask<Report: Sendable>: Sendable {
     private struct Progress {
         var isBusy = false
@@ -11,21 +13,22 @@ package final class BackgroundTask<Report: Sendable>: Sendable {
     private let queue: DispatchQueue
     private let runsInline: Bool
     private let progress = Mutex(Progress())
+    /// True after ``abandon()``, which cancels the running task and all later tasks.
     private let abandoned = Atomic(false)
 
-    /// - Parameter runsInline: true to run each task in the call that begins it.
+    /// - Parameter runsInline: true to run each task in the call that begins it, for tests.
     package init(label: String, qos: DispatchQoS, runsInline: Bool) {
         queue = DispatchQueue(label: label, qos: qos)
         self.runsInline = runsInline
     }
 
-    /// True from the beginning of a task until its result is taken.
+    /// True from the beginning of a task until the owner has taken its result.
     package var isBusy: Bool { progress.withLock { $0.isBusy } }
 
-    /// True once the task has to end as soon as it can.
+    /// True if the task was cancelled and should return early.
     package var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
 
-    /// Begins a task. The caller has seen that none is under way.
+    /// Begins a task. ``isBusy`` must be false.
     package func begin(_ body: @escaping @Sendable (BackgroundTask) -> Report) {
         progress.withLock { $0.isBusy = true }
         let run: @Sendable () -> Void = { [self] in
@@ -35,32 +38,33 @@ package final class BackgroundTask<Report: Sendable>: Sendable {
         if runsInline { run() } else { queue.async(execute: run) }
     }
 
-    /// Waits for the end of a task that is under way.
+    /// Waits for the end of the running task, if any.
     package func wait() {
         queue.sync {}
     }
 
-    /// Waits for the end of a task that is under way, for so many nanoseconds at most. Returns false if it goes on.
+    /// Waits for the end of the running task, at most `time` nanoseconds. Returns false if the task is still running.
     func wait(for time: UInt64) -> Bool {
         let done = DispatchSemaphore(value: 0)
         queue.async { done.signal() }
-        // A look at a task that has ended needs a moment, too.
+        // At least 1 ms, because the signal takes a moment even if no task is running.
         let time = min(max(time, 1_000_000), 1 << 60)
         return done.wait(timeout: .now() + .nanoseconds(Int(time))) == .success
     }
 
-    /// Makes a task that is under way end, and those that follow, and waits for that.
+    /// Cancels the running task and all later tasks, and waits for the end of the running task.
     func abandon() {
         abandoned.store(true, ordering: .relaxed)
         wait()
     }
 
-    /// As ``abandon()``, but waits for so many nanoseconds at most.
+    /// Cancels like ``abandon()``, but waits at most `time` nanoseconds.
     package func abandon(waiting time: UInt64) {
         abandoned.store(true, ordering: .relaxed)
         _ = wait(for: time)
     }
 
+    /// Returns the result of the last task, once; nil if there is none.
     package func takeReport() -> Report? {
         progress.withLock { progress in
             guard let report = progress.report else { return nil }

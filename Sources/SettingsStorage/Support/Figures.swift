@@ -2,10 +2,11 @@ internal import Platform
 package import SettingsAPI
 internal import Synchronization
 
-/// A histogram of times in nanoseconds, or of numbers.
+/// A histogram of durations in nanoseconds, or of counts.
 package struct Histogram: Sendable {
-    /// The upper bounds of the buckets; what lies above the last is in one more.
+    /// The inclusive upper bounds of the buckets. An additional bucket has no bound.
     private let bounds: [UInt64]
+    /// The number of values in each bucket.
     private var counts: [Int]
     package private(set) var sum: UInt64 = 0
 
@@ -14,11 +15,11 @@ package struct Histogram: Sendable {
         counts = Array(repeating: 0, count: bounds.count + 1)
     }
 
-    /// Times from a tenth of a millisecond to five seconds.
+    /// An empty histogram for durations from 0.1 ms to 5 s.
     package static let times = Histogram([
         100_000, 500_000, 2_500_000, 10_000_000, 50_000_000, 250_000_000, 1_000_000_000, 5_000_000_000,
     ])
-    /// Numbers from one to 4096.
+    /// An empty histogram for counts from 1 to 4096.
     static let numbers = Histogram([1, 4, 16, 64, 256, 1024, 4096])
 
     package var count: Int { counts.reduce(0, +) }
@@ -35,7 +36,7 @@ package struct Histogram: Sendable {
         sum &+= other.sum
     }
 
-    /// The buckets as Prometheus has them: bound, and the number of values up to it.
+    /// The cumulative buckets of Prometheus: a bound, nil for infinity, and the number of values up to the bound.
     package var buckets: [(bound: UInt64?, count: Int)] {
         var total = 0
         return counts.indices.map { bucket in
@@ -45,68 +46,71 @@ package struct Histogram: Sendable {
     }
 }
 
-/// The figures of writes: one lock for a batch, none for a read.
+/// Metrics of writes. The commit stage locks the mutex once per batch.
 package final class WriteFigures: Sendable {
     package struct Contents {
-        /// From being queued to being durable.
+        /// The times from the arrival of a write in the queue until its commit is durable, in nanoseconds.
         package var commits = Histogram.times
-        /// The writes of a batch.
+        /// The numbers of writes per batch.
         package var batches = Histogram.numbers
     }
 
-    private let kept = Mutex(Contents())
+    private let values = Mutex(Contents())
 
-    package var contents: Contents { kept.withLock { $0 } }
+    package var contents: Contents { values.withLock { $0 } }
 
+    /// Adds a batch of `count` writes, and the times of its commits in nanoseconds.
     func add(_ count: Int, times: some Sequence<UInt64>) {
-        kept.withLock { kept in
-            kept.batches.add(UInt64(count))
-            for time in times { kept.commits.add(time) }
+        values.withLock { values in
+            values.batches.add(UInt64(count))
+            for time in times { values.commits.add(time) }
         }
     }
 }
 
-/// The figures of the data directory, which the commit stage and the queues in the background note.
+/// Metrics of the data directory, which the commit stage and background queues update. Thread-safe.
 package final class StorageFigures: Sendable {
     package struct Contents {
+        /// The durations of syncs of the journal, in nanoseconds.
         package var syncs = Histogram.times
         package var failedSyncs = 0
         package var journalBytes = 0
-        /// The bytes of commits that a start would replay, about.
+        /// The approximate size of the commits that the next start would replay.
         package var replayBytes = 0
         package var snapshotBytes = 0
-        /// When the newest snapshot was written, in monotonic nanoseconds; nil if none was since the start.
+        /// When the last snapshot was written, in monotonic nanoseconds; nil if none was written since the start.
         package var snapshotTime: UInt64?
         package var failedSnapshots = 0
-        /// The past files in use, their bytes, and when the oldest commit in them was made; nil if there are none.
+        /// The number and the total size of past files, which contain commits that the history has evicted.
         package var pastFiles = 0
         package var pastBytes = 0
+        /// The time of the oldest commit in the past files; nil if there are no past files.
         package var oldestPast: Timestamp?
-        /// When the last scrub ended, in monotonic nanoseconds; nil if none did since the start.
+        /// When the last scrub (a search for damaged files) ended, in monotonic nanoseconds; nil if none has ended.
         package var scrubTime: UInt64?
-        /// The files that the last scrub read.
+        /// The number of files that the last scrub read.
         package var scrubbedFiles = 0
-        /// Those of them that are not as they were written.
+        /// The number of files that the last scrub found damaged.
         package var damagedFiles = 0
     }
 
-    private let kept = Mutex(Contents())
+    private let values = Mutex(Contents())
 
     package init() {}
 
-    package var contents: Contents { kept.withLock { $0 } }
+    package var contents: Contents { values.withLock { $0 } }
 
-    func update(_ change: (inout Contents) -> Void) { kept.withLock { change(&$0) } }
+    func update(_ change: (inout Contents) -> Void) { values.withLock { change(&$0) } }
 
-    /// Times a sync.
+    /// Runs a sync, and records its duration and whether it failed.
     func timing<Failure: Error>(_ sync: () throws(Failure) -> Void) throws(Failure) {
         let start = MonotonicClock.system.now()
         var isDone = false
         defer {
             let time = MonotonicClock.system.now() &- start
-            update { kept in
-                kept.syncs.add(time)
-                if !isDone { kept.failedSyncs += 1 }
+            update { values in
+                values.syncs.add(time)
+                if !isDone { values.failedSyncs += 1 }
             }
         }
         try sync()

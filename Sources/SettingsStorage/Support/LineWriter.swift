@@ -4,11 +4,11 @@ internal import SettingsAPI
 internal import Synchronization
 
 /// A bounded queue of lines for a file descriptor. A serial queue writes the lines, so that no caller waits for the
-/// reader of the descriptor. The queue drops and counts lines that find it full.
+/// reader of the descriptor. A full queue drops and counts new lines.
 ///
 /// Thread-safe.
 package final class LineWriter: Sendable {
-    /// The lines of the log.
+    /// The writer of the daemon's log.
     package static let standardError = LineWriter(to: .standardError, capacity: 1 << 20) { count in
         Log.line(
             .now(), .warning,
@@ -16,9 +16,9 @@ package final class LineWriter: Sendable {
         )
     }
 
-    /// The time that ``flush()`` waits for a reader that has stalled.
-    private static let flushSeconds = 5
-    /// The memory that the queue takes for an element beside its bytes.
+    /// The seconds that ``flush()`` waits for a reader of the descriptor that has stalled.
+    private static let flushTimeout = 5
+    /// The approximate memory in bytes that a queue element uses in addition to its lines.
     private static let overhead = 256
 
     private let descriptor: OutputDescriptor
@@ -57,9 +57,9 @@ package final class LineWriter: Sendable {
     /// Waits until the queued lines are written, but not for long: a reader that has stalled must not hold up the exit.
     package func flush() {
         guard queuedBytes.load(ordering: .relaxed) > 0 else { return }
-        let isWritten = DispatchSemaphore(value: 0)
-        queue.async { isWritten.signal() }
-        _ = isWritten.wait(timeout: .now() + .seconds(Self.flushSeconds))
+        let written = DispatchSemaphore(value: 0)
+        queue.async { written.signal() }
+        _ = written.wait(timeout: .now() + .seconds(Self.flushTimeout))
     }
 
     private func drop(_ lines: ArraySlice<UInt8>) {

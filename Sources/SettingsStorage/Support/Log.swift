@@ -2,16 +2,16 @@ package import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// A log that writes a line an event: time, level, message.
+/// A log that writes one line per event: time, level, message. Thread-safe.
 package final class Log: Sendable {
     package enum Level: String, CaseIterable, Comparable, Sendable {
-        /// Details for finding a defect.
+        /// Details for debugging.
         case debug
-        /// Events that an operator expects.
+        /// Events of normal operation.
         case info
-        /// Events that should not happen, after which the daemon goes on.
+        /// Unexpected events after which the daemon continues without an operator.
         case warning
-        /// Events that need an operator.
+        /// Events that require an operator.
         case error
 
         package static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
@@ -24,7 +24,7 @@ package final class Log: Sendable {
     private let clock: @Sendable () -> Timestamp
     private let write: @Sendable (String) -> Void
 
-    /// A log that hands each line, without its end, to a closure.
+    /// Makes a log that passes each line to a closure, without the line terminator.
     package init(
         level: Level, clock: @escaping @Sendable () -> Timestamp, write: @escaping @Sendable (String) -> Void
     ) {
@@ -33,7 +33,7 @@ package final class Log: Sendable {
         self.write = write
     }
 
-    /// A log on standard error.
+    /// Makes a log that writes to standard error.
     package static func standardError(level: Level, clock: @escaping @Sendable () -> Timestamp) -> Log {
         Log(level: level, clock: clock) { LineWriter.standardError.append(Array(($0 + "\n").utf8)) }
     }
@@ -50,14 +50,14 @@ package final class Log: Sendable {
         if level >= self.level.withLock({ $0 }) { writeLine(level, message()) }
     }
 
-    /// Not inlined, as the compiler makes a copy of `add` for each message.
+    /// Not inlined, because the compiler specializes `add` for each message.
     @inline(never)
     private func writeLine(_ level: Level, _ message: String) {
         write(Self.line(clock(), level, message))
     }
 
     static func line(_ time: Timestamp, _ level: Level, _ message: String) -> String {
-        // Text from outside may contain line ends.
+        // A message may contain text of clients, whose line breaks must not begin another log line.
         let text = message.map { $0.isNewline ? " " : String($0) }.joined()
         return "\(time) \(level.rawValue) \(text)"
     }

@@ -13,15 +13,15 @@ package final class LogFigures: Sendable {
         package var watchRepairs = 0
         /// The number of snapshots that could not be written to etcd.
         package var failedSnapshots = 0
-        /// The seconds since the daemon last learned from etcd where the log ends.
-        package var silence = 0.0
+        /// The seconds since the daemon last read the end of the log from etcd.
+        package var staleness = 0.0
     }
 
-    private let kept = Mutex(Contents())
+    private let values = Mutex(Contents())
 
     package init() {}
 
-    package var contents: Contents { kept.withLock { $0 } }
+    package var contents: Contents { values.withLock { $0 } }
 
-    package func update(_ change: (inout Contents) -> Void) { kept.withLock { change(&$0) } }
+    package func update(_ change: (inout Contents) -> Void) { values.withLock { change(&$0) } }
 }

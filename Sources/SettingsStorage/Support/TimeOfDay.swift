@@ -2,7 +2,7 @@ internal import Platform
 package import SettingsAPI
 
 extension Timestamp {
-    /// The time of day.
+    /// The current time of the system clock.
     package static func now() -> Timestamp {
         Timestamp(milliseconds: WallClock.milliseconds)
     }

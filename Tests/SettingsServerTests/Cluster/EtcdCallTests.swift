@@ -71,7 +71,7 @@ struct EtcdCallTests {
                 "responses":[{"response_range":{"header":{"revision":"9"},"kvs":[{"key":"YQ==","create_revision":"2",
                 "mod_revision":"2","version":"1","value":"dg=="},{"key":"YQ=="}],"count":"2"}},{"response_range":{"header":{}}}]}
                 """#)
-        let answer = try #require(read.answer(json))
+        let answer = try #require(read.parseAnswer(json))
         #expect(answer.hasSucceeded && answer.header.cluster == "14841639068965178418")
         #expect(answer.header.revision == 9 && answer.header.term == 2)
         #expect(answer.ranges == [[EtcdPair(key: "a", value: Array("v".utf8)), EtcdPair(key: "a", value: [])], []])
@@ -86,7 +86,7 @@ struct EtcdCallTests {
             #"{"header":{"cluster_id":"1","revision":"9","raft_term":"2"},"succeeded":true,"responses":[{"response_range":{"kvs":[{"key":"%"}]}},{"response_range":{}}]}"#,
         ])
     func otherForm(_ text: String) throws {
-        #expect(read.answer(try JSONValue(parsing: text)) == nil)
+        #expect(read.parseAnswer(try JSONValue(parsing: text)) == nil)
     }
 
     @Test(

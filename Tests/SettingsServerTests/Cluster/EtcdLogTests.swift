@@ -115,11 +115,11 @@ struct EtcdLogTests {
         try etcd.kill(0)
         let stale = try node(0)
         #expect(stale.description == second.description)
-        #expect(stale.log.silence != nil && stale.log.health != nil, "from the start on")
+        #expect(stale.log.staleness != nil && stale.log.health != nil, "from the start on")
         #expect(try stale.write(.set(3), to: "a").problem?.outcome == .notDone)
         try etcd.start(0)
         try eventually { try stale.write(.set(4), to: "a").problem == nil }
-        try eventually { stale.log.silence == nil && stale.log.health == nil }
+        try eventually { stale.log.staleness == nil && stale.log.health == nil }
         try eventually { try second.value("a") == 4 }
     }
 
@@ -210,7 +210,7 @@ struct EtcdLogTests {
         let one = try node(0) { $0.snapshotLogBytes = 2000 }
         var client = makeClient()
         let read = EtcdTransaction(success: [
-            .range(EtcdRange(key: keys.batch(LogHead.first), end: keys.logEnd, limit: 1, hasKeysOnly: true))
+            .range(EtcdRange(key: keys.batch(LogHead.firstBatch), end: keys.logEnd, limit: 1, hasKeysOnly: true))
         ])
         var value: Int64 = 0
         #expect(try one.write(.set(0), to: "a").problem == nil)
@@ -221,7 +221,7 @@ struct EtcdLogTests {
             value += 1
             #expect(try one.write(.set(.integer(value)), to: "a").problem == nil)
             one.store.tend()
-            return try client.call(read, by: soon()).ranges[0].first?.key != keys.batch(LogHead.first)
+            return try client.call(read, by: soon()).ranges[0].first?.key != keys.batch(LogHead.firstBatch)
         }
         let other = try node(1)
         #expect(try other.value("a") == .integer(value))
@@ -256,9 +256,9 @@ struct EtcdLogTests {
             #expect(node.store.state.revision.number >= before.revision.number + 1_000_000_000)
         }
         var client = makeClient()
-        var (place, epochs) = (LogHead.first - 1, 0)
+        var (place, epochs) = (LogHead.firstBatch - 1, 0)
         while true {
-            let found = try client.readLog(behind: place, self.keys, by: soon())
+            let found = try client.readLog(after: place, self.keys, by: soon())
             epochs += found.entries.count { $0.head.beginsEpoch }
             guard let last = found.entries.last else { break }
             place = last.head.batch

@@ -37,7 +37,7 @@ struct EtcdOperationTests {
         try etcd.kill(0)
         try etcd.start(0)
         try eventually { try node.write(.set(2), to: "a").problem == nil }
-        try eventually { node.log.health == nil && node.log.silence == nil }
+        try eventually { node.log.health == nil && node.log.staleness == nil }
     }
 
     @Test("Writes that etcd has no space for are 507 and not done, and reads go on")

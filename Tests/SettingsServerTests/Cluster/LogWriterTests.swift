@@ -44,7 +44,7 @@ struct LogWriterTests {
     private func soon() -> ContinuousClock.Instant { .now + .seconds(Deadline.patience) }
 
     private func writer() -> LogWriter {
-        LogWriter(makeClient(), keys, daemon: "me", LogInbox(applied: first, heard: .now))
+        LogWriter(makeClient(), keys, daemon: "me", LogInbox(applied: first, lastContact: .now))
     }
 
     /// The keys from one up to another.
@@ -53,7 +53,7 @@ struct LogWriterTests {
         return try client.call(EtcdTransaction(success: [.range(range)]), by: soon()).ranges[0].map(\.key)
     }
 
-    private func entry(behind end: LogHead, bytes: Int = 10) throws -> LogEntry {
+    private func entry(after end: LogHead, bytes: Int = 10) throws -> LogEntry {
         let parts = bytes > LogKeys.partSize ? 2 : 0
         let head = end.next(to: try #require(Revision(1)), bytes: bytes, parts: parts, by: "me")
         return LogEntry(head, lines: [UInt8](repeating: 10, count: bytes))
@@ -65,7 +65,7 @@ struct LogWriterTests {
     func lostClaim() throws {
         var (client, writer) = (makeClient(), writer())
         _ = try client.call(EtcdTransaction(success: [.put(keys.claim, Array("me".utf8))]), by: soon())
-        #expect(isDone(writer.write(try entry(behind: first), behind: first, by: soon())))
+        #expect(isDone(writer.write(try entry(after: first), after: first, by: soon())))
         #expect(try found(&client, from: keys.claim).isEmpty)
     }
 
@@ -74,28 +74,28 @@ struct LogWriterTests {
         var (client, writer) = (makeClient(), writer())
         // Without a lease, so that only a daemon ends the claim.
         _ = try client.call(EtcdTransaction(success: [.put(keys.claim, Array("other".utf8))]), by: soon())
-        #expect(isDone(writer.write(try entry(behind: first), behind: first, by: soon())))
+        #expect(isDone(writer.write(try entry(after: first), after: first, by: soon())))
         #expect(try found(&client, from: keys.claim).isEmpty)
     }
 
     @Test("A claim is given back when there is nothing to write any more")
     func givenBack() throws {
         var (client, writer) = (makeClient(), writer())
-        let other = try entry(behind: first)
-        #expect(isDone(writer.write(other, behind: first, by: soon())))
+        let other = try entry(after: first)
+        #expect(isDone(writer.write(other, after: first, by: soon())))
         // Behind an end that is not the end any more it is overtaken each time.
-        for _ in 0..<6 { #expect(!isDone(writer.write(try entry(behind: first), behind: first, by: soon()))) }
+        for _ in 0..<6 { #expect(!isDone(writer.write(try entry(after: first), after: first, by: soon()))) }
         #expect(try found(&client, from: keys.claim) == [keys.claim])
-        #expect(isDone(writer.write(JournalBatch(), behind: other.head, by: soon())))
+        #expect(isDone(writer.write(JournalBatch(), after: other.head, by: soon())))
         #expect(try found(&client, from: keys.claim).isEmpty)
     }
 
     @Test("A claim that is over before its write is made again")
     func madeAgain() throws {
         var (client, writer) = (makeClient(), writer())
-        #expect(isDone(writer.write(try entry(behind: first), behind: first, by: soon())))
+        #expect(isDone(writer.write(try entry(after: first), after: first, by: soon())))
         func lose(_ count: Int) throws {
-            for _ in 0..<count { #expect(!isDone(writer.write(try entry(behind: first), behind: first, by: soon()))) }
+            for _ in 0..<count { #expect(!isDone(writer.write(try entry(after: first), after: first, by: soon()))) }
         }
         try lose(6)
         // As when the lease is over.
@@ -109,14 +109,14 @@ struct LogWriterTests {
     @Test("The parts of a large batch are gone once another daemon was first")
     func lostParts() throws {
         var (client, writer) = (makeClient(), writer())
-        let other = try entry(behind: first)
-        #expect(isDone(writer.write(other, behind: first, by: soon())))
-        let large = try entry(behind: first, bytes: LogKeys.partSize + 1)
-        #expect(!isDone(writer.write(large, behind: first, by: soon())))
+        let other = try entry(after: first)
+        #expect(isDone(writer.write(other, after: first, by: soon())))
+        let large = try entry(after: first, bytes: LogKeys.partSize + 1)
+        #expect(!isDone(writer.write(large, after: first, by: soon())))
         let all = (from: "settingsd/test/parts/", to: "settingsd/test/parts0")
         #expect(try found(&client, from: all.from, to: all.to).isEmpty)
-        let next = try entry(behind: other.head, bytes: LogKeys.partSize + 1)
-        #expect(isDone(writer.write(next, behind: other.head, by: soon())))
+        let next = try entry(after: other.head, bytes: LogKeys.partSize + 1)
+        #expect(isDone(writer.write(next, after: other.head, by: soon())))
         #expect(try found(&client, from: all.from, to: all.to).count == 2)
     }
 
@@ -124,39 +124,39 @@ struct LogWriterTests {
         try found(&client, from: "settingsd/test/snapshots/", to: "settingsd/test/snapshots0")
     }
 
-    @Test("One daemon at a time puts a snapshot, and one that has lost its turn changes nothing any more")
+    @Test("One daemon at a time puts a snapshot, and a daemon that has lost the lock changes nothing any more")
     func turns() throws {
         var client = makeClient()
-        var turn = try #require(try SnapshotTurn(&client, keys))
-        #expect(try SnapshotTurn(&client, keys) == nil)
+        var lock = try #require(try SnapshotLock(&client, keys))
+        #expect(try SnapshotLock(&client, keys) == nil)
         // As when the lease is over.
-        _ = try client.call(EtcdTransaction(success: [.delete(keys.snapshotClaim)]), by: soon())
-        var next = try #require(try SnapshotTurn(&client, keys))
+        _ = try client.call(EtcdTransaction(success: [.delete(keys.snapshotLock)]), by: soon())
+        var next = try #require(try SnapshotLock(&client, keys))
         let error = #expect(throws: EtcdError.self) {
-            try turn.put(
+            try lock.putSnapshot(
                 state, at: first, replacing: nil, in: DataDirectory(directory.path), isAbandoned: { false }, &client)
         }
         #expect(error?.description.contains("another daemon") ?? false)
-        turn.end(replacing: nil, &client, by: soon())
-        try next.put(
+        lock.release(keeping: nil, &client, by: soon())
+        try next.putSnapshot(
             state, at: first, replacing: nil, in: DataDirectory(directory.path), isAbandoned: { false }, &client)
-        next.end(replacing: nil, &client, by: soon())
+        next.release(keeping: nil, &client, by: soon())
         let pointer = try #require(try client.readSnapshotPointer(keys, by: soon()))
         #expect(try snapshotKeys(&client).count == pointer.parts)
         let limits = History.Limits()
         let read = try client.readSnapshot(
             pointer, keys, limits: limits, in: DataDirectory(directory.path), by: soon())
         #expect(read.revision == state.revision)
-        #expect(try SnapshotTurn(&client, keys) != nil, "the turn is given back")
+        #expect(try SnapshotLock(&client, keys) != nil, "the lock is released")
     }
 
-    @Test("What an interrupted snapshot left is deleted, by its daemon or by the next turn")
+    @Test("What an interrupted snapshot left is deleted, by its daemon or by the next holder of the lock")
     func leftovers() throws {
         var client = makeClient()
         var parts = 0
-        var turn = try #require(try SnapshotTurn(&client, keys))
+        var lock = try #require(try SnapshotLock(&client, keys))
         #expect(throws: EtcdError.self) {
-            try turn.put(
+            try lock.putSnapshot(
                 state, at: first, replacing: nil, in: DataDirectory(directory.path),
                 isAbandoned: {
                     parts += 1
@@ -164,14 +164,14 @@ struct LogWriterTests {
                 }, &client)
         }
         #expect(try snapshotKeys(&client).count == 1)
-        turn.end(replacing: nil, &client, by: soon())
+        lock.release(keeping: nil, &client, by: soon())
         #expect(try snapshotKeys(&client).isEmpty)
 
         let left = keys.snapshotPart(0, of: "killed")
         _ = try client.call(EtcdTransaction(success: [.put(left, [1])]), by: soon())
-        var next = try #require(try SnapshotTurn(&client, keys))
+        var next = try #require(try SnapshotLock(&client, keys))
         #expect(throws: EtcdError.self) {
-            try next.put(
+            try next.putSnapshot(
                 state, at: first, replacing: nil, in: DataDirectory(directory.path), isAbandoned: { true }, &client)
         }
         #expect(try snapshotKeys(&client).isEmpty)

@@ -12,7 +12,7 @@ import Testing
         let epoch = try #require(Epoch("aaaaaaaa"))
         for (number, writer) in writers.enumerated() {
             let head = LogHead.beginning(epoch, by: writer)
-            order.note(head, at: Self.start + .milliseconds(number - writers.count + 1))
+            order.recordBatch(head, at: Self.start + .milliseconds(number - writers.count + 1))
         }
         return order
     }
@@ -27,22 +27,22 @@ import Testing
         ] as [(String, [String], Int)])
     func nextBehindLastWriter(daemon: String, writers: [String], milliseconds: Int) throws {
         var order = try order(of: daemon, after: writers)
-        #expect(max(order.turn(at: Self.start), Self.start) == Self.start + .milliseconds(milliseconds))
+        #expect(max(order.earliestWriteTime(at: Self.start), Self.start) == Self.start + .milliseconds(milliseconds))
     }
 
     @Test("A daemon that writes no more is not waited for") func silentDaemonIsNotWaitedFor() throws {
         var order = try order(of: "a", after: ["b", "a"])
         let later = Self.start + .milliseconds(250)
-        order.note(LogHead.beginning(try #require(Epoch("aaaaaaaa")), by: "a"), at: later)
-        #expect(order.turn(at: later) == later)
+        order.recordBatch(LogHead.beginning(try #require(Epoch("aaaaaaaa")), by: "a"), at: later)
+        #expect(order.earliestWriteTime(at: later) == later)
     }
 
     @Test("The time to wait follows the time of a transaction, up to a bound") func waitFollowsTransactions() throws {
         var order = try order(of: "a", after: ["b", "a"])
-        for _ in 0..<100 { order.note(round: .milliseconds(4)) }
-        let wait = order.turn(at: Self.start) - Self.start
+        for _ in 0..<100 { order.recordRoundTrip(.milliseconds(4)) }
+        let wait = order.earliestWriteTime(at: Self.start) - Self.start
         #expect(wait > .milliseconds(9) && wait <= .milliseconds(10))
-        for _ in 0..<100 { order.note(round: .seconds(1)) }
-        #expect(order.turn(at: Self.start) == Self.start + .milliseconds(20))
+        for _ in 0..<100 { order.recordRoundTrip(.seconds(1)) }
+        #expect(order.earliestWriteTime(at: Self.start) == Self.start + .milliseconds(20))
     }
 }

@@ -3,24 +3,26 @@ package import SettingsAPI
 package import SettingsModel
 internal import Synchronization
 
-/// A queue that answers what callers ask about the other daemons: where the log ends, and which daemons follow it.
+/// Reads from etcd where the log of commits ends and which daemons follow it, for requests of clients.
 ///
-/// Callers that ask for the end while a question is under way share the next one.
-package final class ClusterQuestions: Sendable {
+/// A serial queue executes the reads, because a read blocks its thread until etcd answers. Thread-safe.
+package final class ClusterQueries: Sendable {
     package typealias EndCompletion = @Sendable (Cursor?) -> Void
 
-    private struct Waiting {
+    /// The callers that wait for the end of the log.
+    private struct EndRequests {
         var completions: [EndCompletion] = []
-        var isAsking = false
+        var isReading = false
     }
 
-    private static let time = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5)
 
     private let keys: LogKeys
+    /// The identifier of this daemon.
     private let daemon: String
-    /// Nil while a question is under way.
+    /// Nil while ``execute(_:)`` uses the client.
     private let client: Mutex<EtcdClient?>
-    private let waiting = Mutex(Waiting())
+    private let endRequests = Mutex(EndRequests())
     private let queue = DispatchQueue(label: "settingsd.cluster", qos: .userInitiated)
 
     init(_ client: EtcdClient, _ keys: LogKeys, daemon: String) {
@@ -28,56 +30,59 @@ package final class ClusterQuestions: Sendable {
         (self.keys, self.daemon) = (keys, daemon)
     }
 
-    /// Asks where the log ends after the call began. Calls `completion` on the queue; with nil if etcd does not answer.
-    package func confirmEnd(_ completion: @escaping EndCompletion) {
-        let mustAsk = waiting.withLock { waiting in
-            waiting.completions.append(completion)
-            defer { waiting.isAsking = true }
-            return !waiting.isAsking
+    /// Reads the current end of the log. Calls `completion` on the queue, with nil if etcd does not answer.
+    ///
+    /// Callers that arrive during a read share the next read, because the running read may return an older end.
+    package func fetchEnd(_ completion: @escaping EndCompletion) {
+        let mustRead = endRequests.withLock { endRequests in
+            endRequests.completions.append(completion)
+            defer { endRequests.isReading = true }
+            return !endRequests.isReading
         }
-        if mustAsk { queue.async { self.askForEnd() } }
+        if mustRead { queue.async { self.readEnd() } }
     }
 
-    private func askForEnd() {
-        let completions = waiting.withLock { waiting in
-            defer { waiting.completions = [] }
-            return waiting.completions
+    private func readEnd() {
+        let completions = endRequests.withLock { endRequests in
+            defer { endRequests.completions = [] }
+            return endRequests.completions
         }
         let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.head))])
-        let line = try? ask(read).ranges[0].first?.value
+        let line = try? execute(read).ranges[0].first?.value
         let end = line.flatMap { try? LogHead($0) }
         let cursor = end.map { Cursor(epoch: $0.epoch, revision: $0.revision) }
         for completion in completions { completion(cursor) }
-        let mustAskAgain = waiting.withLock { waiting in
-            waiting.isAsking = !waiting.completions.isEmpty
-            return waiting.isAsking
+        let mustReadAgain = endRequests.withLock { endRequests in
+            endRequests.isReading = !endRequests.completions.isEmpty
+            return endRequests.isReading
         }
-        // Behind what else is asked.
-        if mustAskAgain { queue.async { self.askForEnd() } }
+        // Enqueued again instead of repeated in a loop, so that other queries are executed in between.
+        if mustReadAgain { queue.async { self.readEnd() } }
     }
 
-    /// Asks for the daemons that follow the log. Calls `completion` on the queue.
-    package func describe(_ completion: @escaping @Sendable (Result<JSONObject, Problem>) -> Void) {
-        queue.async { completion(self.description()) }
+    /// Lists the daemons that follow the log, as the JSON of `GET /v1/cluster`. Calls `completion` on the queue.
+    package func describeDaemons(_ completion: @escaping @Sendable (Result<JSONObject, Problem>) -> Void) {
+        queue.async { completion(self.readDaemons()) }
     }
 
-    private func description() -> Result<JSONObject, Problem> {
+    private func readDaemons() -> Result<JSONObject, Problem> {
         let read = EtcdTransaction(success: [
             .range(EtcdRange(key: keys.head)), .range(EtcdRange(key: keys.daemons, end: keys.daemonsEnd)),
         ])
         do {
-            let ranges = try ask(read).ranges
+            let ranges = try execute(read).ranges
             guard let end = try ranges[0].first.map({ try LogHead($0.value) }) else {
                 throw LogDamage("there is no log in etcd")
             }
             let members = try ranges[1].map { pair -> JSONValue in
                 guard case .object(var member) = try JSONValue(parsing: pair.value),
                     let batch = member["batch"]?.integer
-                else { throw LogDamage("\(pair.key) has another form") }
+                else { throw LogDamage("the value of \(pair.key) is not the record of a daemon") }
                 member["behind"] = .integer(max(0, end.batch - batch))
                 if member["id"]?.string == daemon { member["self"] = true }
                 return .object(member)
             }
+            // There is at least this daemon, even if its record is missing.
             return .success([
                 "daemons": .integer(Int64(max(1, members.count))),
                 "end": .string(Cursor(epoch: end.epoch, revision: end.revision).description),
@@ -85,30 +90,31 @@ package final class ClusterQuestions: Sendable {
                 "members": .array(members),
             ])
         } catch {
-            var problem = Problem(.storageFailed, "cannot ask etcd for the daemons: \(error)")
+            var problem = Problem(.storageFailed, "cannot list the daemons: \(error); retry later")
             problem.outcome = .notDone
             problem.retryAfterMs = 1000
             return .failure(problem)
         }
     }
 
-    private func ask(_ read: EtcdTransaction) throws(EtcdError) -> EtcdTransaction.Answer {
+    private func execute(_ read: EtcdTransaction) throws(EtcdError) -> EtcdTransaction.Answer {
         guard var client = client.withLock({ $0.take() }) else {
-            throw EtcdError(outcome: .refused, description: "another question is under way")
+            throw EtcdError(outcome: .refused, description: "another query is in progress")
         }
         defer { self.client.withLock { $0 = client } }
-        return try client.call(read, isRepeatable: true, by: .now + Self.time)
+        return try client.call(read, isRepeatable: true, by: .now + Self.timeout)
     }
 }
 
-/// What a daemon says of itself in etcd, under a lease.
+/// The record of a running daemon in etcd. etcd deletes the record when its lease expires.
 struct ClusterMember: Sendable {
+    /// Three times the interval at which ``LogFollower`` renews the record, so that single failures do no harm.
     static let leaseSeconds = 15
 
     let id: String
     let address: String
 
-    /// The value of its key.
+    /// The value of the daemon's key: JSON with the last batch that the daemon has applied.
     func value(at head: LogHead) -> [UInt8] {
         let object: JSONObject = [
             "id": .string(id), "address": .string(address), "version": .string(ServiceDescription.versionOfThis),
@@ -120,7 +126,7 @@ struct ClusterMember: Sendable {
 }
 
 extension EtcdClient {
-    /// Says that a daemon follows the log. The key goes if that is not said again in time.
+    /// Writes the record of a daemon. etcd deletes the record unless it is written again before the lease expires.
     mutating func announce(
         _ member: ClusterMember, at head: LogHead, _ keys: LogKeys, by deadline: Instant
     ) throws(EtcdError) {
@@ -129,7 +135,7 @@ extension EtcdClient {
         _ = try call(EtcdTransaction(success: [put]), isRepeatable: true, by: deadline)
     }
 
-    /// Says that a daemon does not follow the log any more.
+    /// Deletes the record of a daemon that stops.
     mutating func withdraw(_ member: ClusterMember, _ keys: LogKeys, by deadline: Instant) throws(EtcdError) {
         _ = try call(EtcdTransaction(success: [.delete(keys.daemons + member.id)]), isRepeatable: true, by: deadline)
     }
