@@ -51,7 +51,7 @@ struct GrantTests {
 
     @Test("Grants allow what they name and nothing else", arguments: matching)
     func matches(grants: [String], right: Rights, suite: String, scope: Grants.Scope, isAllowed: Bool) throws {
-        #expect(Grants(try grants.map { try Grant($0) }).allow(right, on: suite, scope) == isAllowed)
+        #expect(Grants(try grants.map { try Grant($0) }).allows(right, on: suite, scope) == isAllowed)
     }
 
     @Test("The digest of grants is the same for every process and in every order")

@@ -32,8 +32,8 @@ extension WatchReader {
     ///   - since: the last place in history that the watcher knows; nil if it knows nothing.
     ///   - limit: the most that comparing commits may cost.
     package func find(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost = .unlimited) -> Finding {
-        guard let since, reaches(subject, since) else {
-            return isThere(subject) ? .state(isReset: since != nil) : .absent
+        guard let since, hasHistory(for: subject, since: since) else {
+            return hasState(for: subject) ? .state(isReset: since != nil) : .absent
         }
         guard let commits = commits(for: subject, after: since.revision, within: limit) else { return .undecided }
         return commits.isEmpty ? .nothing : .commits(commits)
@@ -43,23 +43,23 @@ extension WatchReader {
     /// follows that cursor.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
         guard subject.reader != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
-            reaches(subject, after: cursor.revision)
+            hasHistory(for: subject, after: cursor.revision)
         else { return false }
         return commits(for: subject, after: cursor.revision, within: limit)?.isEmpty ?? false
     }
 
-    private func reaches(_ subject: WatchSubject, _ since: ResumePoint) -> Bool {
+    private func hasHistory(for subject: WatchSubject, since: ResumePoint) -> Bool {
         if case .cursor(let cursor) = since, cursor.epoch != state.epoch { return false }
-        return reaches(subject, after: since.revision)
+        return hasHistory(for: subject, after: since.revision)
     }
 
     /// True if there is a state to show: of several suites also if all of them are missing.
-    package func isThere(_ subject: WatchSubject) -> Bool {
-        !subject.isOne || state.hasSuite(subject.suites[0])
+    package func hasState(for subject: WatchSubject) -> Bool {
+        !subject.isSingleSuite || state.hasSuite(subject.suites[0])
     }
 
     /// True if the history has every commit after a revision that concerns the watcher.
-    package func reaches(_ subject: WatchSubject, after revision: Revision) -> Bool {
+    package func hasHistory(for subject: WatchSubject, after revision: Revision) -> Bool {
         // Mostly no commit at all was dropped since then, and the suites need not be looked at one by one.
         guard state.history.oldestAvailable > revision else { return true }
         guard subject.suites.allSatisfy({ state.oldestAvailable(of: $0) <= revision }) else { return false }
@@ -152,5 +152,5 @@ extension WatchReader {
 
 extension KeptCommit {
     /// The cost of comparing the commit with a subject.
-    fileprivate var comparisonCost: Cost { .comparedCommit + commit.changes.count * .comparedChange }
+    fileprivate var comparisonCost: Cost { .commitComparison + commit.changes.count * .changeComparison }
 }

@@ -23,7 +23,7 @@ package struct Grants: Hashable, Sendable {
     }
 
     /// True if a grant is on some keys of its suites only.
-    package var isOfSomeKeys: Bool { list.contains { !$0.keys.isAny } }
+    package var limitsKeys: Bool { list.contains { !$0.keys.isAny } }
 
     /// The grants as a reader's.
     package var reader: Grants? { showsEverything ? nil : self }
@@ -41,7 +41,7 @@ package struct Grants: Hashable, Sendable {
     }
 
     /// True if the holder has a right on keys of a suite.
-    package func allow(_ right: Rights, on suite: String, _ scope: Scope) -> Bool {
+    package func allows(_ right: Rights, on suite: String, _ scope: Scope) -> Bool {
         list.contains { grant in
             guard grant.rights.complete.isSuperset(of: right), grant.suites.matches(suite) else { return false }
             return switch scope {
@@ -55,7 +55,7 @@ package struct Grants: Hashable, Sendable {
 
     /// Throws 403 unless the holder has a right on keys of a suite. The refusal depends on nothing but names.
     package func demand(_ right: Rights, on suite: SuiteName, _ scope: Scope) throws(Problem) {
-        guard !allow(right, on: suite.text, scope) else { return }
+        guard !allows(right, on: suite.text, scope) else { return }
         let keys =
             switch scope {
             case .key(let key): "/\(key)"
@@ -71,18 +71,18 @@ package struct Grants: Hashable, Sendable {
         throw Problem(missing: "*:\(right.text)")
     }
 
-    package func show(_ suite: SuiteName) -> Bool { allow(.read, on: suite.text, .some) }
+    package func canRead(_ suite: SuiteName) -> Bool { allows(.read, on: suite.text, .some) }
     /// True if the holder may read some secret, in a backup or otherwise.
     package var mayReadSecrets: Bool { list.contains { !$0.rights.isDisjoint(with: [.secrets, .admin]) } }
-    package func showAll(of suite: SuiteName) -> Bool { allow(.read, on: suite.text, .all) }
-    package func show(_ suite: SuiteName, _ key: KeyName) -> Bool { allow(.read, on: suite.text, .key(key.text)) }
+    package func canReadAll(of suite: SuiteName) -> Bool { allows(.read, on: suite.text, .all) }
+    package func canRead(_ suite: SuiteName, _ key: KeyName) -> Bool { allows(.read, on: suite.text, .key(key.text)) }
 
-    func showSecret(_ suite: SuiteName, _ key: KeyName) -> Bool {
-        allow(.secrets, on: suite.text, .key(key.text))
+    func canReadSecret(_ suite: SuiteName, _ key: KeyName) -> Bool {
+        allows(.secrets, on: suite.text, .key(key.text))
     }
 
     /// The shortest beginning of a name such that all suites with it are seen; nil if there is none.
-    func start(of name: String) -> String? {
+    func shortestReadablePrefix(of name: String) -> String? {
         list.filter { $0.rights.complete.contains(.read) && $0.suites.matchesAll(beginning: name) }
             .map(\.suites.start).min { $0.utf8.count < $1.utf8.count }
     }
@@ -109,7 +109,7 @@ extension SettingState {
 
     private func isHidden(from reader: Grants?) -> Bool {
         guard isSecret, let reader else { return false }
-        return !reader.showSecret(suite, key)
+        return !reader.canReadSecret(suite, key)
     }
 }
 
@@ -117,13 +117,13 @@ extension Suite {
     /// Returns contents of the suite as a reader sees them: secrets that it may not read are listed by name only.
     package func shown(_ contents: SuiteContents, to reader: Grants?) -> SuiteContents {
         guard let reader else { return contents }
-        let seesAll = reader.showAll(of: id)
+        let seesAll = reader.canReadAll(of: id)
         var shown = contents
-        func isShown(_ key: KeyName) -> Bool { seesAll || reader.show(id, key) }
+        func isShown(_ key: KeyName) -> Bool { seesAll || reader.canRead(id, key) }
         shown.values = []
         shown.values.reserveCapacity(contents.values.count)
         for entry in contents.values where isShown(entry.key) {
-            if !isSecret(record(entry.key)) || reader.showSecret(id, entry.key) {
+            if !isSecret(record(entry.key)) || reader.canReadSecret(id, entry.key) {
                 shown.values.append(entry)
             } else {
                 shown.secrets.append(entry.key)
@@ -147,27 +147,27 @@ extension Suite {
     /// True if the schema is shown to a reader without some values, as they may be of secrets.
     package func hidesValuesInSchema(from reader: Grants?) -> Bool {
         guard let reader, schema?.schema.hasSecrets ?? false else { return false }
-        return !reader.allow(.secrets, on: name, .all)
+        return !reader.allows(.secrets, on: name, .all)
     }
 
     /// The number of keys that a reader may see.
     package func keyCount(for reader: Grants?) -> Int {
-        guard let reader, !reader.showAll(of: id) else { return keyCount }
-        return keys(prefix: "", after: nil, limit: .max - 1).records.count { reader.show(id, $0.key) }
+        guard let reader, !reader.canReadAll(of: id) else { return keyCount }
+        return keys(prefix: "", after: nil, limit: .max - 1).records.count { reader.canRead(id, $0.key) }
     }
 
     /// True if the value of a record is a secret that a reader may not see.
     package func isHidden(_ record: KeyRecord, from reader: Grants?) -> Bool {
         guard let reader else { return false }
-        return isSecret(record) && !reader.showSecret(id, record.key)
+        return isSecret(record) && !reader.canReadSecret(id, record.key)
     }
 }
 
 extension Violation {
     /// True if a reader may see all that the violation tells: of a rule about the suite that may be any key.
     func isShown(to reader: Grants, of suite: SuiteName) -> Bool {
-        if reader.showAll(of: suite) { return true }
-        return key.map { reader.allow(.read, on: suite.text, .key($0)) } ?? false
+        if reader.canReadAll(of: suite) { return true }
+        return key.map { reader.allows(.read, on: suite.text, .key($0)) } ?? false
     }
 }
 

@@ -22,7 +22,7 @@ extension RecentPast {
             let oldest = state.oldestAvailable(of: suite)
             if instant.milliseconds >= state.time.milliseconds {
                 place = state.revision
-            } else if let last = lastKept(notAfter: instant), last >= oldest {
+            } else if let last = lastKnownRevision(notAfter: instant), last >= oldest {
                 place = last
             } else if oldest == .zero || isChanged(suite, at: oldest, notAfter: instant) {
                 // Every commit that touched the suite after this revision came later than the instant.
@@ -31,19 +31,19 @@ extension RecentPast {
                 throw historyGone(before: "what was stored at \(instant)", of: suite)
             }
         }
-        try checkKept(place, of: suite)
+        try checkAvailable(place, of: suite)
         return place
     }
 
     /// The last commit not later than an instant, as far as that is known: it is kept, or the last that was dropped.
-    package func lastKept(notAfter instant: Timestamp) -> Revision? {
+    package func lastKnownRevision(notAfter instant: Timestamp) -> Revision? {
         let last = history.last(notAfter: instant)?.revision
         let isOldestBefore = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
         return isOldestBefore ? max(last ?? .zero, history.oldestAvailable) : last
     }
 
     /// Throws if a revision is still to come, or if what a suite was after it is not kept.
-    func checkKept(_ place: Revision, of suite: SuiteName) throws(Problem) {
+    func checkAvailable(_ place: Revision, of suite: SuiteName) throws(Problem) {
         guard place <= state.revision else {
             throw Problem(.badRequest, "revision \(place) is still to come; the newest is \(state.revision)")
         }
@@ -81,11 +81,11 @@ package struct HistoryQuestion: Sendable {
     package let pageBytes: Int
 
     /// The most memory of commits that go into one page, if there is memory for it.
-    package static let usualPageBytes = 8 << 20
+    package static let defaultPageBytes = 8 << 20
 
     package init(
         suite: SuiteName, filter: KeyFilter, by: String?, before: Revision?, limit: Int, reader: Grants?,
-        pageBytes: Int = usualPageBytes
+        pageBytes: Int = defaultPageBytes
     ) {
         self.suite = suite
         self.filter = filter
@@ -102,7 +102,7 @@ extension HistoryQuestion {
     package var isFiltered: Bool { !filter.isEverything || by != nil || reader != nil }
 
     /// The revision before which the commits are.
-    package func end(on state: State) -> Revision {
+    package func endRevision(in state: State) -> Revision {
         before ?? state.revision.advanced(by: 1) ?? state.revision
     }
 }
@@ -149,7 +149,7 @@ extension RecentPast {
             throw state.unknownSuite(suite, for: question.reader)
         }
         var page = HistoryPage(question)
-        history.forEachReversed(of: suite, before: question.end(on: state)) { page.add($0, on: state) }
+        history.forEachReversed(of: suite, before: question.endRevision(in: state)) { page.add($0, on: state) }
         return page.result(oldest: state.oldestAvailable(of: suite))
     }
 
@@ -159,7 +159,7 @@ extension RecentPast {
         // A filter may select any of the commits, so only the size of a page bounds the estimate.
         var remainingCommits = question.isFiltered ? .max : question.limit
         var bytes = 0
-        history.forEachReversed(of: question.suite, before: question.end(on: state)) { kept in
+        history.forEachReversed(of: question.suite, before: question.endRevision(in: state)) { kept in
             guard bytes == 0 || bytes + kept.size <= question.pageBytes else { return false }
             bytes += kept.size
             // Of the values before and after a commit, both in memory, the page shows the values after it.

@@ -6,7 +6,7 @@ extension RecentPast {
     ///
     /// - Returns: nil if there was no such suite then.
     package func suite(_ name: SuiteName, at moment: Revision) throws(Problem) -> Suite? {
-        try checkKept(moment, of: name)
+        try checkAvailable(moment, of: name)
         let since = history.commits(of: name, after: moment)
         return suite(
             name, at: moment, from: state.suite(name), undoing: since, lastBefore: history.last(of: name, upTo: moment)
@@ -29,7 +29,7 @@ extension RecentPast {
         var suite = later
         for kept in commits.reversed() { suite.undo(kept.commit, of: name, origin) }
         guard var past = suite else { return nil }
-        keepSecrets(in: &past)
+        markSecrets(in: &past)
         let change = next.commit.suiteChanges.first { $0.suite == name }
         past.revision = change?.oldRevision ?? last() ?? past.newestRevision
         return past
@@ -47,13 +47,13 @@ extension RecentPast {
         state.suite(name)?.addRenderingCost(to: &meter)
         // Finding the last commit before an instant may take all commits.
         let start: Revision = if case .revision(let revision) = moment { revision } else { .zero }
-        history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.showingPast)
+        history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.readingPast)
         return meter.cost
     }
 
     /// Marks what is a secret now: it is one in what was before, too.
-    package func keepSecrets(in past: inout Suite) {
-        if let schema = state.suite(past.id)?.schema?.schema { past.keepSecrets(of: schema) }
+    package func markSecrets(in past: inout Suite) {
+        if let schema = state.suite(past.id)?.schema?.schema { past.markSecrets(of: schema) }
     }
 
     /// The error for a suite that did not exist after a commit. It names the commit that created it, if that was later.

@@ -15,19 +15,19 @@ extension Suite {
         setting.isSecret = isSecret(record)
         if record.standing == .invalid {
             setting.stored = setting.isSecret ? nil : record.stored
-            setting.errors = invalidity(of: record)
+            setting.errors = violations(ofStoredValueIn: record)
         }
         return setting
     }
 
     /// The violations that make the stored value of a record invalid.
-    package func invalidity(of record: KeyRecord) -> [Violation] {
+    package func violations(ofStoredValueIn record: KeyRecord) -> [Violation] {
         var steps = Int.max
-        return invalidity(of: record, steps: &steps)
+        return violations(ofStoredValueIn: record, steps: &steps)
     }
 
     /// Lists the violations. Takes the steps of checking from those that are left.
-    func invalidity(of record: KeyRecord, steps: inout Int) -> [Violation] {
+    func violations(ofStoredValueIn record: KeyRecord, steps: inout Int) -> [Violation] {
         guard let schema, let stored = record.stored else { return [] }
         let setting = StoredSetting(key: record.key, value: stored, isSecret: record.isSecret)
         let errors = schema.schema.conflict(of: setting, steps: &steps)?.errors ?? []
@@ -60,7 +60,7 @@ extension Suite {
     }
 
     /// The keys with stored values that are secrets whatever the schema says, of those that are wanted; nil for all.
-    func keptSecrets(of names: Set<UTF8Text>? = nil) -> [KeyName] {
+    func markedSecrets(of names: Set<UTF8Text>? = nil) -> [KeyName] {
         var keys: [KeyName] = []
         forEachRecord(of: names) { if $0.isSecret { keys.append($0.key) } }
         return keys
@@ -121,8 +121,8 @@ extension Suite {
 
     private func suggestions(for key: String, to reader: Grants?) -> [String] {
         guard let schema = schema?.schema else { return [] }
-        guard let reader, !reader.showAll(of: id) else { return schema.suggestions(for: key) }
-        let shown = schema.keys.lazy.map(\.name).filter { reader.allow(.read, on: name, .key($0)) }
+        guard let reader, !reader.canReadAll(of: id) else { return schema.suggestions(for: key) }
+        let shown = schema.keys.lazy.map(\.name).filter { reader.allows(.read, on: name, .key($0)) }
         return NameSuggestion.nearest(to: key, among: shown)
     }
 
@@ -136,7 +136,7 @@ extension Suite {
 
     /// The error for a stored value that the schema does not allow.
     package func invalidStored(_ record: KeyRecord) -> Problem {
-        let errors = invalidity(of: record)
+        let errors = violations(ofStoredValueIn: record)
         let reason = errors.first.map { ": \($0.sentence)" } ?? ""
         var problem = Problem(
             .invalidStored, "what is stored under \(record.key) of suite \(id) does not fit the schema\(reason)")

@@ -59,7 +59,7 @@ extension Suite {
         guard let schema = schema?.schema, schema.hasSuiteRules else { return [] }
         let keys = schema.suiteRuleKeys
         let effective = schema.effectiveValues(stored: storedValues(of: keys), of: keys)
-        return schema.suiteViolations(of: effective, secrets: keptSecrets(of: keys)).filter { isMeant($0.key) }.map {
+        return schema.suiteViolations(of: effective, secrets: markedSecrets(of: keys)).filter { isMeant($0.key) }.map {
             $0.inSuite(id, under: .root)
         }
     }
@@ -78,7 +78,7 @@ extension Suite {
         case .invalid:
             contents.invalid.append(
                 SchemaConflict(
-                    key: record.key, stored: isSecret(record) ? nil : record.stored, errors: invalidity(of: record))
+                    key: record.key, stored: isSecret(record) ? nil : record.stored, errors: violations(ofStoredValueIn: record))
             )
         case .unset: break
         }
@@ -101,7 +101,7 @@ extension Suite {
         prefix: String, after: String?, limit: Int, where isShown: (KeyName) -> Bool = { _ in true }
     ) -> (records: [KeyRecord], hasMore: Bool) {
         var found: [KeyRecord] = []
-        var listed = unrecorded(prefix: prefix, after: after).filter(isShown)[...]
+        var listed = listedKeysWithoutRecord(prefix: prefix, after: after).filter(isShown)[...]
         let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
         records.forEach(startingAt: start) { record in
             guard record.name.hasBytePrefix(prefix) else { return false }
@@ -119,7 +119,7 @@ extension Suite {
     }
 
     /// Keys that the schema lists and of which nothing is held, in order.
-    private func unrecorded(prefix: String, after: String?) -> [KeyName] {
+    private func listedKeysWithoutRecord(prefix: String, after: String?) -> [KeyName] {
         (schema?.schema.keys ?? []).compactMap { listed in
             guard listed.name.hasBytePrefix(prefix), let key = try? KeyName(listed.name) else { return nil }
             if let after, !after.precedesInBytes(listed.name) { return nil }

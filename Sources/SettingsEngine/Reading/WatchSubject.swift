@@ -13,7 +13,7 @@ package struct KeyFilter: Hashable, Sendable {
     private let digest: Int
 
     package init(keys: [KeyName], prefixes: [String]) {
-        self.keys = keys.inOrder()
+        self.keys = keys.sortedUnique()
         self.prefixes = [UTF8Text](ofPrefixes: prefixes)
         var hasher = Hasher()
         hasher.combine(self.keys)
@@ -36,7 +36,7 @@ extension [UTF8Text] {
     /// Prefixes in order. One that begins with another says nothing more.
     fileprivate init(ofPrefixes prefixes: [String]) {
         self = []
-        for prefix in prefixes.map(UTF8Text.init).inOrder() {
+        for prefix in prefixes.map(UTF8Text.init).sortedUnique() {
             if let last, prefix.string.hasBytePrefix(last.string) { continue }
             append(prefix)
         }
@@ -62,7 +62,7 @@ extension Array where Element: Comparable {
 
 extension Array where Element: Comparable {
     /// Returns the elements in order, each once. Mostly they are so already.
-    fileprivate func inOrder() -> [Element] {
+    fileprivate func sortedUnique() -> [Element] {
         guard !zip(self, dropFirst()).allSatisfy({ $0 < $1 }) else { return self }
         var unique: [Element] = []
         unique.reserveCapacity(count)
@@ -78,7 +78,7 @@ package struct WatchSubject: Hashable, Sendable {
     /// The prefixes of further suites, in order, none of which begins with another. Those suites come and go.
     package let suitePrefixes: [UTF8Text]
     /// True if it was asked for as one suite, which has answers of its own form.
-    package let isOne: Bool
+    package let isSingleSuite: Bool
     package let filter: KeyFilter
     /// The grants of a watcher that may not see everything.
     package let reader: Grants?
@@ -87,7 +87,7 @@ package struct WatchSubject: Hashable, Sendable {
     package init(_ suite: SuiteName, _ filter: KeyFilter = .everything, for reader: Grants? = nil) {
         suites = [suite]
         suitePrefixes = []
-        isOne = true
+        isSingleSuite = true
         self.filter = filter
         self.reader = reader
     }
@@ -96,9 +96,9 @@ package struct WatchSubject: Hashable, Sendable {
     package init(
         _ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything, for reader: Grants? = nil
     ) {
-        self.suites = suites.inOrder()
+        self.suites = suites.sortedUnique()
         suitePrefixes = [UTF8Text](ofPrefixes: prefixes)
-        isOne = false
+        isSingleSuite = false
         self.filter = filter
         self.reader = reader
     }
@@ -131,10 +131,10 @@ package struct WatchSubject: Hashable, Sendable {
             suites.count == 1 && suites[0] == suite || suites.last(upTo: suite) == suite
                 || suitePrefixes.hasPrefix(of: suite.text)
         else { return false }
-        return reader?.show(suite) ?? true
+        return reader?.canRead(suite) ?? true
     }
 
     private func matches(_ suite: SuiteName, _ key: KeyName) -> Bool {
-        includes(suite) && filter.admits(key) && reader?.show(suite, key) ?? true
+        includes(suite) && filter.admits(key) && reader?.canRead(suite, key) ?? true
     }
 }

@@ -14,7 +14,7 @@ extension WatchReader {
                 missing.append(name)
             }
         }
-        if subject.isOne {
+        if subject.isSingleSuite {
             guard let contents = found.first else { return nil }
             return ObservedState(.one(contents), cursor: state.cursor, isReset: isReset)
         }
@@ -40,7 +40,7 @@ extension WatchReader {
     package func renderingCost(ofChangesIn commits: [KeptCommit]) -> Cost {
         var bytes = 0
         for kept in commits {
-            guard bytes == 0 || bytes + kept.size <= Self.mostObserved else { break }
+            guard bytes == 0 || bytes + kept.size <= Self.maximumAnswerBytes else { break }
             bytes += kept.size
         }
         return .rendering(commitBytes: bytes)
@@ -65,7 +65,7 @@ extension WatchReader {
 
     /// The most memory of commits that go into one answer with changes, unless one commit alone takes more. A watcher that
     /// was away for long asks again for the rest, from the place that the answer names.
-    package static let mostObserved = 8 << 20
+    package static let maximumAnswerBytes = 8 << 20
 
     /// The answer with what commits changed.
     ///
@@ -82,7 +82,7 @@ extension WatchReader {
         var (taken, size) = (0, 0)
         for kept in commits {
             size += kept.size
-            if taken > 0, size > Self.mostObserved { break }
+            if taken > 0, size > Self.maximumAnswerBytes { break }
             let some = kept.commit.changes.filter(subject.matches)
             if taken > 0, let limit, changes.count + some.count > limit { break }
             changes += some
@@ -109,10 +109,10 @@ extension WatchReader {
             names = touched.ordered(by: <)
         }
         let schemas = names.compactMap { name -> SuiteRevision? in
-            guard subject.isOne || state.hasSuite(name) else { return nil }
+            guard subject.isSingleSuite || state.hasSuite(name) else { return nil }
             return SuiteRevision(suite: name, revision: schemaRevision(of: name, before: later))
         }
-        if subject.isOne, let schema = schemas.first { return .one(schema: schema, isDropped: !dropped.isEmpty) }
+        if subject.isSingleSuite, let schema = schemas.first { return .one(schema: schema, isDropped: !dropped.isEmpty) }
         return .several(schemas: schemas, dropped: dropped, missing: missing)
     }
 
@@ -134,7 +134,7 @@ extension WatchReader {
             return SuiteRevision(suite: change.suite, revision: revision)
         }
         return StreamCommit(
-            subject.isOne
+            subject.isSingleSuite
                 ? .one(schemaRevision: schemas.last?.revision, isDropped: !dropped.isEmpty)
                 : .several(schemas: schemas, dropped: dropped),
             cursor: Cursor(epoch: state.epoch, revision: commit.revision),

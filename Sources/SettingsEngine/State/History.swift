@@ -54,7 +54,7 @@ extension History {
     package mutating func append(_ commit: KeptCommit, limits: Limits) -> [KeptCommit] {
         guard commit.size <= limits.bytes else {
             raiseOldestAvailable(to: commit)
-            logs.noteOversized(commit)
+            logs.recordOversized(commit)
             return [commit]
         }
         guard commit.revision > newest.last?.revision ?? evictedThrough else { return [] }
@@ -126,7 +126,7 @@ extension History {
     private mutating func retainOrEvictOldest(into evicted: inout [KeptCommit]) {
         guard let oldest = newest.popFirst() else { return }
         evictedThrough = oldest.revision
-        logs.removeFirst(oldest, sparingProtected: true)
+        logs.removeFirst(oldest, keepingProtected: true)
         if logs.isHeld(oldest) {
             retained.append(oldest)
             retainedBytes += oldest.size
@@ -137,7 +137,7 @@ extension History {
 
     /// Evicts a retained commit although a suite protects it.
     private mutating func evict(retained commit: KeptCommit, into evicted: inout [KeptCommit]) {
-        logs.removeFirst(commit, sparingProtected: false)
+        logs.removeFirst(commit, keepingProtected: false)
         evict([commit], into: &evicted)
     }
 

@@ -26,9 +26,9 @@ extension History {
     /// If the log of the suite does not reach back to the revision, this searches all commits. It then also finds a
     /// commit of several suites that is retained only because another suite protects it. Complete if the revision is
     /// not before ``oldestAvailable``, or not before the oldest available revision of the suite.
-    package func commits(touching suite: SuiteName, after revision: Revision) -> [KeptCommit] {
+    package func commits(affecting suite: SuiteName, after revision: Revision) -> [KeptCommit] {
         guard oldestAvailable(of: suite) > revision else { return commits(of: suite, after: revision) }
-        return commits(after: revision).filter { $0.touches(suite) }
+        return commits(after: revision).filter { $0.affects(suite) }
     }
 
     private func collect(_ visit: ((KeptCommit) -> Bool) -> Void) -> [KeptCommit] {

@@ -75,8 +75,8 @@ extension State {
         let marked = markingSecrets(changes)
         guard let reader else { return marked }
         return marked.compactMap { change in
-            guard reader.show(change.suite, change.key) else { return nil }
-            return change.isSecret && !reader.showSecret(change.suite, change.key) ? change.concealed() : change
+            guard reader.canRead(change.suite, change.key) else { return nil }
+            return change.isSecret && !reader.canReadSecret(change.suite, change.key) ? change.concealed() : change
         }
     }
 
@@ -86,7 +86,7 @@ extension State {
     /// place of another.
     func suggestions(for suite: String, to reader: Grants?) -> [String] {
         NameSuggestion.nearest(to: suite) { place, count in
-            guard let start = reader.map({ $0.start(of: place) }) ?? "" else { return [] }
+            guard let start = reader.map({ $0.shortestReadablePrefix(of: place) }) ?? "" else { return [] }
             let names = suites.neighbours(of: place, count) { $0.hasBytePrefix(start) }
             // One that is there now may not have been when the question was about.
             return names.filter { !$0.hasSameBytes(as: suite) }

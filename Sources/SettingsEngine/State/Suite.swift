@@ -30,8 +30,8 @@ package struct Suite: TreeElement {
     /// The number of keys that have a value, valid or not, or that the schema lists.
     package private(set) var keyCount = 0
     /// The approximate number of bytes of memory that the suite takes, including its schema and its tombstones.
-    package var size: Int { sizeOfRest + removed.size }
-    private var sizeOfRest: Int
+    package var size: Int { sizeWithoutTombstones + removed.size }
+    private var sizeWithoutTombstones: Int
 
     package var name: String { id.text }
 
@@ -45,7 +45,7 @@ package struct Suite: TreeElement {
         self.revision = revision
         self.schemaRevision = schemaRevision
         removed = RemovedKeys(unknownKeyRevision: unknownKeyRevision)
-        sizeOfRest = MemorySize.suite(id)
+        sizeWithoutTombstones = MemorySize.suite(id)
     }
 }
 
@@ -81,7 +81,7 @@ extension Suite {
     }
 
     func addRenderingCost(to meter: inout CostMeter) {
-        if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.repeatedCheck) }
+        if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.schemaRevalidation) }
         records.forEach { record in
             addRenderingCost(of: record, to: &meter)
             return !meter.isExceeded
@@ -92,7 +92,7 @@ extension Suite {
         // The record has a revision and a time beside its name and its value.
         meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
         // The violations of an invalid value are not stored.
-        if record.standing == .invalid { meter.add(.repeatedCheck) }
+        if record.standing == .invalid { meter.add(.schemaRevalidation) }
         meter.add(record.stored, each: .renderedUnit)
     }
 
@@ -127,15 +127,15 @@ extension Suite {
         let isListed = lists(record.key)
         if isListed || record.standing != .unset {
             removed.remove(record.key)
-            sizeOfRest += record.size
+            sizeWithoutTombstones += record.size
             if let replaced = records.set(record) {
-                sizeOfRest -= replaced.size
+                sizeWithoutTombstones -= replaced.size
             } else if !isListed {
                 keyCount += 1
             }
         } else {
             if let replaced = records.remove(record.key.text.utf8Span.span) {
-                sizeOfRest -= replaced.size
+                sizeWithoutTombstones -= replaced.size
                 if replaced.standing != .unset { keyCount -= 1 }
             }
             removed.add(record)
@@ -144,20 +144,20 @@ extension Suite {
 
     /// Replaces or removes the schema. Keys without a value that the new schema does not list become tombstones.
     mutating func setSchema(_ schema: SchemaVersion?, revision: Revision) {
-        if let current = self.schema?.schema { keepSecrets(of: current) }
-        sizeOfRest += (schema?.schema.memorySize ?? 0) - (self.schema?.schema.memorySize ?? 0)
+        if let current = self.schema?.schema { markSecrets(of: current) }
+        sizeWithoutTombstones += (schema?.schema.memorySize ?? 0) - (self.schema?.schema.memorySize ?? 0)
         self.schema = schema
         schemaRevision = revision
         for record in records.elements where record.standing == .unset && !lists(record.key) {
             records.remove(record.name.utf8Span.span)
-            sizeOfRest -= record.size
+            sizeWithoutTombstones -= record.size
             removed.add(record)
         }
-        recount()
+        updateKeyCount()
     }
 
     /// Marks the stored values of a schema's secret keys, so that the values stay secret after the schema is replaced.
-    mutating func keepSecrets(of schema: Schema) {
+    mutating func markSecrets(of schema: Schema) {
         guard schema.hasSecrets else { return }
         for var record in records.elements where record.stored != nil && !record.isSecret {
             guard schema.isSecret(record.name) else { continue }
@@ -176,15 +176,15 @@ extension Suite {
         self.schemaRevision = schemaRevision
         self.records = records
         self.removed = removed
-        recount()
-        sizeOfRest += schema?.schema.memorySize ?? 0
+        updateKeyCount()
+        sizeWithoutTombstones += schema?.schema.memorySize ?? 0
         records.forEach { record in
-            sizeOfRest += record.size
+            sizeWithoutTombstones += record.size
             return true
         }
     }
 
-    private mutating func recount() {
+    private mutating func updateKeyCount() {
         var count = schema?.schema.keys.count ?? 0
         records.forEach { record in
             if !lists(record.key) { count += 1 }

@@ -78,7 +78,7 @@ extension SuiteLogs {
     }
 
     /// Notes that a commit is too large for the history.
-    mutating func noteOversized(_ commit: KeptCommit) {
+    mutating func recordOversized(_ commit: KeptCommit) {
         commit.forEachSuite { suite in
             let isNoted = logs.update(suite.text.utf8Span.span) { log in
                 log.lastOversized = max(log.lastOversized, commit.revision)
@@ -90,11 +90,11 @@ extension SuiteLogs {
 
     /// Removes a commit from the logs whose first commit it is.
     ///
-    /// - Parameter sparingProtected: true if a log keeps a commit that its suite protects.
-    mutating func removeFirst(_ commit: KeptCommit, sparingProtected: Bool) {
+    /// - Parameter keepingProtected: true if a log keeps a commit that its suite protects.
+    mutating func removeFirst(_ commit: KeptCommit, keepingProtected: Bool) {
         commit.forEachSuite { suite in
             let isEmpty = logs.update(suite.text.utf8Span.span) { log in
-                guard log.holds(commit), !sparingProtected || !log.protects(commit) else { return false }
+                guard log.holds(commit), !keepingProtected || !log.protects(commit) else { return false }
                 log.removeFirst()
                 return log.isEmpty
             }
