@@ -1,59 +1,61 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A list of grants that decides what its holder may do and see. Holders of equal grants share answers.
+/// The grants of a caller, which decide what the caller may read and write. Callers with equal grants share cached responses.
 ///
-/// Where a reader may be nil, that is one who may see everything, secrets included.
+/// A parameter `reader` is the grants of a caller that may not read everything. It is nil for a caller that may read everything,
+/// including secrets.
 package struct Grants: Hashable, Sendable {
     package let list: [Grant]
-    /// True if the holder may see everything, secrets included.
-    private let showsEverything: Bool
-    /// A digest of the grants in ``Epoch/digestLength`` letters. It does not depend on their order, and is the same on every
-    /// daemon, so that tags and cursors stay valid after a restart.
+    /// True if the caller may read everything, including secrets.
+    private let allowsReadingEverything: Bool
+    /// A digest of the grants, with ``Epoch/digestLength`` letters. The digest is a part of entity tags and cursors. It does not depend
+    /// on the order of the grants and is the same on every daemon, so that tags and cursors stay valid after a restart.
     package let digest: String
 
     package init(_ list: [Grant]) {
         self.list = list
         let sum = list.reduce(UInt64(0)) { $0 &+ $1.fingerprint }
-        // 36 to the power of 7.
+        // 36 to the power of 7: the number of digests with seven digits in base 36.
         let digits = String(sum % 78_364_164_096, radix: 36)
         digest = String(repeating: "0", count: Epoch.digestLength - digits.utf8.count) + digits
         let all = list.filter { $0.suites.isAny && $0.keys.isAny }.reduce(into: Rights()) { $0.formUnion($1.rights) }
-        showsEverything = all.complete.isSuperset(of: [.read, .secrets])
+        allowsReadingEverything = all.complete.isSuperset(of: [.read, .secrets])
     }
 
-    /// True if a grant is on some keys of its suites only.
+    /// True if at least one grant does not apply to all keys of its suites.
     package var limitsKeys: Bool { list.contains { !$0.keys.isAny } }
 
-    /// The grants as a reader's.
-    package var reader: Grants? { showsEverything ? nil : self }
+    /// These grants as the `reader` parameter of other methods: nil if the caller may read everything, including secrets.
+    package var reader: Grants? { allowsReadingEverything ? nil : self }
 
-    /// The keys of a suite that a right is needed on.
+    /// The keys of a suite for which a right is required.
     package enum Scope: Equatable {
         /// One key.
         case key(String)
-        /// All keys that begin so, those to come included.
+        /// All keys whose names begin with a prefix, including keys that do not exist yet.
         case prefix(String)
-        /// All keys, and the suite as a whole.
+        /// The suite as a whole and all of its keys.
         case all
-        /// At least one key. The caller checks each key later.
+        /// At least one key. A later check is necessary for each key of the request.
         case some
     }
 
-    /// True if the holder has a right on keys of a suite.
+    /// True if the caller has a right on keys of a suite.
     package func allows(_ right: Rights, on suite: String, _ scope: Scope) -> Bool {
         list.contains { grant in
             guard grant.rights.complete.isSuperset(of: right), grant.suites.matches(suite) else { return false }
             return switch scope {
             case .key(let key): grant.keys.matches(key)
-            case .prefix(let prefix): grant.keys.matchesAll(beginning: prefix)
+            case .prefix(let prefix): grant.keys.matchesAll(withPrefix: prefix)
             case .all: grant.keys.isAny
             case .some: true
             }
         }
     }
 
-    /// Throws 403 unless the holder has a right on keys of a suite. The refusal depends on nothing but names.
+    /// Throws a 403 error unless the caller has a right on keys of a suite. The result does not depend on stored data, so an error does
+    /// not reveal whether the suite or the key exists.
     package func demand(_ right: Rights, on suite: SuiteName, _ scope: Scope) throws(Problem) {
         guard !allows(right, on: suite.text, scope) else { return }
         let keys =
@@ -65,14 +67,15 @@ package struct Grants: Hashable, Sendable {
         throw Problem(missing: "\(suite)\(keys):\(right.text)")
     }
 
-    /// Throws 403 unless the holder has a right on the service as a whole.
+    /// Throws a 403 error unless the caller has a right on the service as a whole.
     package func demand(onService right: Rights) throws(Problem) {
         guard !list.contains(where: { $0.rights.complete.contains(right) }) else { return }
         throw Problem(missing: "*:\(right.text)")
     }
 
+    /// True if the caller may read at least one key of a suite.
     package func canRead(_ suite: SuiteName) -> Bool { allows(.read, on: suite.text, .some) }
-    /// True if the holder may read some secret, in a backup or otherwise.
+    /// True if the caller may read at least one secret. With `admin`, the caller may read secrets in a backup.
     package var mayReadSecrets: Bool { list.contains { !$0.rights.isDisjoint(with: [.secrets, .admin]) } }
     package func canReadAll(of suite: SuiteName) -> Bool { allows(.read, on: suite.text, .all) }
     package func canRead(_ suite: SuiteName, _ key: KeyName) -> Bool { allows(.read, on: suite.text, .key(key.text)) }
@@ -81,15 +84,16 @@ package struct Grants: Hashable, Sendable {
         allows(.secrets, on: suite.text, .key(key.text))
     }
 
-    /// The shortest beginning of a name such that all suites with it are seen; nil if there is none.
+    /// The shortest prefix of a name for which a grant allows reading every suite with this prefix; nil if no prefix of the name has
+    /// such a grant.
     func shortestReadablePrefix(of name: String) -> String? {
-        list.filter { $0.rights.complete.contains(.read) && $0.suites.matchesAll(beginning: name) }
+        list.filter { $0.rights.complete.contains(.read) && $0.suites.matchesAll(withPrefix: name) }
             .map(\.suites.start).min { $0.utf8.count < $1.utf8.count }
     }
 }
 
 extension Cursor {
-    /// The cursor of a reader.
+    /// Returns the cursor for a response to a reader. Its epoch ends in the digest of the reader's grants.
     package func marked(for reader: Grants?) -> Cursor {
         guard let reader else { return self }
         return Cursor(epoch: epoch.appending(digest: reader.digest), revision: revision)
@@ -97,12 +101,12 @@ extension Cursor {
 }
 
 extension SettingState {
-    /// The setting for a reader: a secret without its value, unless the reader has the right.
+    /// Returns the setting without its value if the setting is a secret that the reader may not read.
     package func shown(to reader: Grants?) -> SettingState {
         isHidden(from: reader) ? concealed() : self
     }
 
-    /// The tag of the setting as a reader sees it.
+    /// The entity tag of the setting in a response to a reader. It contains the digest of the grants only if they hide the value.
     package func tag(for reader: Grants?) -> EntityTag {
         EntityTag(revision, digest: isHidden(from: reader) ? reader?.digest : nil)
     }
@@ -114,7 +118,8 @@ extension SettingState {
 }
 
 extension Suite {
-    /// Returns contents of the suite as a reader sees them: secrets that it may not read are listed by name only.
+    /// Removes from the contents of the suite the keys that a reader may not read. A secret whose value the reader may not read stays in
+    /// the contents as a name without a value.
     package func shown(_ contents: SuiteContents, to reader: Grants?) -> SuiteContents {
         guard let reader else { return contents }
         let seesAll = reader.canReadAll(of: id)
@@ -134,29 +139,29 @@ extension Suite {
         return shown
     }
 
-    /// The tag of the suite as a reader sees it.
+    /// The entity tag of the suite in a response to a reader.
     package func tag(for reader: Grants?) -> EntityTag {
         EntityTag(revision, digest: reader?.digest)
     }
 
-    /// The tag of a setting as a reader sees it. It depends on the grants only if they hide the value.
+    /// The entity tag of a setting in a response to a reader. It contains the digest of the grants only if they hide the value.
     package func tag(of record: KeyRecord, for reader: Grants?) -> EntityTag {
         EntityTag(record.revision, digest: isHidden(record, from: reader) ? reader?.digest : nil)
     }
 
-    /// True if the schema is shown to a reader without some values, as they may be of secrets.
+    /// True if a response to a reader omits values from the schema, such as defaults, because they may belong to secrets.
     package func hidesValuesInSchema(from reader: Grants?) -> Bool {
         guard let reader, schema?.schema.hasSecrets ?? false else { return false }
         return !reader.allows(.secrets, on: name, .all)
     }
 
-    /// The number of keys that a reader may see.
+    /// The number of keys that a reader may read.
     package func keyCount(for reader: Grants?) -> Int {
         guard let reader, !reader.canReadAll(of: id) else { return keyCount }
         return keys(prefix: "", after: nil, limit: .max - 1).records.count { reader.canRead(id, $0.key) }
     }
 
-    /// True if the value of a record is a secret that a reader may not see.
+    /// True if the value of a record is a secret that a reader may not read.
     package func isHidden(_ record: KeyRecord, from reader: Grants?) -> Bool {
         guard let reader else { return false }
         return isSecret(record) && !reader.canReadSecret(id, record.key)
@@ -164,7 +169,8 @@ extension Suite {
 }
 
 extension Violation {
-    /// True if a reader may see all that the violation tells: of a rule about the suite that may be any key.
+    /// True if a reader may read every key that the violation can reveal. A violation without a key is about the suite as a whole and
+    /// can reveal any key.
     func isShown(to reader: Grants, of suite: SuiteName) -> Bool {
         if reader.canReadAll(of: suite) { return true }
         return key.map { reader.allows(.read, on: suite.text, .key($0)) } ?? false
@@ -172,17 +178,20 @@ extension Violation {
 }
 
 extension Problem {
-    /// The error for a right that is missing.
+    /// The error for a missing right.
     ///
-    /// - Parameter grant: one that would do.
+    /// - Parameter grant: a grant that contains the missing right.
     fileprivate init(missing grant: String) {
-        self.init(.forbidden, "this takes a grant such as \(grant)")
+        self.init(.forbidden, "this request requires a grant such as \(grant)")
     }
 
-    /// The error for a secret that the caller may not read.
+    /// The error for an operation on a secret that the caller may not read.
+    ///
+    /// - Parameter verb: the operation, such as "read the bare value of".
     package init(secret key: KeyName, of suite: SuiteName, to verb: String) {
         self.init(
             .forbidden,
-            "to \(verb) \(key) of suite \(suite), which is a secret, takes a grant such as \(suite)/\(key):secrets")
+            "cannot \(verb) \(key) of suite \(suite): the key is a secret; this requires a grant such as "
+                + "\(suite)/\(key):secrets")
     }
 }

@@ -1,8 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The schema of a suite, compiled once and shared by all states. Two states have the same schema of a suite if and only if they
-/// refer to the same object.
+/// A version of the schema of a suite. It is compiled once, and all states share the object. Therefore two states have the same
+/// schema of a suite if and only if they refer to the same object.
 package final class SchemaVersion: Sendable {
     package let schema: Schema
     /// The commit that set the schema.
@@ -14,10 +14,13 @@ package final class SchemaVersion: Sendable {
     }
 }
 
-/// A suite with its schema and its keys.
+/// A suite: a named set of settings, with or without a schema.
+///
+/// A suite has a ``KeyRecord`` for each key with a value. A removed key has a *tombstone* in ``RemovedKeys``: a record without a value,
+/// with the revision of the removal.
 package struct Suite: TreeElement {
     package let id: SuiteName
-    /// The schema; nil if the suite is open to any key.
+    /// The schema; nil if the suite has no schema and therefore allows any key and any value.
     package private(set) var schema: SchemaVersion?
     /// The last commit that set or removed the schema; zero if the suite never had a schema.
     package private(set) var schemaRevision: Revision
@@ -25,9 +28,9 @@ package struct Suite: TreeElement {
     package var revision: Revision
     /// The records of all keys that have a value, and of all keys that the schema lists and that were ever written.
     package private(set) var records = OrderedTree<KeyRecord>()
-    /// The revisions of removed keys.
+    /// The tombstones of removed keys.
     package private(set) var removed: RemovedKeys
-    /// The number of keys that have a value, valid or not, or that the schema lists.
+    /// The number of keys that have a valid or invalid value, or that the schema lists.
     package private(set) var keyCount = 0
     /// The approximate number of bytes of memory that the suite takes, including its schema and its tombstones.
     package var size: Int { sizeWithoutTombstones + removed.size }
@@ -35,9 +38,9 @@ package struct Suite: TreeElement {
 
     package var name: String { id.text }
 
-    /// Makes an open suite without keys.
+    /// Makes a suite without a schema and without keys.
     ///
-    /// - Parameter unknownKeyRevision: the revision of keys that were never written.
+    /// - Parameter unknownKeyRevision: the revision of a key that was never written.
     package init(
         _ id: SuiteName, revision: Revision, schemaRevision: Revision = .zero, unknownKeyRevision: Revision
     ) {
@@ -56,12 +59,12 @@ extension Suite {
         records.forEach(body)
     }
 
-    /// Returns the record of a key, its tombstone, or the record that every unknown key has.
+    /// Returns the record or the tombstone of a key. For any other key, returns a record without a value.
     package func record(_ key: KeyName) -> KeyRecord {
         knownRecord(key) ?? KeyRecord(unset: key, revision: removed.unknownKeyRevision)
     }
 
-    /// Returns the record of a key or its tombstone; nil if the key was never written or the suite lost its tombstone.
+    /// Returns the record or the tombstone of a key; nil if the key was never written or its tombstone was discarded.
     func knownRecord(_ key: KeyName) -> KeyRecord? {
         records.find(key.text) ?? removed.find(key.text.utf8Span.span)
     }
@@ -89,21 +92,21 @@ extension Suite {
     }
 
     package func addRenderingCost(of record: KeyRecord, to meter: inout CostMeter) {
-        // The record has a revision and a time beside its name and its value.
+        // The response contains a revision and a time for each record, in addition to the name and the value: four units.
         meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
-        // The violations of an invalid value are not stored.
+        // The response contains the violations of an invalid value. They are not stored, so the value is validated again.
         if record.standing == .invalid { meter.add(.schemaRevalidation) }
         meter.add(record.stored, each: .renderedUnit)
     }
 
-    /// Returns the value that readers get.
+    /// Returns the value that readers get: the stored value, or the default of the schema.
     package func effectiveValue(of record: KeyRecord) -> JSONValue? {
         Self.effectiveValue(of: record.key, record.standing, record.stored, under: schema)
     }
 
-    /// Returns the value that readers get of a key.
+    /// Returns the value that readers get.
     ///
-    /// The parameters are the parts of a record, because a caller that borrows a record can pass them without a copy of it.
+    /// The parameters are properties of a record, so that a caller that borrows a record need not copy the record.
     static func effectiveValue(
         of key: KeyName, _ standing: KeyRecord.Standing, _ stored: JSONValue?, under schema: SchemaVersion?
     ) -> JSONValue? {
@@ -114,15 +117,15 @@ extension Suite {
         }
     }
 
-    /// True if the schema lists the key by name. The suite then keeps the record of the key even if the key has no value.
+    /// True if the schema lists the key by name. The suite then keeps the record of the key in `records` even if the key has no value.
     func lists(_ key: KeyName) -> Bool {
         schema?.schema.lists(key.text) ?? false
     }
 }
 
-// Changes. Only `State.apply`, the reader of snapshots and reads of the past make them.
+// Changes. Only three callers change a suite: `State.apply`, the snapshot reader, and code that undoes commits on a copy of a suite.
 extension Suite {
-    /// Replaces the record of a key.
+    /// Stores the record of a key. If the record has no value and the schema does not list the key, it becomes a tombstone.
     mutating func put(_ record: KeyRecord) {
         let isListed = lists(record.key)
         if isListed || record.standing != .unset {
@@ -156,7 +159,8 @@ extension Suite {
         updateKeyCount()
     }
 
-    /// Marks the stored values of a schema's secret keys, so that the values stay secret after the schema is replaced.
+    /// Sets `isSecret` in the records of the keys that a schema declares secret, so that their values stay secret after the schema is
+    /// replaced.
     mutating func markSecrets(of schema: Schema) {
         guard schema.hasSecrets else { return }
         for var record in records.elements where record.stored != nil && !record.isSecret {
@@ -166,7 +170,7 @@ extension Suite {
         }
     }
 
-    /// Makes the suite of a snapshot.
+    /// Makes a suite from the data of a snapshot.
     package init(
         _ id: SuiteName, revision: Revision, schema: SchemaVersion?, schemaRevision: Revision,
         records: OrderedTree<KeyRecord>, removed: RemovedKeys

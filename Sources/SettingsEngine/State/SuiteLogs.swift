@@ -1,10 +1,11 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The logs of all suites that commits of the history touched.
+/// One ``SuiteLog`` for each suite that commits of the ``History`` affect. A log has the commits that affect its suite.
 struct SuiteLogs: Sendable {
     private var logs: OrderedTree<SuiteLog>
-    /// The oldest available revision of suites without a log: the highest of the suites whose logs ran empty.
+    /// The oldest available revision of every suite without a log: the highest oldest available revision of the logs that were removed
+    /// because they became empty.
     private(set) var oldestAvailableWithoutLog: Revision
 
     init(_ logs: OrderedTree<SuiteLog> = OrderedTree(), oldestAvailableWithoutLog: Revision) {
@@ -12,7 +13,7 @@ struct SuiteLogs: Sendable {
         self.oldestAvailableWithoutLog = oldestAvailableWithoutLog
     }
 
-    /// Every commit after this one that touched the suite is available.
+    /// The oldest revision at which a suite can still be read: every later commit that affects the suite is in its log.
     func oldestAvailable(of suite: SuiteName) -> Revision {
         logs.with(suite.text.utf8Span.span) { $0.oldestAvailable } ?? oldestAvailableWithoutLog
     }
@@ -36,7 +37,7 @@ struct SuiteLogs: Sendable {
         logs.with(suite.text.utf8Span.span) { $0.forEachReversed(before: revision, body) }
     }
 
-    /// True if the log of a suite holds the commit.
+    /// True if at least one log contains the commit.
     func isHeld(_ commit: KeptCommit) -> Bool {
         var isHeld = false
         commit.forEachSuite { suite in
@@ -48,15 +49,16 @@ struct SuiteLogs: Sendable {
 
 // Changes.
 extension SuiteLogs {
-    /// Appends a commit to the log of a suite that it touches.
+    /// Appends a commit to the log of one of the suites that it affects. The suite protects the commit. Therefore the suite may cease
+    /// to protect older commits, because the limits bound the protected commits of a suite.
     ///
-    /// - Parameter evictedThrough: the last commit that the history holds only if a suite protects it.
-    /// - Returns: the commits up to that one which the suite no longer protects.
+    /// - Parameter evictedThrough: the history keeps commits up to this revision only if a suite protects them.
+    /// - Returns: the commits that were removed from the log because the suite no longer protects them.
     mutating func append(
         _ commit: KeptCommit, to suite: SuiteName, evictedThrough: Revision, limits: History.Limits
     ) -> [KeptCommit] {
         func append(to log: inout SuiteLog) -> [KeptCommit] {
-            // A snapshot also has commits that only another suite protects.
+            // While a snapshot is loaded, a commit of several suites can arrive that this log evicted and another suite protects.
             guard log.holds(commit) else { return [] }
             log.append(commit)
             return log.removeUnprotected(through: evictedThrough, limits: limits)
@@ -68,29 +70,29 @@ extension SuiteLogs {
         return removed
     }
 
-    /// Removes the commits up to a revision from all logs, unless the suite protects them within the limits.
+    /// Applies changed limits to all logs: removes the commits up to a revision that the suites no longer protect.
     ///
-    /// - Returns: the removed commits. A commit that touched several suites may be among them more than once.
+    /// - Returns: the removed commits. A commit that affects several suites may occur more than once.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [KeptCommit] {
         logs.elements.flatMap { log in
             logs.update(log.name.utf8Span.span) { $0.removeUnprotected(through: revision, limits: limits) } ?? []
         }
     }
 
-    /// Notes that a commit is too large for the history.
+    /// Records in the logs that a commit is larger than the whole history may be, so that the history cannot contain it.
     mutating func recordOversized(_ commit: KeptCommit) {
         commit.forEachSuite { suite in
-            let isNoted = logs.update(suite.text.utf8Span.span) { log in
+            let wasRecorded = logs.update(suite.text.utf8Span.span) { log in
                 log.lastOversized = max(log.lastOversized, commit.revision)
                 return true
             }
-            if isNoted == nil { oldestAvailableWithoutLog = max(oldestAvailableWithoutLog, commit.revision) }
+            if wasRecorded == nil { oldestAvailableWithoutLog = max(oldestAvailableWithoutLog, commit.revision) }
         }
     }
 
-    /// Removes a commit from the logs whose first commit it is.
+    /// Removes a commit from the logs that contain it. The commit must be the oldest commit of each log that removes it.
     ///
-    /// - Parameter keepingProtected: true if a log keeps a commit that its suite protects.
+    /// - Parameter keepingProtected: if true, a log whose suite protects the commit keeps the commit.
     mutating func removeFirst(_ commit: KeptCommit, keepingProtected: Bool) {
         commit.forEachSuite { suite in
             let isEmpty = logs.update(suite.text.utf8Span.span) { log in
