@@ -1,21 +1,25 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// A result of looking for what a watcher does not know yet.
+/// The result of ``WatchReader/find(_:since:within:)``: the data that a watcher does not have yet. A watcher is a
+/// client that waits for changes of the suites and keys in its ``WatchSubject``.
 package enum Finding: Sendable {
-    /// The one suite that it asks for does not exist, and its history is not known.
+    /// The subject is a single suite that does not exist, and the history cannot show its changes since the resume
+    /// point.
     case absent
-    /// The state as a whole, since the watcher has none, or since the history does not reach back to its place.
+    /// The watcher needs the current state of its subject. `isReset` is false if the watcher has no earlier state. It
+    /// is true if the watcher must discard its earlier state, because the history does not have all commits since the
+    /// resume point.
     case state(isReset: Bool)
-    /// The commits that concern it, oldest first; never empty.
+    /// The commits that match the subject, oldest first; never empty.
     case commits([KeptCommit])
-    /// Nothing has happened since.
+    /// No commit after the resume point matches the subject.
     case nothing
-    /// Comparing the commits would have cost more than the limit.
+    /// The search was stopped, because comparing the commits costs more than the limit.
     case undecided
 }
 
-/// A reader of a state for watchers.
+/// Finds and renders the data of one state that watchers receive.
 package struct WatchReader: Sendable {
     package let state: State
 
@@ -26,11 +30,11 @@ package struct WatchReader: Sendable {
 
 // Search.
 extension WatchReader {
-    /// Looks for what a watcher does not know yet.
+    /// Finds the data that a watcher does not have yet.
     ///
     /// - Parameters:
-    ///   - since: the last place in history that the watcher knows; nil if it knows nothing.
-    ///   - limit: the most that comparing commits may cost.
+    ///   - since: the resume point: the cursor or revision of the state that the watcher has; nil if it has no state.
+    ///   - limit: the maximum cost of comparing commits with the subject.
     package func find(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost = .unlimited) -> Finding {
         guard let since, hasHistory(for: subject, since: since) else {
             return hasState(for: subject) ? .state(isReset: since != nil) : .absent
@@ -39,8 +43,9 @@ extension WatchReader {
         return commits.isEmpty ? .nothing : .commits(commits)
     }
 
-    /// True if a caller with limited grants presents a cursor of a caller that sees everything, and no visible commit
-    /// follows that cursor.
+    /// True if a caller with limited grants resumes from a cursor that a caller with access to everything obtained, and
+    /// no commit after this cursor matches the subject. The epochs of such cursors differ, so `find` would return the
+    /// state.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
         guard subject.reader != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
             hasHistory(for: subject, after: cursor.revision)
@@ -53,30 +58,33 @@ extension WatchReader {
         return hasHistory(for: subject, after: since.revision)
     }
 
-    /// True if there is a state to show: of several suites also if all of them are missing.
+    /// True if a response can show the state of the subject. It cannot if the subject is a single suite that does not
+    /// exist. The state of several suites can always be shown, because it lists missing suites.
     package func hasState(for subject: WatchSubject) -> Bool {
         !subject.isSingleSuite || state.hasSuite(subject.suites[0])
     }
 
-    /// True if the history has every commit after a revision that concerns the watcher.
+    /// True if the history has every commit after a revision that matches the subject.
     package func hasHistory(for subject: WatchSubject, after revision: Revision) -> Bool {
-        // Mostly no commit at all was dropped since then, and the suites need not be looked at one by one.
+        // In most cases the history has all commits after the revision, and no loop over the suites is necessary.
         guard state.history.oldestAvailable > revision else { return true }
         guard subject.suites.allSatisfy({ state.oldestAvailable(of: $0) <= revision }) else { return false }
         return subject.suitePrefixes.allSatisfy { prefix in
-            // A suite that was dropped is watched, too, for as long as it has a log, and counts with those that have none.
+            // The prefix also matches dropped suites. If a dropped suite has no log, `oldestAvailableWithoutLog`
+            // applies to it.
             guard state.history.oldestAvailableWithoutLog <= revision else { return false }
-            var isReached = true
+            var isComplete = true
             state.history.forEachLog(prefix: prefix.string) { log in
-                isReached = log.oldestAvailable <= revision
-                return isReached
+                isComplete = log.oldestAvailable <= revision
+                return isComplete
             }
-            return isReached
+            return isComplete
         }
     }
 
-    /// Visits the commits after a revision that may concern a watcher, in order: those of a suite, or of all suites if
-    /// none is given.
+    /// Visits the commits after a revision, in order, until the body returns false.
+    ///
+    /// - Parameter suite: visit only commits that affect this suite; nil for all commits.
     private func forEachCandidate(of suite: SuiteName?, after revision: Revision, _ body: (KeptCommit) -> Bool) {
         if let suite {
             state.history.forEach(of: suite, after: revision, body)
@@ -85,13 +93,16 @@ extension WatchReader {
         }
     }
 
-    /// The suites whose logs have the commits that concern a watcher; one nil if those of all suites are to be searched.
+    /// The suites whose commits must be compared with the subject. If the subject has prefixes, the only element is
+    /// nil, which means the commits of all suites.
     private func candidates(for subject: WatchSubject) -> [SuiteName?] {
         subject.suitePrefixes.isEmpty ? subject.suites : [nil]
     }
 
-    /// Returns the commits after a revision that concern a watcher, oldest first. Returns nil if comparing the
-    /// commits costs more than the limit.
+    /// Returns the commits after a revision that match a subject, oldest first. Returns nil if comparing the commits
+    /// costs more than the limit.
+    ///
+    /// - Parameter end: the last revision to return; nil for no limit.
     package func commits(
         for subject: WatchSubject, after revision: Revision, upTo end: Revision? = nil,
         within limit: Cost = .unlimited
@@ -109,19 +120,20 @@ extension WatchReader {
             guard !meter.isExceeded else { return nil }
         }
         guard candidates.count > 1 else { return found }
-        // A commit that touched several suites stands in the log of each.
+        // A commit that affects several suites of the subject was found once for each of them.
         found = found.ordered { $0.commit.revision < $1.commit.revision }
         var unique: [KeptCommit] = []
         for kept in found where unique.last?.commit.revision != kept.commit.revision { unique.append(kept) }
         return unique
     }
 
-    /// Returns the first of the commits after a revision that concern a watcher, and the place up to which they were
-    /// looked for. The caller goes on from there until that is the state's own revision.
+    /// Returns the first commits after a revision that match a subject, and the revision up to which the search is
+    /// complete. The caller repeats the call from that revision until it is the revision of the state.
     ///
     /// - Parameters:
-    ///   - limit: the most that comparing the commits of each named suite, or of all suites, may cost.
-    ///   - bytes: the most memory of the commits together. At least one commit is returned.
+    ///   - limit: the maximum cost of comparing the commits of each suite of the subject. If the subject has prefixes,
+    ///     this is the maximum cost of comparing the commits of all suites.
+    ///   - bytes: the maximum size of the returned commits together. A single commit may exceed it.
     package func nextCommits(
         for subject: WatchSubject, after revision: Revision, within limit: Cost, bytes: Int
     ) -> (commits: [KeptCommit], reached: Revision) {

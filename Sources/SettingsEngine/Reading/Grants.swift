@@ -1,16 +1,18 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The grants of a caller, which decide what the caller may read and write. Callers with equal grants share cached responses.
+/// The grants of a caller, which decide what the caller may read and write. Callers with equal grants share cached
+/// responses.
 ///
-/// A parameter `reader` is the grants of a caller that may not read everything. It is nil for a caller that may read everything,
-/// including secrets.
+/// A parameter `reader` is the grants of a caller that may not read everything. It is nil for a caller that may read
+/// everything, including secrets.
 package struct Grants: Hashable, Sendable {
     package let list: [Grant]
     /// True if the caller may read everything, including secrets.
     private let allowsReadingEverything: Bool
-    /// A digest of the grants, with ``Epoch/digestLength`` letters. The digest is a part of entity tags and cursors. It does not depend
-    /// on the order of the grants and is the same on every daemon, so that tags and cursors stay valid after a restart.
+    /// A digest of the grants, with ``Epoch/digestLength`` letters. The digest is a part of entity tags and cursors. It
+    /// does not depend on the order of the grants and is the same on every daemon, so that tags and cursors stay valid
+    /// after a restart.
     package let digest: String
 
     package init(_ list: [Grant]) {
@@ -26,7 +28,8 @@ package struct Grants: Hashable, Sendable {
     /// True if at least one grant does not apply to all keys of its suites.
     package var limitsKeys: Bool { list.contains { !$0.keys.isAny } }
 
-    /// These grants as the `reader` parameter of other methods: nil if the caller may read everything, including secrets.
+    /// These grants as the `reader` parameter of other methods: nil if the caller may read everything, including
+    /// secrets.
     package var reader: Grants? { allowsReadingEverything ? nil : self }
 
     /// The keys of a suite for which a right is required.
@@ -54,8 +57,8 @@ package struct Grants: Hashable, Sendable {
         }
     }
 
-    /// Throws a 403 error unless the caller has a right on keys of a suite. The result does not depend on stored data, so an error does
-    /// not reveal whether the suite or the key exists.
+    /// Throws a 403 error unless the caller has a right on keys of a suite. The result does not depend on stored data,
+    /// so an error does not reveal whether the suite or the key exists.
     package func demand(_ right: Rights, on suite: SuiteName, _ scope: Scope) throws(Problem) {
         guard !allows(right, on: suite.text, scope) else { return }
         let keys =
@@ -84,8 +87,8 @@ package struct Grants: Hashable, Sendable {
         allows(.secrets, on: suite.text, .key(key.text))
     }
 
-    /// The shortest prefix of a name for which a grant allows reading every suite with this prefix; nil if no prefix of the name has
-    /// such a grant.
+    /// The shortest prefix of a name for which a grant allows reading every suite with this prefix; nil if no prefix of
+    /// the name has such a grant.
     func shortestReadablePrefix(of name: String) -> String? {
         list.filter { $0.rights.complete.contains(.read) && $0.suites.matchesAll(withPrefix: name) }
             .map(\.suites.start).min { $0.utf8.count < $1.utf8.count }
@@ -106,7 +109,8 @@ extension SettingState {
         isHidden(from: reader) ? concealed() : self
     }
 
-    /// The entity tag of the setting in a response to a reader. It contains the digest of the grants only if they hide the value.
+    /// The entity tag of the setting in a response to a reader. It contains the digest of the grants only if they hide
+    /// the value.
     package func tag(for reader: Grants?) -> EntityTag {
         EntityTag(revision, digest: isHidden(from: reader) ? reader?.digest : nil)
     }
@@ -118,8 +122,8 @@ extension SettingState {
 }
 
 extension Suite {
-    /// Removes from the contents of the suite the keys that a reader may not read. A secret whose value the reader may not read stays in
-    /// the contents as a name without a value.
+    /// Removes from the contents of the suite the keys that a reader may not read. A secret whose value the reader may
+    /// not read stays in the contents as a name without a value.
     package func shown(_ contents: SuiteContents, to reader: Grants?) -> SuiteContents {
         guard let reader else { return contents }
         let seesAll = reader.canReadAll(of: id)
@@ -144,12 +148,14 @@ extension Suite {
         EntityTag(revision, digest: reader?.digest)
     }
 
-    /// The entity tag of a setting in a response to a reader. It contains the digest of the grants only if they hide the value.
+    /// The entity tag of a setting in a response to a reader. It contains the digest of the grants only if they hide
+    /// the value.
     package func tag(of record: KeyRecord, for reader: Grants?) -> EntityTag {
         EntityTag(record.revision, digest: isHidden(record, from: reader) ? reader?.digest : nil)
     }
 
-    /// True if a response to a reader omits values from the schema, such as defaults, because they may belong to secrets.
+    /// True if a response to a reader omits values from the schema, such as defaults, because they may belong to
+    /// secrets.
     package func hidesValuesInSchema(from reader: Grants?) -> Bool {
         guard let reader, schema?.schema.hasSecrets ?? false else { return false }
         return !reader.allows(.secrets, on: name, .all)
@@ -169,8 +175,8 @@ extension Suite {
 }
 
 extension Violation {
-    /// True if a reader may read every key that the violation can reveal. A violation without a key is about the suite as a whole and
-    /// can reveal any key.
+    /// True if a reader may read every key that the violation can reveal. A violation without a key is about the suite
+    /// as a whole and can reveal any key.
     func isShown(to reader: Grants, of suite: SuiteName) -> Bool {
         if reader.canReadAll(of: suite) { return true }
         return key.map { reader.allows(.read, on: suite.text, .key($0)) } ?? false

@@ -2,27 +2,27 @@ package import SettingsAPI
 package import SettingsModel
 
 extension RecentPast {
-    /// A suite as it stood after a commit: the present one with everything undone that was committed since.
+    /// A suite as it was at a revision: a copy of the current suite in which all later commits are undone.
     ///
-    /// - Returns: nil if there was no such suite then.
-    package func suite(_ name: SuiteName, at moment: Revision) throws(Problem) -> Suite? {
-        try checkAvailable(moment, of: name)
-        let since = history.commits(of: name, after: moment)
+    /// - Returns: nil if the suite did not exist at the revision.
+    package func suite(_ name: SuiteName, at revision: Revision) throws(Problem) -> Suite? {
+        try checkAvailable(revision, of: name)
         return suite(
-            name, at: moment, from: state.suite(name), undoing: since, lastBefore: history.last(of: name, upTo: moment)
+            name, at: revision, from: state.suite(name), undoing: history.commits(of: name, after: revision),
+            lastBefore: history.last(of: name, upTo: revision)
         ) { history.origin(of: $0) }
     }
 
-    /// A suite as it stood after a commit, from what it was later.
+    /// A suite as it was at a revision: a copy of a later version in which the commits between them are undone.
     ///
     /// - Parameters:
-    ///   - later: the suite as it stood after the last of the commits.
-    ///   - commits: those after the moment that touched it, in order.
-    ///   - last: the last commit up to the moment that touched it, as far as that is known.
-    ///   - origin: finds the origin of a commit.
-    /// - Returns: nil if there was no such suite then.
+    ///   - later: the suite after the last of the commits; nil if it did not exist then.
+    ///   - commits: all commits after the revision, up to the later version, that affect the suite, in order.
+    ///   - last: the last commit not after the revision that affects the suite; nil if it is not known.
+    ///   - origin: finds the caller and the note of a commit.
+    /// - Returns: nil if the suite did not exist at the revision.
     package func suite(
-        _ name: SuiteName, at moment: Revision, from later: Suite?, undoing commits: [KeptCommit],
+        _ name: SuiteName, at revision: Revision, from later: Suite?, undoing commits: [KeptCommit],
         lastBefore last: @autoclosure () -> Revision?, origin: (Revision) -> CommitOrigin?
     ) -> Suite? {
         guard let next = commits.first else { return later }
@@ -35,41 +35,48 @@ extension RecentPast {
         return past
     }
 
-    /// True if the last change of a suite up to a commit was not later than an instant. False if that is not known.
-    func isChanged(_ name: SuiteName, at place: Revision, notAfter instant: Timestamp) -> Bool {
-        guard let suite = try? suite(name, at: place), let time = suite.changeTime else { return false }
+    /// True if the time of the last change of a suite, up to and including a revision, is not after an instant. False
+    /// if the time is not known.
+    func isLastChange(of name: SuiteName, upTo revision: Revision, notAfter instant: Timestamp) -> Bool {
+        guard let suite = try? suite(name, at: revision), let time = suite.changeTime else { return false }
         return time <= instant
     }
 
-    /// The cost of rendering a suite as it was at a moment, from the commits in memory.
+    /// The cost of rendering a suite as it was at a moment, using the commits in memory.
     package func renderingCost(ofPast name: SuiteName, at moment: Moment, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         state.suite(name)?.addRenderingCost(to: &meter)
-        // Finding the last commit before an instant may take all commits.
+        // The search for the last commit before an instant may visit all commits.
         let start: Revision = if case .revision(let revision) = moment { revision } else { .zero }
         history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.readingPast)
         return meter.cost
     }
 
-    /// Marks what is a secret now: it is one in what was before, too.
+    /// Marks the values in an earlier version of a suite that are secret in the current version, so that they are
+    /// secret there, too.
     package func markSecrets(in past: inout Suite) {
         if let schema = state.suite(past.id)?.schema?.schema { past.markSecrets(of: schema) }
     }
 
-    /// The error for a suite that did not exist after a commit. It names the commit that created it, if that was later.
-    package func unknownSuite(_ name: SuiteName, for reader: Grants?, at moment: Revision) -> Problem {
-        let later = history.commits(of: name, after: moment)
-        guard let beginning = later.first(where: { $0.commit.creates(name) }) else {
+    /// The error for a suite that did not exist at a revision. If a later commit created the suite, the message names
+    /// that commit.
+    package func unknownSuite(_ name: SuiteName, for reader: Grants?, at revision: Revision) -> Problem {
+        let later = history.commits(of: name, after: revision)
+        guard let creation = later.first(where: { $0.commit.creates(name) }) else {
             return state.unknownSuite(name, for: reader)
         }
         return Problem(
             .unknownSuite,
-            "suite \(name) did not exist at revision \(moment); it came into being at revision \(beginning.revision)")
+            "suite \(name) did not exist at revision \(revision); it was created at revision \(creation.revision)")
     }
 }
 
 extension Suite? {
-    /// Undoes what a commit did to the suite of a name.
+    /// Undoes the changes that a commit made to this suite. The suite is nil while it does not exist.
+    ///
+    /// - Parameters:
+    ///   - name: the name of this suite.
+    ///   - origin: finds the caller and the note of an earlier commit, for the restored records.
     package mutating func undo(_ commit: Commit, of name: SuiteName, _ origin: (Revision) -> CommitOrigin?) {
         for change in commit.suiteChanges.reversed() where change.suite == name {
             switch change.kind {
@@ -102,10 +109,11 @@ extension Commit {
 }
 
 extension Suite {
-    /// The newest revision in the suite.
+    /// The highest revision of the schema, the records and the tombstones of the suite.
     fileprivate var newestRevision: Revision { max(schemaRevision, newestRecord?.revision ?? .zero) }
 
-    /// The time of the last commit that changed the suite; nil if no record has it, as of one that only set the schema.
+    /// The time of the last commit that changed the suite; nil if no record contains the time, for example because the
+    /// commit changed only the schema.
     fileprivate var changeTime: Timestamp? {
         guard let newestRecord, newestRecord.revision >= max(schemaRevision, removed.unknownKeyRevision) else {
             return nil
@@ -122,7 +130,8 @@ extension Suite {
         return newest
     }
 
-    /// Puts the schema back in force that was before a change. It was compiled once, so it compiles again.
+    /// Restores the schema that was in force before a change. The schema compiled when it was set, so it compiles
+    /// again.
     fileprivate mutating func restoreSchema(before change: SuiteChange) {
         guard let replaced = change.replaced, let schema = try? Schema(kept: replaced.document, text: replaced.text)
         else {
@@ -134,7 +143,9 @@ extension Suite {
 }
 
 extension Suite {
-    /// Keys without a value that have a revision of their own, those first that would be forgotten first.
+    /// The keys without a value that have a revision of their own. A commit that drops the suite stores them, so that
+    /// the commit can be undone. The order is the order in which the tombstones were added, because the oldest
+    /// tombstones are discarded first.
     var forgottenKeys: ForgottenKeys {
         let listed = records.elements.filter { $0.standing == .unset }
         let keys = (removed.records + listed).map { record in

@@ -1,7 +1,7 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// Settings in the form of the API.
+/// Conversion of records to the settings of the API, and properties of keys that depend on the schema.
 extension Suite {
     package func setting(_ key: KeyName) -> SettingState {
         setting(record(key))
@@ -26,7 +26,9 @@ extension Suite {
         return violations(ofStoredValueIn: record, steps: &steps)
     }
 
-    /// Lists the violations. Takes the steps of checking from those that are left.
+    /// The violations that make the stored value of a record invalid.
+    ///
+    /// - Parameter steps: the remaining budget of validation steps. This method subtracts the steps that it uses.
     func violations(ofStoredValueIn record: KeyRecord, steps: inout Int) -> [Violation] {
         guard let schema, let stored = record.stored else { return [] }
         let setting = StoredSetting(key: record.key, value: stored, isSecret: record.isSecret)
@@ -38,42 +40,47 @@ extension Suite {
         }
     }
 
-    /// True if the record is of a secret: by the schema, or by one that was in force since it was written.
+    /// True if the value of the record is secret: the schema declares the key secret, or an earlier schema did since
+    /// the value was written.
     package func isSecret(_ record: KeyRecord) -> Bool {
         record.isSecret || isSecret(record.key)
     }
 
-    /// True if the schema calls the key a secret.
+    /// True if the schema declares the key secret.
     func isSecret(_ key: KeyName) -> Bool {
         schema?.schema.isSecret(key.text) ?? false
     }
 
-    /// True if the schema lets only administrators write the key.
+    /// True if the schema declares the key read-only, so that only callers with the right `override` may write it.
     package func isLocked(_ key: KeyName) -> Bool {
         var steps = Int.max
         return schema?.schema.isLocked(key.text, steps: &steps) ?? false
     }
 
-    /// True if the suite may hold the key: any if it is open, else those that the schema admits.
+    /// True if the suite may contain the key. A suite without a schema may contain any key.
     package func admits(_ key: KeyName) -> Bool {
         schema.map { $0.schema.key(key.text) != nil } ?? true
     }
 
-    /// The keys with stored values that are secrets whatever the schema says, of those that are wanted; nil for all.
+    /// The keys whose stored values are marked as secret in their records, independently of the current schema.
+    ///
+    /// - Parameter names: the keys to search; nil for all keys.
     func markedSecrets(of names: Set<UTF8Text>? = nil) -> [KeyName] {
         var keys: [KeyName] = []
         forEachRecord(of: names) { if $0.isSecret { keys.append($0.key) } }
         return keys
     }
 
-    /// Everything that is stored, valid or not, to be validated against another schema.
+    /// All stored values, including invalid values, for validation against another schema.
     func storedSettings() -> [StoredSetting] {
         records.elements.compactMap { record in
             record.stored.map { StoredSetting(key: record.key, value: $0, isSecret: isSecret(record)) }
         }
     }
 
-    /// What is stored, valid or not, of the keys that are wanted; nil for all.
+    /// The stored values, including invalid values, of some keys.
+    ///
+    /// - Parameter names: the keys to read; nil for all keys.
     func storedValues(of names: Set<UTF8Text>? = nil) -> JSONObject {
         var values = JSONObject()
         forEachRecord(of: names) { record in
@@ -96,19 +103,25 @@ extension Suite {
     }
 }
 
-/// A record that was found by the bytes of its names, with what shows it.
+/// The result of a search for a setting by the UTF-8 bytes of its suite and its key (`State.find`).
 package struct FoundSetting {
     package let suite: SuiteName
     package let record: KeyRecord
+    /// The cursor of the state in which the setting was found.
     package let cursor: Cursor
     let schema: SchemaVersion?
 
-    /// True if the schema calls the key a secret, or did when it was written.
+    /// True if the schema declares the key secret, or an earlier schema did since the value was written.
     package var isSecret: Bool { record.isSecret || schema?.schema.isSecret(record.name) ?? false }
 }
 
 extension Suite {
-    /// The error for a key that the schema does not admit.
+    /// The error for a key that the schema does not allow.
+    ///
+    /// - Parameters:
+    ///   - reader: the grants of the caller; nil if the caller may read everything. Suggestions contain only keys that
+    ///     it may read.
+    ///   - suggests: true if the error suggests similar names of keys.
     package func unknownKey(
         _ key: KeyName, for reader: Grants?, status: Int = 404, suggests: Bool = true
     ) -> Problem {
@@ -122,8 +135,8 @@ extension Suite {
     private func suggestions(for key: String, to reader: Grants?) -> [String] {
         guard let schema = schema?.schema else { return [] }
         guard let reader, !reader.canReadAll(of: id) else { return schema.suggestions(for: key) }
-        let shown = schema.keys.lazy.map(\.name).filter { reader.allows(.read, on: name, .key($0)) }
-        return NameSuggestion.nearest(to: key, among: shown)
+        let readable = schema.keys.lazy.map(\.name).filter { reader.allows(.read, on: name, .key($0)) }
+        return NameSuggestion.nearest(to: key, among: readable)
     }
 
     package func lockedKey(_ key: KeyName) -> Problem {
@@ -139,7 +152,7 @@ extension Suite {
         let errors = violations(ofStoredValueIn: record)
         let reason = errors.first.map { ": \($0.sentence)" } ?? ""
         var problem = Problem(
-            .invalidStored, "what is stored under \(record.key) of suite \(id) does not fit the schema\(reason)")
+            .invalidStored, "the stored value of \(record.key) in suite \(id) does not fit the schema\(reason)")
         problem.errors = errors
         problem.stored = isSecret(record) ? nil : record.stored
         return problem
@@ -147,11 +160,13 @@ extension Suite {
 }
 
 extension Violation {
-    /// The violation of a value at a place in a request about a suite.
-    func inSuite(_ suite: SuiteName, under place: JSONPointer) -> Violation {
+    /// Returns the violation with the name of the suite, and with a pointer that begins at the body of a request.
+    ///
+    /// - Parameter location: the location in the body of the value that the pointer of this violation begins at.
+    func inSuite(_ suite: SuiteName, under location: JSONPointer) -> Violation {
         var violation = self
         violation.suite = suite.text
-        if place != .root { violation.pointer = JSONPointer(place.tokens + violation.pointer.tokens) }
+        if location != .root { violation.pointer = JSONPointer(location.tokens + violation.pointer.tokens) }
         return violation
     }
 }

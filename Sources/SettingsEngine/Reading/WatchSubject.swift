@@ -1,15 +1,16 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A filter of keys: those that are named and those that begin with a prefix, together; all keys if neither is given.
+/// A filter for keys. It admits a key that it names, and a key that begins with one of its prefixes. A filter without
+/// names and prefixes admits all keys.
 package struct KeyFilter: Hashable, Sendable {
     package static let everything = KeyFilter(keys: [], prefixes: [])
 
-    /// Keys by name, in order, each once.
+    /// The named keys, sorted, without duplicates.
     package let keys: [KeyName]
-    /// Prefixes of keys, in order, none of which begins with another.
+    /// The prefixes of keys, sorted. No prefix begins with another prefix.
     package let prefixes: [UTF8Text]
-    /// A hash of all names, which are hundreds at times and looked up again and again.
+    /// A hash of all keys and prefixes, computed once, because a filter may have hundreds of keys and is often hashed.
     private let digest: Int
 
     package init(keys: [KeyName], prefixes: [String]) {
@@ -33,7 +34,7 @@ package struct KeyFilter: Hashable, Sendable {
 }
 
 extension [UTF8Text] {
-    /// Prefixes in order. One that begins with another says nothing more.
+    /// Sorts prefixes, and removes each prefix that begins with another prefix, because it is redundant.
     fileprivate init(ofPrefixes prefixes: [String]) {
         self = []
         for prefix in prefixes.map(UTF8Text.init).sortedUnique() {
@@ -42,14 +43,15 @@ extension [UTF8Text] {
         }
     }
 
-    /// True if a text begins with one of the prefixes, which can only be the last before it.
+    /// True if a text begins with one of these sorted prefixes. Only the last prefix that does not come after the text
+    /// is possible.
     fileprivate func hasPrefix(of text: String) -> Bool {
         last(upTo: UTF8Text(text)).map { text.hasBytePrefix($0.string) } ?? false
     }
 }
 
 extension Array where Element: Comparable {
-    /// Returns the last element in order that does not come after another one.
+    /// Returns the last element of this sorted array that does not come after another value.
     fileprivate func last(upTo other: Element) -> Element? {
         var (low, high) = (0, count)
         while low < high {
@@ -61,8 +63,9 @@ extension Array where Element: Comparable {
 }
 
 extension Array where Element: Comparable {
-    /// Returns the elements in order, each once. Mostly they are so already.
+    /// Returns the elements sorted and without duplicates.
     fileprivate func sortedUnique() -> [Element] {
+        // Most callers pass an array that is already sorted and has no duplicates.
         guard !zip(self, dropFirst()).allSatisfy({ $0 < $1 }) else { return self }
         var unique: [Element] = []
         unique.reserveCapacity(count)
@@ -71,19 +74,23 @@ extension Array where Element: Comparable {
     }
 }
 
-/// The suites and keys that a watcher asks for.
+/// The suites and keys whose changes a watcher waits for, and the grants of the watcher. A watcher is a client that
+/// waits for changes.
 package struct WatchSubject: Hashable, Sendable {
-    /// The suites that are named, in order, each once.
+    /// The suites that are named, sorted, without duplicates.
     package let suites: [SuiteName]
-    /// The prefixes of further suites, in order, none of which begins with another. Those suites come and go.
+    /// Prefixes of the names of additional suites, sorted. No prefix begins with another prefix. The subject includes
+    /// every suite with one of these prefixes, also if the suite is created later.
     package let suitePrefixes: [UTF8Text]
-    /// True if it was asked for as one suite, which has answers of its own form.
+    /// True if the request is for a single suite. Its responses have a different form than responses about several
+    /// suites.
     package let isSingleSuite: Bool
+    /// The keys of these suites.
     package let filter: KeyFilter
-    /// The grants of a watcher that may not see everything.
+    /// The grants of the watcher; nil if the watcher may read everything, including secrets.
     package let reader: Grants?
 
-    /// One suite.
+    /// Makes the subject of a request for a single suite.
     package init(_ suite: SuiteName, _ filter: KeyFilter = .everything, for reader: Grants? = nil) {
         suites = [suite]
         suitePrefixes = []
@@ -92,7 +99,7 @@ package struct WatchSubject: Hashable, Sendable {
         self.reader = reader
     }
 
-    /// Several suites.
+    /// Makes the subject of a request for several suites, even if it names only one.
     package init(
         _ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything, for reader: Grants? = nil
     ) {
@@ -108,24 +115,26 @@ package struct WatchSubject: Hashable, Sendable {
         suites.count + suitePrefixes.count + filter.keys.count + filter.prefixes.count
     }
 
-    /// True if a commit concerns the watchers of this. What happens to a suite as a whole concerns all of its watchers.
+    /// True if a commit changes an included suite as a whole (it creates or drops the suite, or changes its schema), or
+    /// changes a key of the subject.
     package func matches(_ commit: borrowing Commit) -> Bool {
-        // By places, and borrowed: one answer may look at thousands, and copies would be most of the work.
-        for place in commit.suiteChanges.indices where includes(commit.suiteChanges[place].suite) {
+        // One response may compare thousands of changes. Access by index avoids copies, which would take most of the
+        // time.
+        for index in commit.suiteChanges.indices where includes(commit.suiteChanges[index].suite) {
             return true
         }
-        for place in commit.changes.indices where matches(commit.changes[place].suite, commit.changes[place].key) {
+        for index in commit.changes.indices where matches(commit.changes[index].suite, commit.changes[index].key) {
             return true
         }
         return false
     }
 
-    /// True if a change is of a key that is watched.
+    /// True if a change is of a key of the subject that the watcher may read.
     package func matches(_ change: Change) -> Bool {
         matches(change.suite, change.key)
     }
 
-    /// True if a suite is watched.
+    /// True if a suite is part of the subject, and the watcher may read at least one of its keys.
     package func includes(_ suite: SuiteName) -> Bool {
         guard
             suites.count == 1 && suites[0] == suite || suites.last(upTo: suite) == suite

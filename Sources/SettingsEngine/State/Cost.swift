@@ -3,9 +3,9 @@ package import SettingsModel
 
 /// An estimate of the processor time and the memory that a piece of work takes.
 ///
-/// The daemon estimates the cost before it does the work. The estimate decides whether the work runs on an event loop or in the
-/// background, and how much memory is reserved for it. The estimate itself must be cheap. Therefore every function that estimates
-/// a cost has a limit, and stops adding once the cost exceeds the limit.
+/// The daemon estimates the cost before it does the work. The estimate decides whether the work runs on an event loop
+/// or in the background, and how much memory is reserved for it. The estimate itself must be cheap. Therefore every
+/// function that estimates a cost has a limit, and stops adding once the cost exceeds the limit.
 package struct Cost: Hashable, Sendable {
     /// The processor time on one core, in microseconds, measured with a release build on the machine of the benchmarks.
     package var microseconds: Double
@@ -38,13 +38,13 @@ package struct Cost: Hashable, Sendable {
 }
 
 extension Cost {
-    /// The maximum cost of a request that an event loop handles itself. All other connections of the loop wait during this time, so
-    /// a more expensive request is handled in the background.
+    /// The maximum cost of a request that an event loop handles itself. All other connections of the loop wait during
+    /// this time, so a more expensive request is handled in the background.
     package static let loopLimit = Cost(microseconds: 1_000, bytes: .max)
 }
 
-/// The costs of single operations, as measured with a release build. The time for a JSON value depends on its structure, and
-/// deviates from these constants by up to a third.
+/// The costs of single operations, as measured with a release build. The time for a JSON value depends on its
+/// structure, and deviates from these constants by up to a third.
 ///
 /// The *extent* of a JSON value is the number of values in it, plus one for each eight bytes of text.
 extension Cost {
@@ -52,8 +52,8 @@ extension Cost {
     package static let renderedUnit = Cost(microseconds: 0.0625, bytes: 8)
     /// The cost of deciding a write, for each unit of extent of the stored value that the write replaces or changes.
     package static let decidedUnit = Cost(microseconds: 0.0625, bytes: 16)
-    /// The cost of validating one stored value, or a suite as a whole, against its schema. A read repeats this validation to report
-    /// the violations, because the daemon does not store them.
+    /// The cost of validating one stored value, or a suite as a whole, against its schema. A read repeats this
+    /// validation to report the violations, because the daemon does not store them.
     package static let schemaRevalidation = Cost(microseconds: 4_000, bytes: 512 << 10)
     /// The cost of evaluating the schema rules about the suite as a whole, for each key that these rules use.
     package static let suiteRuleKey = 8 * decidedUnit
@@ -67,14 +67,14 @@ extension Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes)
     }
 
-    /// The cost of undoing commits on a copy of a suite, to read an earlier state of the suite. The copy and the commits share
-    /// their values.
+    /// The cost of undoing commits on a copy of a suite, to read an earlier state of the suite. The copy and the
+    /// commits share their values.
     package static func readingPast(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes / 8)
     }
 
-    /// The cost of deciding a write that undoes commits. The write compares the earlier values with the current values, and copies
-    /// them into a new commit.
+    /// The cost of deciding a write that undoes commits. The write compares the earlier values with the current values,
+    /// and copies them into a new commit.
     package static func undoing(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.0075, bytes: 2 * bytes)
     }

@@ -3,10 +3,11 @@ internal import SettingsModel
 
 /// The recent commits of a state in memory, limited by number, by memory and by age.
 ///
-/// Each suite *protects* a limited number of its own newest commits. When the history exceeds a limit, it processes its oldest commit:
-/// if no suite protects the commit, the commit is *evicted* (removed). Otherwise the commit is *retained*: it stays until the suite has
-/// enough newer commits, or until all retained commits together exceed their share of the limits. A suite with frequent writes
-/// therefore evicts its own commits, and a suite with rare writes keeps its history for a long time.
+/// Each suite *protects* a limited number of its own newest commits. When the history exceeds a limit, it processes its
+/// oldest commit: if no suite protects the commit, the commit is *evicted* (removed). Otherwise the commit is
+/// *retained*: it stays until the suite has enough newer commits, or until all retained commits together exceed their
+/// share of the limits. A suite with frequent writes therefore evicts its own commits, and a suite with rare writes
+/// keeps its history for a long time.
 package struct History: Sendable {
     /// The retained commits, which are all commits of the history up to ``evictedThrough``.
     private(set) var retained = CommitList()
@@ -17,7 +18,8 @@ package struct History: Sendable {
     private(set) var logs: SuiteLogs
     /// The approximate number of bytes of memory that the commits take.
     package private(set) var size = 0
-    /// The number and the size of all commits that were ever appended, including evicted commits. A copy continues the count.
+    /// The number and the size of all commits that were ever appended, including evicted commits. A copy continues the
+    /// count.
     package private(set) var appended = (count: 0, size: 0)
     private var time = AgreedTime()
     /// The oldest revision at which every suite can still be read: the history has every later commit.
@@ -84,7 +86,8 @@ extension History {
         evictBeyond(limits, into: &evicted)
     }
 
-    /// Retains or evicts every commit up to a revision, to restore the lists of the history that the snapshot was made from.
+    /// Retains or evicts every commit up to a revision, to restore the lists of the history that the snapshot was made
+    /// from.
     package mutating func finishRestoring(evictedThrough revision: Revision, limits: Limits) {
         var evicted: [KeptCommit] = []
         while let next = newest.first, next.revision <= revision { retainOrEvictOldest(into: &evicted) }
@@ -127,7 +130,8 @@ extension History {
             || retainedBytes > limits.bytes - limits.bytes * limits.newestPercent / 100
     }
 
-    /// Removes the oldest commit from the list `newest`. Retains the commit if a suite protects it, and evicts it otherwise.
+    /// Removes the oldest commit from the list `newest`. Retains the commit if a suite protects it, and evicts it
+    /// otherwise.
     private mutating func retainOrEvictOldest(into evicted: inout [KeptCommit]) {
         guard let oldest = newest.popFirst() else { return }
         evictedThrough = oldest.revision

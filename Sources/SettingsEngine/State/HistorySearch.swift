@@ -3,9 +3,10 @@ package import SettingsModel
 
 // Search.
 //
-// The history has its commits in two lists. `newest` has every commit after the revision `evictedThrough`. A commit up to
-// `evictedThrough` was either evicted, or is in `retained` because a suite protects it as one of its own newest commits.
-// `logs` has the same commits for each suite. A commit affects a suite if it changes the suite, its schema or its keys.
+// The history has its commits in two lists. `newest` has every commit after the revision `evictedThrough`. A commit up
+// to `evictedThrough` was either evicted, or is in `retained` because a suite protects it as one of its own newest
+// commits. `logs` has the same commits for each suite. A commit affects a suite if it changes the suite, its schema or
+// its keys.
 extension History {
     /// The commits after a revision, in order. The list is complete if the revision is not before ``oldestAvailable``.
     package func commits(after revision: Revision) -> [KeptCommit] {
@@ -66,8 +67,8 @@ extension History {
         commit(revision)?.commit.origin
     }
 
-    /// The revision of the last commit that affects a suite and is not after a revision; nil if the history does not have
-    /// this commit, or if a later commit that affects the suite may have been evicted.
+    /// The revision of the last commit that affects a suite and is not after a revision; nil if the history does not
+    /// have this commit, or if a later commit that affects the suite may have been evicted.
     func last(of suite: SuiteName, upTo revision: Revision) -> Revision? {
         guard let end = revision.advanced(by: 1) else { return nil }
         var last: Revision?
@@ -109,7 +110,8 @@ extension History {
 
 // Suites.
 extension History {
-    /// The oldest revision at which a suite can still be read: the history has every later commit that affects the suite.
+    /// The oldest revision at which a suite can still be read: the history has every later commit that affects the
+    /// suite.
     package func oldestAvailable(of suite: SuiteName) -> Revision { logs.oldestAvailable(of: suite) }
 
     /// The oldest available revision of every suite that no commit in the history affects.

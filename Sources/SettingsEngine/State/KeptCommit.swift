@@ -3,8 +3,8 @@ package import SettingsModel
 
 /// A commit in memory, with its size and the suites that it affects.
 ///
-/// A commit affects a suite if it creates, drops or changes the suite, its schema or one of its keys. The history, the table of
-/// request keys (for repeated requests) and the result of the write refer to the same object.
+/// A commit affects a suite if it creates, drops or changes the suite, its schema or one of its keys. The history, the
+/// table of request keys (for repeated requests) and the result of the write refer to the same object.
 package final class KeptCommit: Sendable {
     package let commit: Commit
     /// The approximate number of bytes of memory that the commit takes.
@@ -54,8 +54,9 @@ package final class KeptCommit: Sendable {
 }
 
 extension Commit {
-    /// The approximate number of bytes of memory that the commit takes. It is often several times the size of the commit in the
-    /// journal. Each commit counts its values as if it did not share them, because commits do not share values after a restart.
+    /// The approximate number of bytes of memory that the commit takes. It is often several times the size of the
+    /// commit in the journal. Each commit counts its values as if it did not share them, because commits do not share
+    /// values after a restart.
     package var memorySize: Int {
         var memorySize = MemorySize.allocation + MemoryLayout<Commit>.stride
         memorySize +=
@@ -82,8 +83,8 @@ extension Commit {
         return memorySize
     }
 
-    /// The approximate number of bytes of memory of the values and schemas that the commit replaced or removed. Any copy of the state
-    /// before the commit still refers to these values and schemas.
+    /// The approximate number of bytes of memory of the values and schemas that the commit replaced or removed. Any
+    /// copy of the state before the commit still refers to these values and schemas.
     package var replacedBytes: Int {
         var bytes = 0
         // A span, because a loop over the array would copy each change.

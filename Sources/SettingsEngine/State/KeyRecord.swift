@@ -3,13 +3,15 @@ package import SettingsModel
 
 /// The stored value of a key and the commit that last changed the key.
 ///
-/// A suite has a record for each key with a value, and for each key that the schema lists and that was ever written. A state may have
-/// millions of records, so a record does not contain data that the schema contains, such as the default value.
+/// A suite has a record for each key with a value, and for each key that the schema lists and that was ever written. A
+/// state may have millions of records, so a record does not contain data that the schema contains, such as the default
+/// value.
 package struct KeyRecord: Equatable, TreeElement {
     /// The source of the effective value (the value that readers get), in one byte.
     ///
     /// The cases correspond to the cases of ``Source`` except `unknown`, which only a client of a newer daemon needs:
-    /// the value is stored, or is the default of the schema, or is missing, or is stored but the schema does not allow it.
+    /// the value is stored, or is the default of the schema, or is missing, or is stored but the schema does not allow
+    /// it.
     package enum Standing: UInt8, Sendable {
         case stored, `default`, unset, invalid
     }
@@ -19,17 +21,18 @@ package struct KeyRecord: Equatable, TreeElement {
     package let stored: JSONValue?
     // The next three properties share one word of eight bytes. In another order, a record takes 72 bytes instead of 64.
     package var standing: Standing
-    /// True if a schema declared the key secret at any time since the value was written. The value then stays secret, even if a
-    /// later schema does not declare the key secret.
+    /// True if a schema declared the key secret at any time since the value was written. The value then stays secret,
+    /// even if a later schema does not declare the key secret.
     package var isSecret: Bool
-    /// The value of ``size``, stored in four bytes. It is stored so that the removal of a large value need not measure the value again.
+    /// The value of ``size``, stored in four bytes. It is stored so that the removal of a large value need not measure
+    /// the value again.
     private let size32: UInt32
     /// The last commit that changed the effective value, its source or its validity.
     package var revision: Revision
     /// The time of the last commit that changed the key; zero if the key was never written.
     package var modified: Timestamp
-    /// The caller that made this commit, and the reason (`note`) that the caller gave. The record of a key without a value omits the
-    /// note, so that removals take little memory.
+    /// The caller that made this commit, and the reason (`note`) that the caller gave. The record of a key without a
+    /// value omits the note, so that removals take little memory.
     package var origin: CommitOrigin?
 
     /// The approximate number of bytes of memory that the record takes.

@@ -2,8 +2,8 @@ internal import SettingsAPI
 internal import SettingsModel
 
 extension JSONValue {
-    /// The approximate number of bytes of heap memory that the value takes, in addition to the inline size of a `JSONValue`. The
-    /// recursion is bounded, because the parser limits the nesting of values.
+    /// The approximate number of bytes of heap memory that the value takes, in addition to the inline size of a
+    /// `JSONValue`. The recursion is bounded, because the parser limits the nesting of values.
     var memorySize: Int {
         switch self {
         case .null, .bool, .integer, .double: return 0
@@ -33,8 +33,8 @@ extension JSONValue {
     }
 }
 
-/// Estimates of the heap memory of the objects of a state, in bytes. Quotas limit the sum, so that the machine does not exhaust its
-/// memory.
+/// Estimates of the heap memory of the objects of a state, in bytes. Quotas limit the sum, so that the machine does not
+/// exhaust its memory.
 enum MemorySize {
     /// The header of a Swift object and the overhead of the allocator.
     static let allocation = 48
@@ -76,7 +76,7 @@ extension Schema {
 }
 
 extension CommitOrigin {
-    /// The approximate number of bytes of memory that the origin takes. Each commit and each setting adds this size, although
-    /// they may share the object: after a restart, few of them share it.
+    /// The approximate number of bytes of memory that the origin takes. Each commit and each setting adds this size,
+    /// although they may share the object: after a restart, few of them share it.
     var memorySize: Int { 2 * MemorySize.allocation + MemorySize.text(by) + MemorySize.text(note) }
 }

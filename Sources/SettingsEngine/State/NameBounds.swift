@@ -1,12 +1,13 @@
 /// The separator keys of a branch of a B+ tree (``OrderedTree``), with an index for searches.
 ///
-/// A *bound* is a name between two neighbouring children of the branch: bound `i` comes after every name in child `i`, and not after
-/// any name in child `i + 1`. A search for a name therefore continues in the child whose index is the number of bounds that do not
-/// come after the name.
+/// A *bound* is a name between two neighbouring children of the branch: bound `i` comes after every name in child `i`,
+/// and not after any name in child `i + 1`. A search for a name therefore continues in the child whose index is the
+/// number of bounds that do not come after the name.
 ///
-/// Neighbouring names often begin with the same bytes. The index skips the prefix that all names under the branch have in common, and
-/// stores the next eight bytes of each bound as a number: its *head*. A search compares heads, which are adjacent in memory, and
-/// compares whole bounds only if heads are equal. Without the index, a GET among a million settings takes 38 % more processor time.
+/// Neighbouring names often begin with the same bytes. The index skips the prefix that all names under the branch have
+/// in common, and stores the next eight bytes of each bound as a number: its *head*. A search compares heads, which are
+/// adjacent in memory, and compares whole bounds only if heads are equal. Without the index, a GET among a million
+/// settings takes 38 % more processor time.
 struct NameBounds: Sendable {
     private var names: [String] = []
     /// `heads[i]` is the head of `names[i]`.
@@ -34,8 +35,9 @@ struct NameBounds: Sendable {
         return childIndex(forNameWithPrefix: name)
     }
 
-    /// The index of the child in which a search for a name with the common prefix continues. Every name under the branch has this
-    /// prefix. For a name without this prefix, the result can be any child, none of which contains the name.
+    /// The index of the child in which a search for a name with the common prefix continues. Every name under the
+    /// branch has this prefix. For a name without this prefix, the result can be any child, none of which contains the
+    /// name.
     @inline(__always)
     func childIndex(forNameWithPrefix name: Span<UInt8>) -> Int {
         let heads = heads.span
@@ -48,8 +50,8 @@ struct NameBounds: Sendable {
         return low > 0 && heads[low - 1] == head ? boundCount(notAfter: name, amongFirst: low) : low
     }
 
-    /// The number of bounds before the index `end` that do not come after a name whose head equals the head of the last of these
-    /// bounds. Not inlined, so that a search that compares only heads does not retain the array of names.
+    /// The number of bounds before the index `end` that do not come after a name whose head equals the head of the last
+    /// of these bounds. Not inlined, so that a search that compares only heads does not retain the array of names.
     @inline(never)
     private func boundCount(notAfter name: Span<UInt8>, amongFirst end: Int) -> Int {
         let head = heads[end - 1]
@@ -58,8 +60,8 @@ struct NameBounds: Sendable {
         return index
     }
 
-    /// Returns the index of the child into which a new name is to be inserted. If the name does not begin with the common prefix, this
-    /// method shortens the common prefix.
+    /// Returns the index of the child into which a new name is to be inserted. If the name does not begin with the
+    /// common prefix, this method shortens the common prefix.
     mutating func childIndex(forInserting name: Span<UInt8>) -> Int {
         if let first = names.first {
             let shared = name.sharedPrefixLength(with: first, atMost: prefixLength)
@@ -78,8 +80,8 @@ struct NameBounds: Sendable {
         heads.remove(at: index)
     }
 
-    /// Keeps the bounds before an index. Returns the bound at the index and the bounds after it. The caller rebuilds the index of both
-    /// halves.
+    /// Keeps the bounds before an index. Returns the bound at the index and the bounds after it. The caller rebuilds
+    /// the index of both halves.
     mutating func split(at index: Int) -> (bound: String, right: Self) {
         let (bound, right) = (names[index], Self(names: Array(names[(index + 1)...])))
         names.removeSubrange(index...)

@@ -1,8 +1,8 @@
 // Names of suites and keys are ordered by their UTF-8 bytes.
 
 extension Span<UInt8> {
-    /// Compares these bytes with the UTF-8 bytes of a text in lexicographic order. Returns a negative number if these bytes come
-    /// first, zero if both are equal, and a positive number if the text comes first.
+    /// Compares these bytes with the UTF-8 bytes of a text in lexicographic order. Returns a negative number if these
+    /// bytes come first, zero if both are equal, and a positive number if the text comes first.
     @inline(__always)
     func order(against text: String) -> Int {
         withUnsafeBytes { bytes in text.withUTF8Bytes { bytes.order(against: $0) } }
@@ -13,8 +13,8 @@ extension Span<UInt8> {
         withUnsafeBytes { bytes in text.withUTF8Bytes { bytes.sharedPrefixLength(with: $0, atMost: limit) } }
     }
 
-    /// The eight bytes after the first `prefixLength` bytes, as a big-endian number, so that the order of the numbers is the order
-    /// of the bytes. Zeros replace missing bytes.
+    /// The eight bytes after the first `prefixLength` bytes, as a big-endian number, so that the order of the numbers
+    /// is the order of the bytes. Zeros replace missing bytes.
     @inline(__always)
     func head(afterPrefix prefixLength: Int) -> UInt64 {
         withUnsafeBytes { $0.head(afterPrefix: prefixLength) }
@@ -22,8 +22,8 @@ extension Span<UInt8> {
 }
 
 extension String {
-    /// Calls the body with the UTF-8 bytes of the text. If the string has contiguous storage, the body gets a pointer to it, because
-    /// a span of the bytes takes three times as long.
+    /// Calls the body with the UTF-8 bytes of the text. If the string has contiguous storage, the body gets a pointer
+    /// to it, because a span of the bytes takes three times as long.
     @inline(__always)
     fileprivate func withUTF8Bytes(_ body: (UnsafeRawBufferPointer) -> Int) -> Int {
         utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }

@@ -3,7 +3,8 @@ package import SettingsModel
 
 /// All suites with their settings, and the history of recent commits, as of one revision.
 ///
-/// A state is a value type: later commits do not change a copy that a reader has. A copy shares the storage of the original.
+/// A state is a value type: later commits do not change a copy that a reader has. A copy shares the storage of the
+/// original.
 package struct State: Sendable {
     /// An array with one element, so that a copy of the state retains one object. A write makes about ten copies.
     private var contents: [Contents]
@@ -60,8 +61,8 @@ package struct State: Sendable {
     package var suites: OrderedTree<Suite> { contents.span[0].suites }
     /// The approximate number of bytes of memory that the suites take, without the history.
     package var size: Int { contents.span[0].size }
-    /// The last commit that dropped a suite. The keys of a new suite begin with this revision, so that a conditional write (`If-Match`)
-    /// with a revision from before the drop fails.
+    /// The last commit that dropped a suite. The keys of a new suite begin with this revision, so that a conditional
+    /// write (`If-Match`) with a revision from before the drop fails.
     package var lastDrop: Revision { contents.span[0].lastDrop }
     package var history: History { contents.span[0].history }
     package var limits: History.Limits { contents.span[0].limits }
@@ -95,13 +96,14 @@ package struct State: Sendable {
         contents.span[0].suites.find(name.text.utf8Span.span)
     }
 
-    /// Visits the suites in the order of their names, from the first whose name does not come before `start`, until the body returns
-    /// false.
+    /// Visits the suites in the order of their names, from the first whose name does not come before `start`, until the
+    /// body returns false.
     package func forEachSuite(startingAt start: String = "", _ body: (Suite) -> Bool) {
         suites.forEach(startingAt: start, body)
     }
 
-    /// The oldest revision at which a suite can still be read: the history has every later commit that affects the suite.
+    /// The oldest revision at which a suite can still be read: the history has every later commit that affects the
+    /// suite.
     package func oldestAvailable(of name: SuiteName) -> Revision {
         // If no commit of the history affects the suite, the suite has not changed since its own revision.
         if !history.hasCommits(of: name), let suite = suite(name) {
@@ -111,8 +113,8 @@ package struct State: Sendable {
     }
 }
 
-/// An error because a commit cannot be applied to a state, for example because it changes a suite that does not exist. The error
-/// means that the journal is damaged.
+/// An error because a commit cannot be applied to a state, for example because it changes a suite that does not exist.
+/// The error means that the journal is damaged.
 package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
     package let description: String
 
@@ -122,8 +124,8 @@ package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
 }
 
 extension State {
-    /// Applies a commit. No other method changes the suites: the daemon calls this method for every write, and for every commit in the
-    /// journal when it starts.
+    /// Applies a commit. No other method changes the suites: the daemon calls this method for every write, and for
+    /// every commit in the journal when it starts.
     ///
     /// - Parameter schema: the compiled form of the schema that the commit sets; nil to compile the schema here.
     /// - Returns: the commits that the history evicted to stay within its limits.
@@ -140,8 +142,8 @@ extension State {
         try apply(KeptCommit(commit), schema: schema)
     }
 
-    /// Adds to a commit from a journal the stored values that the commit replaced. A journal omits these values, because this state,
-    /// to which the commit is about to be applied, contains them.
+    /// Adds to a commit from a journal the stored values that the commit replaced. A journal omits these values,
+    /// because this state, to which the commit is about to be applied, contains them.
     package func completed(_ commit: Commit) throws(CommitMismatch) -> Commit {
         var commit = commit
         for index in commit.changes.indices where commit.changes[index].lacksOld {
@@ -163,8 +165,8 @@ extension State {
         contents[0].history.applyLimits(limits)
     }
 
-    /// Begins a new epoch, which invalidates all cursors. The history is kept, so that a client that repeats a request gets the answer
-    /// to the first request.
+    /// Begins a new epoch, which invalidates all cursors. The history is kept, so that a client that repeats a request
+    /// gets the answer to the first request.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         contents[0].epoch = epoch
         contents[0].revision = revision
@@ -225,7 +227,8 @@ extension State.Contents {
         let (changes, revision) = (kept.commit.changes, kept.revision)
         let change = changes.span
         let name = change[index].suite
-        // A commit that drops a suite lists every key that had a value. The removal of the suite has already removed these keys.
+        // A commit that drops a suite lists every key that had a value. The removal of the suite has already removed
+        // these keys.
         if lastDrop == revision && !hasSuite(name) { return }
         guard let standing = KeyRecord.Standing(change[index].source) else {
             throw CommitMismatch("\(name)/\(change[index].key) has the unknown source \(change[index].source)")

@@ -1,8 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A version of the schema of a suite. It is compiled once, and all states share the object. Therefore two states have the same
-/// schema of a suite if and only if they refer to the same object.
+/// A version of the schema of a suite. It is compiled once, and all states share the object. Therefore two states have
+/// the same schema of a suite if and only if they refer to the same object.
 package final class SchemaVersion: Sendable {
     package let schema: Schema
     /// The commit that set the schema.
@@ -16,8 +16,8 @@ package final class SchemaVersion: Sendable {
 
 /// A suite: a named set of settings, with or without a schema.
 ///
-/// A suite has a ``KeyRecord`` for each key with a value. A removed key has a *tombstone* in ``RemovedKeys``: a record without a value,
-/// with the revision of the removal.
+/// A suite has a ``KeyRecord`` for each key with a value. A removed key has a *tombstone* in ``RemovedKeys``: a record
+/// without a value, with the revision of the removal.
 package struct Suite: TreeElement {
     package let id: SuiteName
     /// The schema; nil if the suite has no schema and therefore allows any key and any value.
@@ -92,9 +92,11 @@ extension Suite {
     }
 
     package func addRenderingCost(of record: KeyRecord, to meter: inout CostMeter) {
-        // The response contains a revision and a time for each record, in addition to the name and the value: four units.
+        // The response contains a revision and a time for each record, in addition to the name and the value: four
+        // units.
         meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
-        // The response contains the violations of an invalid value. They are not stored, so the value is validated again.
+        // The response contains the violations of an invalid value. They are not stored, so the value is validated
+        // again.
         if record.standing == .invalid { meter.add(.schemaRevalidation) }
         meter.add(record.stored, each: .renderedUnit)
     }
@@ -117,15 +119,18 @@ extension Suite {
         }
     }
 
-    /// True if the schema lists the key by name. The suite then keeps the record of the key in `records` even if the key has no value.
+    /// True if the schema lists the key by name. The suite then keeps the record of the key in `records` even if the
+    /// key has no value.
     func lists(_ key: KeyName) -> Bool {
         schema?.schema.lists(key.text) ?? false
     }
 }
 
-// Changes. Only three callers change a suite: `State.apply`, the snapshot reader, and code that undoes commits on a copy of a suite.
+// Changes. Only three callers change a suite: `State.apply`, the snapshot reader, and code that undoes commits on a
+// copy of a suite.
 extension Suite {
-    /// Stores the record of a key. If the record has no value and the schema does not list the key, it becomes a tombstone.
+    /// Stores the record of a key. If the record has no value and the schema does not list the key, it becomes a
+    /// tombstone.
     mutating func put(_ record: KeyRecord) {
         let isListed = lists(record.key)
         if isListed || record.standing != .unset {
@@ -159,8 +164,8 @@ extension Suite {
         updateKeyCount()
     }
 
-    /// Sets `isSecret` in the records of the keys that a schema declares secret, so that their values stay secret after the schema is
-    /// replaced.
+    /// Sets `isSecret` in the records of the keys that a schema declares secret, so that their values stay secret after
+    /// the schema is replaced.
     mutating func markSecrets(of schema: Schema) {
         guard schema.hasSecrets else { return }
         for var record in records.elements where record.stored != nil && !record.isSecret {

@@ -4,8 +4,8 @@ internal import SettingsModel
 /// One ``SuiteLog`` for each suite that commits of the ``History`` affect. A log has the commits that affect its suite.
 struct SuiteLogs: Sendable {
     private var logs: OrderedTree<SuiteLog>
-    /// The oldest available revision of every suite without a log: the highest oldest available revision of the logs that were removed
-    /// because they became empty.
+    /// The oldest available revision of every suite without a log: the highest oldest available revision of the logs
+    /// that were removed because they became empty.
     private(set) var oldestAvailableWithoutLog: Revision
 
     init(_ logs: OrderedTree<SuiteLog> = OrderedTree(), oldestAvailableWithoutLog: Revision) {
@@ -49,8 +49,8 @@ struct SuiteLogs: Sendable {
 
 // Changes.
 extension SuiteLogs {
-    /// Appends a commit to the log of one of the suites that it affects. The suite protects the commit. Therefore the suite may cease
-    /// to protect older commits, because the limits bound the protected commits of a suite.
+    /// Appends a commit to the log of one of the suites that it affects. The suite protects the commit. Therefore the
+    /// suite may cease to protect older commits, because the limits bound the protected commits of a suite.
     ///
     /// - Parameter evictedThrough: the history keeps commits up to this revision only if a suite protects them.
     /// - Returns: the commits that were removed from the log because the suite no longer protects them.
@@ -58,7 +58,8 @@ extension SuiteLogs {
         _ commit: KeptCommit, to suite: SuiteName, evictedThrough: Revision, limits: History.Limits
     ) -> [KeptCommit] {
         func append(to log: inout SuiteLog) -> [KeptCommit] {
-            // While a snapshot is loaded, a commit of several suites can arrive that this log evicted and another suite protects.
+            // While a snapshot is loaded, a commit of several suites can arrive that this log evicted and another suite
+            // protects.
             guard log.holds(commit) else { return [] }
             log.append(commit)
             return log.removeUnprotected(through: evictedThrough, limits: limits)
@@ -79,7 +80,8 @@ extension SuiteLogs {
         }
     }
 
-    /// Records in the logs that a commit is larger than the whole history may be, so that the history cannot contain it.
+    /// Records in the logs that a commit is larger than the whole history may be, so that the history cannot contain
+    /// it.
     mutating func recordOversized(_ commit: KeptCommit) {
         commit.forEachSuite { suite in
             let wasRecorded = logs.update(suite.text.utf8Span.span) { log in
@@ -90,7 +92,8 @@ extension SuiteLogs {
         }
     }
 
-    /// Removes a commit from the logs that contain it. The commit must be the oldest commit of each log that removes it.
+    /// Removes a commit from the logs that contain it. The commit must be the oldest commit of each log that removes
+    /// it.
     ///
     /// - Parameter keepingProtected: if true, a log whose suite protects the commit keeps the commit.
     mutating func removeFirst(_ commit: KeptCommit, keepingProtected: Bool) {

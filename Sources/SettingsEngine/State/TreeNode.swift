@@ -3,8 +3,9 @@ internal import SettingsModel
 extension OrderedTree {
     /// A node of the B+ tree: a leaf with elements, or a branch with child nodes.
     struct Node: Sendable {
-        /// The number of elements in a full leaf. A write copies one leaf of each tree that it changes, if readers share that leaf. A
-        /// leaf of 15 `KeyRecord` values takes less than 1,032 bytes, the largest size that the thread cache of the allocator serves.
+        /// The number of elements in a full leaf. A write copies one leaf of each tree that it changes, if readers
+        /// share that leaf. A leaf of 15 `KeyRecord` values takes less than 1,032 bytes, the largest size that the
+        /// thread cache of the allocator serves.
         static var leafCapacity: Int { 15 }
         /// The number of children of a full branch.
         static var branchCapacity: Int { 32 }
@@ -62,8 +63,8 @@ extension OrderedTree.Node {
         return isFound ? (elements, index) : nil
     }
 
-    /// Returns the index in this leaf of the first element whose name does not come before the given name, and whether that element has
-    /// the given name.
+    /// Returns the index in this leaf of the first element whose name does not come before the given name, and whether
+    /// that element has the given name.
     private func index(of name: Span<UInt8>) -> (index: Int, isFound: Bool) {
         let elements = elements.span
         var (low, high) = (0, elements.count)
@@ -76,8 +77,8 @@ extension OrderedTree.Node {
         return (low, false)
     }
 
-    /// Visits the elements in order, from the first whose name does not come before `start`, until the body returns false. Returns
-    /// false if the body returned false.
+    /// Visits the elements in order, from the first whose name does not come before `start`, until the body returns
+    /// false. Returns false if the body returned false.
     func forEach(startingAt start: String?, _ body: (Element) -> Bool) -> Bool {
         if children.isEmpty {
             let index = start.map { self.index(of: $0.utf8Span.span).index } ?? 0
@@ -88,8 +89,8 @@ extension OrderedTree.Node {
         return children[(first + 1)...].allSatisfy { $0.forEach(startingAt: nil, body) }
     }
 
-    /// Visits the elements in reverse order, from the last whose name comes before `end`, until the body returns false. Returns false
-    /// if the body returned false.
+    /// Visits the elements in reverse order, from the last whose name comes before `end`, until the body returns false.
+    /// Returns false if the body returned false.
     func forEachReversed(before end: String?, _ body: (Element) -> Bool) -> Bool {
         if children.isEmpty {
             let index = end.map { self.index(of: $0.utf8Span.span).index } ?? elements.count
@@ -154,7 +155,8 @@ extension OrderedTree.Node {
             elements.insert(element, at: index)
             return nil
         }
-        // An insertion at the end of a full leaf does not move elements, so that insertions in order create full leaves.
+        // An insertion at the end of a full leaf does not move elements, so that insertions in order create full
+        // leaves.
         let middle = index == elements.count ? index : elements.count / 2
         var right = Self(elements: Array(elements[middle...]))
         elements.removeSubrange(middle...)
@@ -167,7 +169,8 @@ extension OrderedTree.Node {
         return Split(bound: right.elements[0].name, right: right)
     }
 
-    /// Inserts the right half of a child that was split. If this branch is full, splits the branch and returns the right half.
+    /// Inserts the right half of a child that was split. If this branch is full, splits the branch and returns the
+    /// right half.
     private mutating func insert(_ split: Split, after index: Int) -> Split? {
         children.insert(split.right, at: index + 1)
         bounds.insert(split.bound, at: index)

@@ -62,7 +62,9 @@ package struct PastView: PastReading {
     /// Returns the last commit that was not later than an instant, if files have it; nil if memory knows better.
     private func find(_ instant: Timestamp) throws(Problem) -> Revision? {
         guard instant < state.time, let oldest = files.first else { return nil }
-        if let last = state.recentPast.lastKnownRevision(notAfter: instant), last >= state.history.oldestAvailable { return nil }
+        if let last = state.recentPast.lastKnownRevision(notAfter: instant), last >= state.history.oldestAvailable {
+            return nil
+        }
         for file in files.reversed() {
             let found = try reading(file) { reader throws(RecoveryError) in try reader.last(notAfter: instant) }
             if let found { return min(found, state.revision) }
