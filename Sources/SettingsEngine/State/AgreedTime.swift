@@ -1,16 +1,15 @@
 package import SettingsAPI
 
-/// A reference time for the ages of commits, which is used instead of the current time of the system clock. A clock
-/// that is wrong for less than a day does not advance it.
+/// A reference time for the ages of commits, instead of the current time of the system clock. A clock that is wrong for
+/// less than a day does not advance it.
 ///
 /// The time of a commit becomes the agreed time when a commit follows whose time is at least a day later, and no commit
 /// between them has an earlier time. If the clock jumps years ahead and is corrected within a day, the history
-/// therefore evicts no commits. If the clock is set back, the agreed time is set back at once, and commits are kept for
-/// longer.
+/// therefore evicts no commits. If the clock is set back, so is the agreed time, which keeps commits longer.
 package struct AgreedTime: Sendable {
     private static let day: Int64 = 86_400_000
 
-    /// The agreed time; nil until the commits span a day.
+    /// Nil until the first time is agreed.
     private var agreed: Timestamp?
     /// The time of the commit that becomes the agreed time when a commit follows that is a day later.
     private var candidate: Timestamp?
@@ -19,8 +18,7 @@ package struct AgreedTime: Sendable {
 
     /// Adds the time of the next commit.
     ///
-    /// - Parameter age: the maximum age of a commit in milliseconds. If it is less than a day, it replaces the day as
-    ///   the necessary distance between two commits.
+    /// - Parameter age: the maximum age of a commit in milliseconds. An age of less than a day replaces the day.
     package mutating func add(_ time: Timestamp, age: Int64) {
         agreed = agreed.map { min($0, time) }
         guard let first = candidate, first <= time else {

@@ -2,17 +2,16 @@ internal import SettingsAPI
 
 /// A list of commits in the order of their revisions. Copies share storage.
 ///
-/// Commits are appended at the end. Most removals are at the beginning. The commits between the first and the last
-/// array are in chunks of up to 64 references. A change of a shared list copies one array of references. It copies the
-/// array of chunks only when a chunk becomes full or empty, or when a commit is removed from the middle.
+/// Commits are appended at the end, and mostly removed at the beginning. The commits between are in chunks of up to 64.
+/// A change of a shared list copies one array of references. It copies the array of chunks only when a chunk becomes
+/// full or empty, or when a commit is removed from the middle.
 struct CommitList: Sendable {
     private static let chunkCapacity = 64
 
     private struct Chunk {
         var commits: [KeptCommit]
-        /// A revision that is after every commit of earlier chunks, and not after the first commit of this chunk. It is
-        /// stored here, because a search for a chunk would otherwise access the commits themselves, which are rarely in
-        /// the processor cache.
+        /// A revision that is after every commit of earlier chunks, and not after the first commit of this chunk. A
+        /// search reads it instead of the commits, which are rarely in the processor cache.
         let start: Revision
 
         init(_ commits: [KeptCommit]) {
@@ -82,8 +81,7 @@ struct CommitList: Sendable {
         return max(0, low - 1)
     }
 
-    /// Visits the commits after a revision in order, until the body returns false. Returns false if the body returned
-    /// false.
+    /// Visits the commits after a revision in order. Stops, and returns false, if the body returns false.
     func forEach(after revision: Revision, _ body: (KeptCommit) -> Bool) -> Bool {
         guard oldest[oldest.index(after: revision)...].allSatisfy(body) else { return false }
         for index in chunkIndex(of: revision)..<chunks.count {
@@ -93,8 +91,7 @@ struct CommitList: Sendable {
         return newest[newest.index(after: revision)...].allSatisfy(body)
     }
 
-    /// Visits the commits before a revision, the newest first, until the body returns false. Returns false if the body
-    /// returned false.
+    /// Visits the commits before a revision, the newest first. Stops, and returns false, if the body returns false.
     func forEachReversed(before revision: Revision, _ body: (KeptCommit) -> Bool) -> Bool {
         guard newest[..<newest.index(from: revision)].reversed().allSatisfy(body) else { return false }
         for index in chunks.indices.prefix(chunkIndex(of: revision) + 1).reversed() {

@@ -4,10 +4,10 @@ package import SettingsModel
 /// An estimate of the processor time and the memory that a piece of work takes.
 ///
 /// The daemon estimates the cost before it does the work. The estimate decides whether the work runs on an event loop
-/// or in the background, and how much memory is reserved for it. The estimate itself must be cheap. Therefore every
-/// function that estimates a cost has a limit, and stops adding once the cost exceeds the limit.
+/// or in the background, and how much memory is reserved for it. The estimate itself must be cheap, so every function
+/// that estimates a cost has a limit, and stops adding when the cost exceeds the limit.
 package struct Cost: Hashable, Sendable {
-    /// The processor time on one core, in microseconds, measured with a release build on the machine of the benchmarks.
+    /// The processor time on one core, in microseconds, for a release build on the machine of the measurements.
     package var microseconds: Double
     /// The number of bytes of memory that the work allocates, including its result.
     package var bytes: Int
@@ -67,14 +67,12 @@ extension Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes)
     }
 
-    /// The cost of undoing commits on a copy of a suite, to read an earlier state of the suite. The copy and the
-    /// commits share their values.
+    /// The cost of undoing commits on a copy of a suite, to read an earlier state. Values are not copied.
     package static func readingPast(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes / 8)
     }
 
-    /// The cost of deciding a write that undoes commits. The write compares the earlier values with the current values,
-    /// and copies them into a new commit.
+    /// The cost of deciding a write that undoes commits. It compares and copies their values.
     package static func undoing(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.0075, bytes: 2 * bytes)
     }

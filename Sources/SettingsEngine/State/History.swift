@@ -6,8 +6,7 @@ internal import SettingsModel
 /// Each suite *protects* a limited number of its own newest commits. When the history exceeds a limit, it processes its
 /// oldest commit: if no suite protects the commit, the commit is *evicted* (removed). Otherwise the commit is
 /// *retained*: it stays until the suite has enough newer commits, or until all retained commits together exceed their
-/// share of the limits. A suite with frequent writes therefore evicts its own commits, and a suite with rare writes
-/// keeps its history for a long time.
+/// share of the limits. A busy suite therefore evicts its own commits, and a quiet suite keeps its history.
 package struct History: Sendable {
     /// The retained commits, which are all commits of the history up to ``evictedThrough``.
     private(set) var retained = CommitList()
@@ -18,8 +17,7 @@ package struct History: Sendable {
     private(set) var logs: SuiteLogs
     /// The approximate number of bytes of memory that the commits take.
     package private(set) var size = 0
-    /// The number and the size of all commits that were ever appended, including evicted commits. A copy continues the
-    /// count.
+    /// The total number and size of all appended commits, including evicted commits. Copies continue the totals.
     package private(set) var appended = (count: 0, size: 0)
     private var time = AgreedTime()
     /// The oldest revision at which every suite can still be read: the history has every later commit.
@@ -34,12 +32,8 @@ package struct History: Sendable {
         logs = SuiteLogs(oldestAvailableWithoutLog: oldestAvailable)
     }
 
-    /// Makes a history from the data of a snapshot. The caller appends the commits, and then calls
+    /// Makes a history from a snapshot. The `logs` have no commits yet. The caller appends the commits, then calls
     /// ``finishRestoring(evictedThrough:limits:)``.
-    ///
-    /// - Parameters:
-    ///   - oldestAvailableWithoutLog: the oldest available revision of suites without a log.
-    ///   - logs: the logs of the suites, without commits.
     package init(
         oldestAvailable: Revision, at time: Timestamp?, oldestAvailableWithoutLog: Revision, logs: OrderedTree<SuiteLog>
     ) {
@@ -54,9 +48,7 @@ package struct History: Sendable {
 
 // Changes.
 extension History {
-    /// Appends the newest commit.
-    ///
-    /// - Returns: the evicted commits. A commit that is larger than the whole history may be is evicted at once.
+    /// Appends the newest commit. Returns the evicted commits. A commit larger than `limits.bytes` is evicted at once.
     @discardableResult
     package mutating func append(_ commit: KeptCommit, limits: Limits) -> [KeptCommit] {
         guard commit.size <= limits.bytes else {
@@ -86,8 +78,7 @@ extension History {
         evictBeyond(limits, into: &evicted)
     }
 
-    /// Retains or evicts every commit up to a revision, to restore the lists of the history that the snapshot was made
-    /// from.
+    /// Retains or evicts every commit up to a revision, to restore the division into `retained` and `newest`.
     package mutating func finishRestoring(evictedThrough revision: Revision, limits: Limits) {
         var evicted: [KeptCommit] = []
         while let next = newest.first, next.revision <= revision { retainOrEvictOldest(into: &evicted) }
@@ -130,8 +121,7 @@ extension History {
             || retainedBytes > limits.bytes - limits.bytes * limits.newestPercent / 100
     }
 
-    /// Removes the oldest commit from the list `newest`. Retains the commit if a suite protects it, and evicts it
-    /// otherwise.
+    /// Removes the first commit from `newest`. Retains the commit if a suite protects it, and otherwise evicts it.
     private mutating func retainOrEvictOldest(into evicted: inout [KeptCommit]) {
         guard let oldest = newest.popFirst() else { return }
         evictedThrough = oldest.revision

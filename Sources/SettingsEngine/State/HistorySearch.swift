@@ -5,10 +5,9 @@ package import SettingsModel
 //
 // The history has its commits in two lists. `newest` has every commit after the revision `evictedThrough`. A commit up
 // to `evictedThrough` was either evicted, or is in `retained` because a suite protects it as one of its own newest
-// commits. `logs` has the same commits for each suite. A commit affects a suite if it changes the suite, its schema or
-// its keys.
+// commits. `logs` has the same commits by the suites that they affect (change).
 extension History {
-    /// The commits after a revision, in order. The list is complete if the revision is not before ``oldestAvailable``.
+    /// The commits after a revision, in order; complete from the revision ``oldestAvailable`` on.
     package func commits(after revision: Revision) -> [KeptCommit] {
         collect { forEach(after: revision, $0) }
     }
@@ -16,8 +15,7 @@ extension History {
     /// All commits in order.
     package var all: [KeptCommit] { commits(after: .zero) }
 
-    /// The commits after a revision that affect a suite, in order. The list is complete if the revision is not before
-    /// ``oldestAvailable(of:)``.
+    /// The commits after a revision that affect a suite, in order; complete from ``oldestAvailable(of:)`` on.
     package func commits(of suite: SuiteName, after revision: Revision) -> [KeptCommit] {
         collect { forEach(of: suite, after: revision, $0) }
     }
@@ -26,7 +24,7 @@ extension History {
     ///
     /// If the log of the suite is not complete after the revision, this method searches all commits. It then also finds
     /// commits that affect several suites and are retained only because another suite protects them. The list is
-    /// complete if the revision is not before ``oldestAvailable``, or not before ``oldestAvailable(of:)``.
+    /// complete unless the revision is before both ``oldestAvailable`` and ``oldestAvailable(of:)``.
     package func commits(affecting suite: SuiteName, after revision: Revision) -> [KeptCommit] {
         guard oldestAvailable(of: suite) > revision else { return commits(of: suite, after: revision) }
         return commits(after: revision).filter { $0.affects(suite) }
@@ -110,8 +108,7 @@ extension History {
 
 // Suites.
 extension History {
-    /// The oldest revision at which a suite can still be read: the history has every later commit that affects the
-    /// suite.
+    /// The oldest revision at which a suite can still be read: the history has all later commits that affect it.
     package func oldestAvailable(of suite: SuiteName) -> Revision { logs.oldestAvailable(of: suite) }
 
     /// The oldest available revision of every suite that no commit in the history affects.

@@ -54,9 +54,8 @@ package final class KeptCommit: Sendable {
 }
 
 extension Commit {
-    /// The approximate number of bytes of memory that the commit takes. It is often several times the size of the
-    /// commit in the journal. Each commit counts its values as if it did not share them, because commits do not share
-    /// values after a restart.
+    /// The approximate number of bytes of memory that the commit takes. It is often several times its size in the
+    /// journal. Shared values are counted for each commit, because commits share no values after a restart.
     package var memorySize: Int {
         var memorySize = MemorySize.allocation + MemoryLayout<Commit>.stride
         memorySize +=
@@ -83,8 +82,8 @@ extension Commit {
         return memorySize
     }
 
-    /// The approximate number of bytes of memory of the values and schemas that the commit replaced or removed. Any
-    /// copy of the state before the commit still refers to these values and schemas.
+    /// The approximate number of bytes of memory of the values and schemas that the commit replaced or removed. Copies
+    /// of the state before the commit still refer to them.
     package var replacedBytes: Int {
         var bytes = 0
         // A span, because a loop over the array would copy each change.

@@ -3,15 +3,11 @@ package import SettingsModel
 
 /// The stored value of a key and the commit that last changed the key.
 ///
-/// A suite has a record for each key with a value, and for each key that the schema lists and that was ever written. A
-/// state may have millions of records, so a record does not contain data that the schema contains, such as the default
-/// value.
+/// A suite has a record for each key with a value, and for each key that the schema lists and that was ever written.
+/// There may be millions of records, so a record does not repeat data of the schema, such as default values.
 package struct KeyRecord: Equatable, TreeElement {
-    /// The source of the effective value (the value that readers get), in one byte.
-    ///
-    /// The cases correspond to the cases of ``Source`` except `unknown`, which only a client of a newer daemon needs:
-    /// the value is stored, or is the default of the schema, or is missing, or is stored but the schema does not allow
-    /// it.
+    /// The source of the effective value (the value that readers get): a ``Source`` that this version knows, in one
+    /// byte. An invalid value is stored but not allowed by the schema, so readers get no value.
     package enum Standing: UInt8, Sendable {
         case stored, `default`, unset, invalid
     }
@@ -21,11 +17,10 @@ package struct KeyRecord: Equatable, TreeElement {
     package let stored: JSONValue?
     // The next three properties share one word of eight bytes. In another order, a record takes 72 bytes instead of 64.
     package var standing: Standing
-    /// True if a schema declared the key secret at any time since the value was written. The value then stays secret,
-    /// even if a later schema does not declare the key secret.
+    /// True if any schema since the write of the value declared the key secret. It then stays secret under later
+    /// schemas.
     package var isSecret: Bool
-    /// The value of ``size``, stored in four bytes. It is stored so that the removal of a large value need not measure
-    /// the value again.
+    /// The value of ``size``, in four bytes. It is stored so that removing a large value need not measure the value.
     private let size32: UInt32
     /// The last commit that changed the effective value, its source or its validity.
     package var revision: Revision
@@ -61,9 +56,7 @@ extension KeyRecord {
             revision: revision, modified: modified, origin: origin)
     }
 
-    /// Makes the record of a key that has no value.
-    ///
-    /// - Parameter modified: the time of the removal; nil if the key was never written.
+    /// Makes the record of a key that has no value. `modified` is nil if the key was never written.
     init(unset key: KeyName, revision: Revision, modified: Timestamp? = nil) {
         self.init(
             key: key, stored: nil, standing: .unset, revision: revision,
@@ -72,14 +65,10 @@ extension KeyRecord {
 }
 
 extension Change.Record {
-    /// Makes the part of a change that contains what is necessary to undo it: the properties of the replaced record.
+    /// Makes the part of a change that undo needs: the properties of the replaced record. `rejected` is the new stored
+    /// value if the schema does not allow it. `isSecret` is true if the new value stays secret under any schema.
     ///
     /// Inlined, because the compiler would otherwise copy a borrowed record.
-    ///
-    /// - Parameters:
-    ///   - before: the replaced record.
-    ///   - rejected: the new stored value, if the schema does not allow it.
-    ///   - isSecret: true if the new stored value is to stay secret under any schema.
     @inline(__always)
     init(before: KeyRecord, rejected: JSONValue? = nil, isSecret: Bool) {
         self.init(

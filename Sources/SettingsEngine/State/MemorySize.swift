@@ -33,8 +33,7 @@ extension JSONValue {
     }
 }
 
-/// Estimates of the heap memory of the objects of a state, in bytes. Quotas limit the sum, so that the machine does not
-/// exhaust its memory.
+/// Estimates of the heap memory of the objects of a state, in bytes. Quotas on stored data limit their sum.
 enum MemorySize {
     /// The header of a Swift object and the overhead of the allocator.
     static let allocation = 48
@@ -57,9 +56,7 @@ extension MemorySize {
     /// The size of a suite without a schema and without settings.
     static func suite(_ name: SuiteName) -> Int { emptySuite + text(name.text) }
 
-    /// The size of a schema in its original and in its compiled form.
-    ///
-    /// - Parameter text: the original text of the schema; nil if rendering the document gives the same text.
+    /// The size of a schema in its original and in its compiled form. `text` is nil if rendering the document gives it.
     static func schema(_ document: JSONValue, _ text: String?) -> Int {
         compiledSchemaFactor * document.memorySize + MemorySize.text(text)
     }
@@ -76,7 +73,7 @@ extension Schema {
 }
 
 extension CommitOrigin {
-    /// The approximate number of bytes of memory that the origin takes. Each commit and each setting adds this size,
+    /// The approximate number of bytes of memory that the origin takes. Each commit and each setting counts it,
     /// although they may share the object: after a restart, few of them share it.
     var memorySize: Int { 2 * MemorySize.allocation + MemorySize.text(by) + MemorySize.text(note) }
 }

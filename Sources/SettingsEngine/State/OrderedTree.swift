@@ -32,8 +32,7 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
 
     /// Calls the body with the element that has a name. Returns nil if the tree has no such element.
     ///
-    /// Inlined, because otherwise the compiler copies the element for the body, which retains every object that the
-    /// element refers to.
+    /// Inlined, because otherwise the compiler copies the element, which retains every object that it refers to.
     @inline(__always)
     package func with<Result>(_ name: Span<UInt8>, _ body: (borrowing Element) -> Result) -> Result? {
         guard let (elements, index) = root.leaf(of: name) else { return nil }
@@ -49,8 +48,7 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
         return replaced
     }
 
-    /// Inserts an element after the last element. Returns false, and changes nothing, if its name does not come after
-    /// the last name.
+    /// Appends an element. Returns false, and changes nothing, if its name does not come after the last name.
     mutating func append(_ element: Element) -> Bool {
         if let last = root.lastName, last.utf8Span.span.order(against: element.name) >= 0 { return false }
         set(element)
@@ -66,8 +64,7 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
         return removed
     }
 
-    /// Calls the body to change the element with a name in place. Returns the result of the body, or nil if the tree
-    /// has no such element.
+    /// Calls the body to change the element with a name in place. Returns nil if the tree has no such element.
     @discardableResult
     package mutating func update<Result>(_ name: Span<UInt8>, _ body: (inout Element) -> Result) -> Result? {
         root.update(name, body)
@@ -94,9 +91,8 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
         return all
     }
 
-    /// Returns up to `count` names that come just before and just after a name in the order, the nearest first,
-    /// alternating between both sides. The tree need not contain the name. On each side, the search ends at the first
-    /// name that `isIncluded` rejects.
+    /// Returns up to `count` names before and after the position of a name in the order, the nearest first, alternating
+    /// between both sides. On each side, the search ends at the first name that `isIncluded` rejects.
     func neighbours(of name: String, _ count: Int, while isIncluded: (String) -> Bool = { _ in true }) -> [String] {
         var (before, after): ([String], [String]) = ([], [])
         func collect(_ name: String, into names: inout [String]) -> Bool {
@@ -113,9 +109,8 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
     }
 }
 
-// The compiler does not specialise generic code for other modules. At its start, the daemon appends every element of a
-// snapshot to a tree from another module, so this module has a specialised method for each kind of element. The methods
-// return false, and change nothing, if the name of the element does not come after the last name.
+// The compiler does not specialise generic code for other modules. At its start, the daemon restores every element of a
+// snapshot from another module, so each kind of element has a specialised method here. See `append(_:)`.
 
 extension OrderedTree<KeyRecord> {
     package mutating func restore(_ record: KeyRecord) -> Bool { append(record) }

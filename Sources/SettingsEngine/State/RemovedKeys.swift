@@ -4,13 +4,12 @@ internal import SettingsModel
 /// The tombstones of one suite. A tombstone is the record of a removed key that the schema does not list.
 ///
 /// A tombstone contains the revision of the removal, so that a conditional write (`If-Match`) with an earlier revision
-/// fails. The number of tombstones is limited. When tombstones are discarded, ``unknownKeyRevision`` rises to their
-/// highest revision. It is the revision of every key without a record or tombstone. A conditional write may then fail
-/// although the key was not changed, but it never succeeds although the key was changed.
+/// fails. The number of tombstones is limited. When tombstones are discarded, ``unknownKeyRevision``, the revision of
+/// every key without a record or tombstone, rises to their highest revision. A conditional write may then fail although
+/// the key was not changed, but it never succeeds although the key was changed.
 package struct RemovedKeys: Sendable {
-    /// The number of tombstones in a full generation. The newest tombstones are in the current generation, and older
-    /// tombstones in the previous generation. The suite therefore keeps at least the last 1,024 tombstones, and at most
-    /// 2,048.
+    /// The number of tombstones in a full generation. The suite has a current and a previous generation, so it keeps at
+    /// least the last 1,024 tombstones, and at most 2,048.
     static let generationSize = 1024
 
     private struct Generation {
@@ -28,8 +27,7 @@ package struct RemovedKeys: Sendable {
         }
     }
 
-    /// An array with one element, so that a copy of the suite retains one object. Nil if the suite never had a
-    /// tombstone.
+    /// An array with one element, so that a copy of the suite retains one object; nil before the first tombstone.
     private var generations: [(current: Generation, previous: Generation)]?
     /// The revision of a key that has neither a record nor a tombstone.
     package private(set) var unknownKeyRevision: Revision

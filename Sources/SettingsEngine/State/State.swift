@@ -3,16 +3,15 @@ package import SettingsModel
 
 /// All suites with their settings, and the history of recent commits, as of one revision.
 ///
-/// A state is a value type: later commits do not change a copy that a reader has. A copy shares the storage of the
-/// original.
+/// A state is a value type: later commits do not change a copy that a reader has. Copies share their storage.
 package struct State: Sendable {
     /// An array with one element, so that a copy of the state retains one object. A write makes about ten copies.
     private var contents: [Contents]
 
     fileprivate struct Contents {
         var epoch: Epoch
-        /// The digest of the grants of a caller, which is appended to the epoch in the cursors for this caller (see
-        /// ``State/withCursors(for:)``); nil unless this is a copy for such a caller.
+        /// The digest of a caller's grants, which is appended to the epoch in cursors; nil unless this copy is for a
+        /// caller with limited grants (see ``State/withCursors(for:)``).
         var digest: String?
         var revision: Revision
         var time: Timestamp
@@ -96,14 +95,12 @@ package struct State: Sendable {
         contents.span[0].suites.find(name.text.utf8Span.span)
     }
 
-    /// Visits the suites in the order of their names, from the first whose name does not come before `start`, until the
-    /// body returns false.
+    /// Visits the suites by name, from the first whose name is not before `start`, until the body returns false.
     package func forEachSuite(startingAt start: String = "", _ body: (Suite) -> Bool) {
         suites.forEach(startingAt: start, body)
     }
 
-    /// The oldest revision at which a suite can still be read: the history has every later commit that affects the
-    /// suite.
+    /// The oldest revision at which a suite can still be read: the history has all later commits that affect it.
     package func oldestAvailable(of name: SuiteName) -> Revision {
         // If no commit of the history affects the suite, the suite has not changed since its own revision.
         if !history.hasCommits(of: name), let suite = suite(name) {
@@ -113,8 +110,7 @@ package struct State: Sendable {
     }
 }
 
-/// An error because a commit cannot be applied to a state, for example because it changes a suite that does not exist.
-/// The error means that the journal is damaged.
+/// The error if a commit contradicts the state, for example if its suite does not exist. The journal is damaged.
 package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
     package let description: String
 
@@ -124,8 +120,7 @@ package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
 }
 
 extension State {
-    /// Applies a commit. No other method changes the suites: the daemon calls this method for every write, and for
-    /// every commit in the journal when it starts.
+    /// Applies a commit. Writes and the replay of the journal call this method. No other method changes the suites.
     ///
     /// - Parameter schema: the compiled form of the schema that the commit sets; nil to compile the schema here.
     /// - Returns: the commits that the history evicted to stay within its limits.
@@ -142,8 +137,8 @@ extension State {
         try apply(KeptCommit(commit), schema: schema)
     }
 
-    /// Adds to a commit from a journal the stored values that the commit replaced. A journal omits these values,
-    /// because this state, to which the commit is about to be applied, contains them.
+    /// Adds the replaced values to a commit from a journal. The journal omits them, because the state before the
+    /// commit, which is this state, contains them.
     package func completed(_ commit: Commit) throws(CommitMismatch) -> Commit {
         var commit = commit
         for index in commit.changes.indices where commit.changes[index].lacksOld {
@@ -227,8 +222,7 @@ extension State.Contents {
         let (changes, revision) = (kept.commit.changes, kept.revision)
         let change = changes.span
         let name = change[index].suite
-        // A commit that drops a suite lists every key that had a value. The removal of the suite has already removed
-        // these keys.
+        // A commit that drops a suite lists every key that had a value. These keys were removed with the suite.
         if lastDrop == revision && !hasSuite(name) { return }
         guard let standing = KeyRecord.Standing(change[index].source) else {
             throw CommitMismatch("\(name)/\(change[index].key) has the unknown source \(change[index].source)")

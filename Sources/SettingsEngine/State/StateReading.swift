@@ -45,8 +45,7 @@ extension State {
     /// Access to earlier states, as far back as the commits in ``history`` reach.
     package var recentPast: RecentPast { RecentPast(self) }
 
-    /// True if a write may need commits that are no longer in memory, because it undoes a commit or restores an earlier
-    /// state.
+    /// True if a write undoes or restores something for which it may need commits that are no longer in memory.
     package func lacksPast(for command: WriteRequest.Command) -> Bool {
         switch command {
         case .undo(let undo, of: let name, onConflict: _):
@@ -66,15 +65,13 @@ extension State {
 extension State {
     /// Returns the state with an epoch that ends in the digest of the reader's grants, for the cursors in a response. A
     /// cursor that a client obtained with other grants then belongs to another epoch, so the client reads the state
-    /// again. The returned state still contains all data. Do not use it to decide writes, and do not write it to a
-    /// file.
+    /// again. The result still contains all data. Do not use it to decide writes or to write a file.
     package func withCursors(for reader: Grants?) -> State {
         guard let reader else { return self }
         return with(digest: reader.digest)
     }
 
-    /// Returns the changes of the keys that a reader may read, without the values of the secrets that the reader may
-    /// not read.
+    /// Returns the changes of the keys that a reader may read, without the values of secrets that it may not read.
     package func shown(_ changes: [Change], to reader: Grants?) -> [Change] {
         let marked = markingSecrets(changes)
         guard let reader else { return marked }
@@ -86,8 +83,8 @@ extension State {
 
     /// The names of readable suites that are most similar to the name of a suite that does not exist.
     ///
-    /// The search visits only names with a prefix under which the reader may read every suite. Hidden suites therefore
-    /// do not use up the limited number of names that the search visits, and do not influence the result.
+    /// The search visits a limited number of names, only with a prefix under which the reader may read every suite, so
+    /// that hidden suites do not influence the result.
     func suggestions(for suite: String, to reader: Grants?) -> [String] {
         NameSuggestion.nearest(to: suite) { name, count in
             guard let prefix = reader.map({ $0.shortestReadablePrefix(of: name) }) ?? "" else { return [] }

@@ -1,8 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A version of the schema of a suite. It is compiled once, and all states share the object. Therefore two states have
-/// the same schema of a suite if and only if they refer to the same object.
+/// The schema of a suite, compiled once and shared by all states: two states have the same schema of a suite if and
+/// only if they refer to the same object.
 package final class SchemaVersion: Sendable {
     package let schema: Schema
     /// The commit that set the schema.
@@ -92,11 +92,9 @@ extension Suite {
     }
 
     package func addRenderingCost(of record: KeyRecord, to meter: inout CostMeter) {
-        // The response contains a revision and a time for each record, in addition to the name and the value: four
-        // units.
+        // Four units for the revision and the time of the record, plus the name.
         meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
-        // The response contains the violations of an invalid value. They are not stored, so the value is validated
-        // again.
+        // The violations of an invalid value are not stored, so a read validates it again.
         if record.standing == .invalid { meter.add(.schemaRevalidation) }
         meter.add(record.stored, each: .renderedUnit)
     }
@@ -119,18 +117,15 @@ extension Suite {
         }
     }
 
-    /// True if the schema lists the key by name. The suite then keeps the record of the key in `records` even if the
-    /// key has no value.
+    /// True if the schema lists the key by name. Such a key keeps its record even if it has no value.
     func lists(_ key: KeyName) -> Bool {
         schema?.schema.lists(key.text) ?? false
     }
 }
 
-// Changes. Only three callers change a suite: `State.apply`, the snapshot reader, and code that undoes commits on a
-// copy of a suite.
+// Changes. Only `State.apply`, the snapshot reader, and the undo of commits on a copy of a suite call these methods.
 extension Suite {
-    /// Stores the record of a key. If the record has no value and the schema does not list the key, it becomes a
-    /// tombstone.
+    /// Stores the record of a key, as a tombstone if the record has no value and the schema does not list the key.
     mutating func put(_ record: KeyRecord) {
         let isListed = lists(record.key)
         if isListed || record.standing != .unset {
@@ -164,8 +159,7 @@ extension Suite {
         updateKeyCount()
     }
 
-    /// Sets `isSecret` in the records of the keys that a schema declares secret, so that their values stay secret after
-    /// the schema is replaced.
+    /// Sets `isSecret` in the records of a schema's secret keys, so that the values stay secret under later schemas.
     mutating func markSecrets(of schema: Schema) {
         guard schema.hasSecrets else { return }
         for var record in records.elements where record.stored != nil && !record.isSecret {

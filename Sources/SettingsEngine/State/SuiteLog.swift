@@ -3,15 +3,13 @@ package import SettingsModel
 
 /// The commits of the ``History`` that affect one suite. The suite itself may have been dropped.
 ///
-/// A suite protects its newest commits: when the history evicts its oldest commits, it keeps the protected commits. The
-/// limits of the history limit the number and the size of the commits that one suite protects.
+/// A suite protects a limited number of its newest commits: the history does not evict them before other commits.
 package struct SuiteLog: TreeElement {
     package let suite: SuiteName
     /// The commits up to this revision were evicted. The log has every later commit that affects the suite, except
-    /// commits that are larger than the whole history may be.
+    /// commits that are too large for the history.
     package private(set) var evictedThrough: Revision
-    /// The last commit that affects the suite and was larger than the whole history may be; zero if there was no such
-    /// commit.
+    /// The last commit that affects the suite and is too large for the history; zero if there was no such commit.
     package internal(set) var lastOversized: Revision
     private var commits = CommitList()
     /// The suite protects all commits of this log after this revision.
@@ -51,12 +49,8 @@ package struct SuiteLog: TreeElement {
         protectedBytes += commit.size
     }
 
-    /// Ends the protection of the oldest protected commits until the number and the size of the protected commits are
-    /// within the limits. A commit whose protection ends stays in the log if it is after `revision`.
-    ///
-    /// - Parameter revision: the last commit that the history keeps only if a suite protects it.
-    /// - Returns: the commits that were removed from the log, because their protection ended and they are not after
-    ///   `revision`.
+    /// Ends the protection of the oldest protected commits until the protected commits are within the limits. Removes
+    /// the commits whose protection ends and that are not after `revision` from the log, and returns them.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [KeptCommit] {
         var removed: [KeptCommit] = []
         while protectedCount > limits.suiteCommits || protectedBytes > limits.suiteBytes,

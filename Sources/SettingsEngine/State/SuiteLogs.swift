@@ -4,8 +4,7 @@ internal import SettingsModel
 /// One ``SuiteLog`` for each suite that commits of the ``History`` affect. A log has the commits that affect its suite.
 struct SuiteLogs: Sendable {
     private var logs: OrderedTree<SuiteLog>
-    /// The oldest available revision of every suite without a log: the highest oldest available revision of the logs
-    /// that were removed because they became empty.
+    /// The oldest available revision of every suite without a log: the maximum over the logs that became empty.
     private(set) var oldestAvailableWithoutLog: Revision
 
     init(_ logs: OrderedTree<SuiteLog> = OrderedTree(), oldestAvailableWithoutLog: Revision) {
@@ -49,17 +48,13 @@ struct SuiteLogs: Sendable {
 
 // Changes.
 extension SuiteLogs {
-    /// Appends a commit to the log of one of the suites that it affects. The suite protects the commit. Therefore the
-    /// suite may cease to protect older commits, because the limits bound the protected commits of a suite.
-    ///
-    /// - Parameter evictedThrough: the history keeps commits up to this revision only if a suite protects them.
-    /// - Returns: the commits that were removed from the log because the suite no longer protects them.
+    /// Appends a commit to the log of a suite that it affects. The suite protects the commit, and may cease to protect
+    /// older commits. Removes and returns the older commits that are not after `evictedThrough`.
     mutating func append(
         _ commit: KeptCommit, to suite: SuiteName, evictedThrough: Revision, limits: History.Limits
     ) -> [KeptCommit] {
         func append(to log: inout SuiteLog) -> [KeptCommit] {
-            // While a snapshot is loaded, a commit of several suites can arrive that this log evicted and another suite
-            // protects.
+            // A snapshot can contain a commit that this log has evicted and that another suite protects.
             guard log.holds(commit) else { return [] }
             log.append(commit)
             return log.removeUnprotected(through: evictedThrough, limits: limits)
@@ -71,17 +66,15 @@ extension SuiteLogs {
         return removed
     }
 
-    /// Applies changed limits to all logs: removes the commits up to a revision that the suites no longer protect.
-    ///
-    /// - Returns: the removed commits. A commit that affects several suites may occur more than once.
+    /// Applies changed limits to all logs. Removes the commits up to a revision that a suite no longer protects, and
+    /// returns them. A commit that affects several suites may occur more than once.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [KeptCommit] {
         logs.elements.flatMap { log in
             logs.update(log.name.utf8Span.span) { $0.removeUnprotected(through: revision, limits: limits) } ?? []
         }
     }
 
-    /// Records in the logs that a commit is larger than the whole history may be, so that the history cannot contain
-    /// it.
+    /// Records in the logs that a commit is missing because it is too large for the history.
     mutating func recordOversized(_ commit: KeptCommit) {
         commit.forEachSuite { suite in
             let wasRecorded = logs.update(suite.text.utf8Span.span) { log in
@@ -92,10 +85,8 @@ extension SuiteLogs {
         }
     }
 
-    /// Removes a commit from the logs that contain it. The commit must be the oldest commit of each log that removes
-    /// it.
-    ///
-    /// - Parameter keepingProtected: if true, a log whose suite protects the commit keeps the commit.
+    /// Removes a commit from the logs whose oldest commit it is, except from logs that protect it if
+    /// `keepingProtected`.
     mutating func removeFirst(_ commit: KeptCommit, keepingProtected: Bool) {
         commit.forEachSuite { suite in
             let isEmpty = logs.update(suite.text.utf8Span.span) { log in

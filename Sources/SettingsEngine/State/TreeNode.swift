@@ -3,9 +3,9 @@ internal import SettingsModel
 extension OrderedTree {
     /// A node of the B+ tree: a leaf with elements, or a branch with child nodes.
     struct Node: Sendable {
-        /// The number of elements in a full leaf. A write copies one leaf of each tree that it changes, if readers
-        /// share that leaf. A leaf of 15 `KeyRecord` values takes less than 1,032 bytes, the largest size that the
-        /// thread cache of the allocator serves.
+        /// The number of elements in a full leaf. A write copies the leaves that it changes if readers share them. A
+        /// leaf of 15 `KeyRecord` values takes less than 1,032 bytes, the largest size that the thread cache of the
+        /// allocator serves.
         static var leafCapacity: Int { 15 }
         /// The number of children of a full branch.
         static var branchCapacity: Int { 32 }
@@ -14,8 +14,7 @@ extension OrderedTree {
         private(set) var elements: [Element] = []
         /// The children of a branch in order; empty in a leaf.
         private(set) var children: [Node] = []
-        /// The names between the children: bound `i` comes after every name in `children[i]` and not after any name in
-        /// `children[i + 1]`.
+        /// Bound `i` comes after every name in `children[i]`, and not after any name in `children[i + 1]`.
         private var bounds = NameBounds()
 
         /// The right half of a node that was split because it was full, and the bound between both halves.
@@ -63,8 +62,7 @@ extension OrderedTree.Node {
         return isFound ? (elements, index) : nil
     }
 
-    /// Returns the index in this leaf of the first element whose name does not come before the given name, and whether
-    /// that element has the given name.
+    /// The index in this leaf of the first element whose name is not before a name, and whether the names are equal.
     private func index(of name: Span<UInt8>) -> (index: Int, isFound: Bool) {
         let elements = elements.span
         var (low, high) = (0, elements.count)
@@ -77,8 +75,8 @@ extension OrderedTree.Node {
         return (low, false)
     }
 
-    /// Visits the elements in order, from the first whose name does not come before `start`, until the body returns
-    /// false. Returns false if the body returned false.
+    /// Visits the elements whose names are not before `start`, in order. Stops and returns false if the body returns
+    /// false.
     func forEach(startingAt start: String?, _ body: (Element) -> Bool) -> Bool {
         if children.isEmpty {
             let index = start.map { self.index(of: $0.utf8Span.span).index } ?? 0
@@ -89,8 +87,7 @@ extension OrderedTree.Node {
         return children[(first + 1)...].allSatisfy { $0.forEach(startingAt: nil, body) }
     }
 
-    /// Visits the elements in reverse order, from the last whose name comes before `end`, until the body returns false.
-    /// Returns false if the body returned false.
+    /// Visits the elements whose names are before `end`, in reverse. Stops and returns false if the body returns false.
     func forEachReversed(before end: String?, _ body: (Element) -> Bool) -> Bool {
         if children.isEmpty {
             let index = end.map { self.index(of: $0.utf8Span.span).index } ?? elements.count
@@ -155,8 +152,7 @@ extension OrderedTree.Node {
             elements.insert(element, at: index)
             return nil
         }
-        // An insertion at the end of a full leaf does not move elements, so that insertions in order create full
-        // leaves.
+        // After insertions in the order of names, all leaves but the last are full.
         let middle = index == elements.count ? index : elements.count / 2
         var right = Self(elements: Array(elements[middle...]))
         elements.removeSubrange(middle...)
@@ -169,8 +165,7 @@ extension OrderedTree.Node {
         return Split(bound: right.elements[0].name, right: right)
     }
 
-    /// Inserts the right half of a child that was split. If this branch is full, splits the branch and returns the
-    /// right half.
+    /// Inserts the right half of a split child. If this branch is full, splits it and returns the right half.
     private mutating func insert(_ split: Split, after index: Int) -> Split? {
         children.insert(split.right, at: index + 1)
         bounds.insert(split.bound, at: index)
