@@ -4,12 +4,10 @@ internal import SettingsModel
 /// The result of ``WatchReader/find(_:since:within:)``: the data that a watcher does not have yet. A watcher is a
 /// client that waits for changes of the suites and keys in its ``WatchSubject``.
 package enum Finding: Sendable {
-    /// The subject is a single suite that does not exist, and the history cannot show its changes since the resume
-    /// point.
+    /// The subject is a single suite that does not exist, and the history lacks commits after the resume point.
     case absent
-    /// The watcher needs the current state of its subject. `isReset` is false if the watcher has no earlier state. It
-    /// is true if the watcher must discard its earlier state, because the history does not have all commits since the
-    /// resume point.
+    /// The watcher needs the current state of its subject. `isReset` is true if it must discard an earlier state,
+    /// because the history lacks commits after the resume point.
     case state(isReset: Bool)
     /// The commits that match the subject, oldest first; never empty.
     case commits([KeptCommit])
@@ -43,9 +41,8 @@ extension WatchReader {
         return commits.isEmpty ? .nothing : .commits(commits)
     }
 
-    /// True if a caller with limited grants resumes from a cursor that a caller with access to everything obtained, and
-    /// no commit after this cursor matches the subject. The epochs of such cursors differ, so `find` would return the
-    /// state.
+    /// True if a caller with limited grants resumes from a cursor that was issued without such limits and therefore has
+    /// another epoch, and no commit after the cursor matches the subject.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
         guard subject.reader != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
             hasHistory(for: subject, after: cursor.revision)
@@ -58,20 +55,18 @@ extension WatchReader {
         return hasHistory(for: subject, after: since.revision)
     }
 
-    /// True if a response can show the state of the subject. It cannot if the subject is a single suite that does not
-    /// exist. The state of several suites can always be shown, because it lists missing suites.
+    /// True unless the subject is a single suite that does not exist. The state of several suites lists missing suites.
     package func hasState(for subject: WatchSubject) -> Bool {
         !subject.isSingleSuite || state.hasSuite(subject.suites[0])
     }
 
     /// True if the history has every commit after a revision that matches the subject.
     package func hasHistory(for subject: WatchSubject, after revision: Revision) -> Bool {
-        // In most cases the history has all commits after the revision, and no loop over the suites is necessary.
+        // Usually the history has all commits after the revision. This check avoids the loops over the suites.
         guard state.history.oldestAvailable > revision else { return true }
         guard subject.suites.allSatisfy({ state.oldestAvailable(of: $0) <= revision }) else { return false }
         return subject.suitePrefixes.allSatisfy { prefix in
-            // The prefix also matches dropped suites. If a dropped suite has no log, `oldestAvailableWithoutLog`
-            // applies to it.
+            // The prefix also matches dropped suites. This bound applies to dropped suites without a log.
             guard state.history.oldestAvailableWithoutLog <= revision else { return false }
             var isComplete = true
             state.history.forEachLog(prefix: prefix.string) { log in
@@ -82,9 +77,7 @@ extension WatchReader {
         }
     }
 
-    /// Visits the commits after a revision, in order, until the body returns false.
-    ///
-    /// - Parameter suite: visit only commits that affect this suite; nil for all commits.
+    /// Visits the commits of a suite (nil: of all suites) after a revision, in order, until the body returns false.
     private func forEachCandidate(of suite: SuiteName?, after revision: Revision, _ body: (KeptCommit) -> Bool) {
         if let suite {
             state.history.forEach(of: suite, after: revision, body)
@@ -93,16 +86,13 @@ extension WatchReader {
         }
     }
 
-    /// The suites whose commits must be compared with the subject. If the subject has prefixes, the only element is
-    /// nil, which means the commits of all suites.
+    /// The suites whose commits are compared with the subject; one nil for all suites, if the subject has prefixes.
     private func candidates(for subject: WatchSubject) -> [SuiteName?] {
         subject.suitePrefixes.isEmpty ? subject.suites : [nil]
     }
 
-    /// Returns the commits after a revision that match a subject, oldest first. Returns nil if comparing the commits
-    /// costs more than the limit.
-    ///
-    /// - Parameter end: the last revision to return; nil for no limit.
+    /// Returns the commits after a revision, up to and including `end`, that match a subject, oldest first. Returns nil
+    /// if comparing the commits costs more than the limit.
     package func commits(
         for subject: WatchSubject, after revision: Revision, upTo end: Revision? = nil,
         within limit: Cost = .unlimited
@@ -128,12 +118,9 @@ extension WatchReader {
     }
 
     /// Returns the first commits after a revision that match a subject, and the revision up to which the search is
-    /// complete. The caller repeats the call from that revision until it is the revision of the state.
-    ///
-    /// - Parameters:
-    ///   - limit: the maximum cost of comparing the commits of each suite of the subject. If the subject has prefixes,
-    ///     this is the maximum cost of comparing the commits of all suites.
-    ///   - bytes: the maximum size of the returned commits together. A single commit may exceed it.
+    /// complete. The caller continues from there until it reaches the revision of the state. `limit` bounds the cost of
+    /// comparing commits, for each named suite. `bytes` bounds the size of the returned commits, except for a single
+    /// commit.
     package func nextCommits(
         for subject: WatchSubject, after revision: Revision, within limit: Cost, bytes: Int
     ) -> (commits: [KeptCommit], reached: Revision) {

@@ -55,8 +55,7 @@ struct NamePattern: Hashable, Sendable {
     let start: String
     let isPrefix: Bool
 
-    /// Parses a pattern. A `*` at the end always makes a prefix, so no pattern matches only a name that itself ends in
-    /// `*`.
+    /// Parses a pattern. A final `*` always means a prefix, so no pattern matches only a name that ends in `*`.
     init(_ text: String) {
         isPrefix = text.utf8.last == UInt8(ascii: "*")
         start = isPrefix ? String(decoding: text.utf8.dropLast(), as: UTF8.self) : text

@@ -1,18 +1,17 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The grants of a caller, which decide what the caller may read and write. Callers with equal grants share cached
-/// responses.
+/// The grants of a caller: its rights on suites and keys. Callers with equal grants share cached responses.
 ///
-/// A parameter `reader` is the grants of a caller that may not read everything. It is nil for a caller that may read
-/// everything, including secrets.
+/// A parameter `reader` is the grants of a caller with limited read access; nil if the caller may read all, even
+/// secrets.
 package struct Grants: Hashable, Sendable {
     package let list: [Grant]
     /// True if the caller may read everything, including secrets.
     private let allowsReadingEverything: Bool
     /// A digest of the grants, with ``Epoch/digestLength`` letters. The digest is a part of entity tags and cursors. It
-    /// does not depend on the order of the grants and is the same on every daemon, so that tags and cursors stay valid
-    /// after a restart.
+    /// depends neither on the order of the grants nor on the process, so that tags and cursors stay valid after a
+    /// restart.
     package let digest: String
 
     package init(_ list: [Grant]) {
@@ -28,8 +27,7 @@ package struct Grants: Hashable, Sendable {
     /// True if at least one grant does not apply to all keys of its suites.
     package var limitsKeys: Bool { list.contains { !$0.keys.isAny } }
 
-    /// These grants as the `reader` parameter of other methods: nil if the caller may read everything, including
-    /// secrets.
+    /// These grants as a `reader` parameter; nil if the caller may read everything, including secrets.
     package var reader: Grants? { allowsReadingEverything ? nil : self }
 
     /// The keys of a suite for which a right is required.
@@ -57,8 +55,8 @@ package struct Grants: Hashable, Sendable {
         }
     }
 
-    /// Throws a 403 error unless the caller has a right on keys of a suite. The result does not depend on stored data,
-    /// so an error does not reveal whether the suite or the key exists.
+    /// Throws a 403 error unless the caller has a right on keys of a suite. The result depends only on names, so that
+    /// an error does not reveal whether a suite or key exists.
     package func demand(_ right: Rights, on suite: SuiteName, _ scope: Scope) throws(Problem) {
         guard !allows(right, on: suite.text, scope) else { return }
         let keys =
@@ -87,8 +85,7 @@ package struct Grants: Hashable, Sendable {
         allows(.secrets, on: suite.text, .key(key.text))
     }
 
-    /// The shortest prefix of a name for which a grant allows reading every suite with this prefix; nil if no prefix of
-    /// the name has such a grant.
+    /// The shortest prefix of a name such that the caller may read every suite with the prefix; nil if there is none.
     func shortestReadablePrefix(of name: String) -> String? {
         list.filter { $0.rights.complete.contains(.read) && $0.suites.matchesAll(withPrefix: name) }
             .map(\.suites.start).min { $0.utf8.count < $1.utf8.count }
@@ -109,8 +106,7 @@ extension SettingState {
         isHidden(from: reader) ? concealed() : self
     }
 
-    /// The entity tag of the setting in a response to a reader. It contains the digest of the grants only if they hide
-    /// the value.
+    /// The entity tag of the setting for a reader. It contains the digest of the grants only if they hide the value.
     package func tag(for reader: Grants?) -> EntityTag {
         EntityTag(revision, digest: isHidden(from: reader) ? reader?.digest : nil)
     }
@@ -122,8 +118,8 @@ extension SettingState {
 }
 
 extension Suite {
-    /// Removes from the contents of the suite the keys that a reader may not read. A secret whose value the reader may
-    /// not read stays in the contents as a name without a value.
+    /// Returns the contents of the suite without the keys that a reader may not read. A secret whose value the reader
+    /// may not read is listed without its value.
     package func shown(_ contents: SuiteContents, to reader: Grants?) -> SuiteContents {
         guard let reader else { return contents }
         let seesAll = reader.canReadAll(of: id)
@@ -143,19 +139,17 @@ extension Suite {
         return shown
     }
 
-    /// The entity tag of the suite in a response to a reader.
+    /// The entity tag of the suite for a reader.
     package func tag(for reader: Grants?) -> EntityTag {
         EntityTag(revision, digest: reader?.digest)
     }
 
-    /// The entity tag of a setting in a response to a reader. It contains the digest of the grants only if they hide
-    /// the value.
+    /// The entity tag of a setting for a reader. It contains the digest of the grants only if they hide the value.
     package func tag(of record: KeyRecord, for reader: Grants?) -> EntityTag {
         EntityTag(record.revision, digest: isHidden(record, from: reader) ? reader?.digest : nil)
     }
 
-    /// True if a response to a reader omits values from the schema, such as defaults, because they may belong to
-    /// secrets.
+    /// True if a reader gets the schema without defaults and examples, because these may be the values of secrets.
     package func hidesValuesInSchema(from reader: Grants?) -> Bool {
         guard let reader, schema?.schema.hasSecrets ?? false else { return false }
         return !reader.allows(.secrets, on: name, .all)
@@ -175,8 +169,7 @@ extension Suite {
 }
 
 extension Violation {
-    /// True if a reader may read every key that the violation can reveal. A violation without a key is about the suite
-    /// as a whole and can reveal any key.
+    /// True if a reader may read every key that the violation can reveal, which is any key if the violation names none.
     func isShown(to reader: Grants, of suite: SuiteName) -> Bool {
         if reader.canReadAll(of: suite) { return true }
         return key.map { reader.allows(.read, on: suite.text, .key($0)) } ?? false
@@ -184,16 +177,13 @@ extension Violation {
 }
 
 extension Problem {
-    /// The error for a missing right.
-    ///
-    /// - Parameter grant: a grant that contains the missing right.
+    /// The error for a missing right. `grant` is a grant that contains it.
     fileprivate init(missing grant: String) {
         self.init(.forbidden, "this request requires a grant such as \(grant)")
     }
 
-    /// The error for an operation on a secret that the caller may not read.
-    ///
-    /// - Parameter verb: the operation, such as "read the bare value of".
+    /// The error for an operation on a secret that the caller may not read. `verb` is the operation, such as "put
+    /// back".
     package init(secret key: KeyName, of suite: SuiteName, to verb: String) {
         self.init(
             .forbidden,

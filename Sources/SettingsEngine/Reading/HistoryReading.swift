@@ -13,8 +13,8 @@ package struct RecentPast: Sendable {
 
 // Conversion of moments to revisions.
 extension RecentPast {
-    /// Returns the revision of a moment, which is a revision or an instant. Throws if the revision does not exist yet,
-    /// or if the history cannot show the suite at that moment.
+    /// Returns the revision of a moment. Throws if the revision does not exist yet, or if the history cannot show the
+    /// suite at that moment.
     package func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision {
         let found: Revision
         switch moment {
@@ -36,8 +36,7 @@ extension RecentPast {
         return found
     }
 
-    /// The last commit whose time is not after an instant; nil if it is not known. Known are the times of the commits
-    /// in the history, and of the last evicted commit.
+    /// The last commit not later than an instant, among the commits of the history and the last evicted commit.
     package func lastKnownRevision(notAfter instant: Timestamp) -> Revision? {
         let last = history.last(notAfter: instant)?.revision
         let isOldestNotAfter = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
@@ -60,11 +59,8 @@ extension RecentPast {
 }
 
 extension Problem {
-    /// The error for a request that needs commits that were evicted from the history.
-    ///
-    /// - Parameters:
-    ///   - missing: the requested data, such as "revision 3", as the subject of the error message.
-    ///   - oldest: the oldest revision that a request may name instead.
+    /// The error for a request that needs evicted commits. `missing` is the subject of the message, such as "revision
+    /// 3".
     package init(historyGone missing: String, oldest: Revision) {
         var problem = Problem(
             .historyGone, "\(missing) is no longer kept; the oldest available revision is \(oldest)")
@@ -151,8 +147,7 @@ package struct HistoryPage {
 }
 
 extension RecentPast {
-    /// A page of the commits that affect a suite, the newest first. Throws if neither the state nor the history has the
-    /// suite.
+    /// A page of the commits that affect a suite, the newest first. Throws if the suite is not known.
     package func history(_ question: HistoryQuestion) throws(Problem) -> SuiteHistory {
         let suite = question.suite
         guard state.hasSuite(suite) || history.hasCommits(of: suite) else {
@@ -186,8 +181,7 @@ extension RecentPast {
         let changesSchema = suiteChanges.contains { $0.kind != .created && $0.kind != .dropped }
         let admitted = commit.changes.filter { $0.suite == question.suite && question.filter.admits($0.key) }
         let changes = state.shown(admitted, to: question.reader)
-        // A commit without changes of keys is shown if it changes the suite as a whole. Otherwise it is kept only to
-        // answer repeated requests, and is not shown.
+        // A commit that changes nothing is kept only to answer repeated requests, and is not shown.
         let changesSuite = suiteChanges.contains { $0.kind != .created || admitted.isEmpty }
         guard !changes.isEmpty || question.filter.isEverything && changesSuite else { return nil }
         return HistoryCommit(
@@ -215,11 +209,8 @@ extension RecentPast {
         return difference(of: name, from: before, to: after, at: end, keys: keys, for: reader)
     }
 
-    /// The net changes between two versions of a suite. Nil as a version means that the suite does not exist.
-    ///
-    /// - Parameters:
-    ///   - end: the revision of the second version.
-    ///   - keys: the keys that may differ; nil for all keys.
+    /// The net changes between two versions of a suite (nil: the suite does not exist). `end` is the revision of the
+    /// second version. Only the given keys may differ; nil for all keys.
     package func difference(
         of name: SuiteName, from before: Suite?, to after: Suite?, at end: Revision, keys: Set<KeyName>?,
         for reader: Grants?
@@ -243,13 +234,11 @@ extension Suite {
 }
 
 extension Change {
-    /// Makes the change of a key from one version of its suite to another. Returns nil if both versions show the same
-    /// setting.
+    /// The change of a key from one version of its suite to another; nil if both versions show the same setting.
     fileprivate init?(of key: KeyName, from before: Suite, to after: Suite, for reader: Grants?) {
         let (old, new) = (before.record(key), after.record(key))
         let (oldValue, value) = (before.effectiveValue(of: old), after.effectiveValue(of: new))
-        // A reader must not learn whether two values of a secret are equal, so the change then depends on the revisions
-        // only.
+        // A reader must not learn whether two values of a secret are equal, so the revisions decide.
         let isHidden = before.isHidden(old, from: reader) || after.isHidden(new, from: reader)
         let differs =
             isHidden

@@ -2,9 +2,7 @@ package import SettingsAPI
 package import SettingsModel
 
 extension RecentPast {
-    /// A suite as it was at a revision: a copy of the current suite in which all later commits are undone.
-    ///
-    /// - Returns: nil if the suite did not exist at the revision.
+    /// A suite as it was at a revision: the current suite without the later commits; nil if it did not exist.
     package func suite(_ name: SuiteName, at revision: Revision) throws(Problem) -> Suite? {
         try checkAvailable(revision, of: name)
         return suite(
@@ -13,14 +11,13 @@ extension RecentPast {
         ) { history.origin(of: $0) }
     }
 
-    /// A suite as it was at a revision: a copy of a later version in which the commits between them are undone.
+    /// A suite as it was at a revision: a later version without the commits between them; nil if it did not exist.
     ///
     /// - Parameters:
     ///   - later: the suite after the last of the commits; nil if it did not exist then.
     ///   - commits: all commits after the revision, up to the later version, that affect the suite, in order.
     ///   - last: the last commit not after the revision that affects the suite; nil if it is not known.
     ///   - origin: finds the caller and the note of a commit.
-    /// - Returns: nil if the suite did not exist at the revision.
     package func suite(
         _ name: SuiteName, at revision: Revision, from later: Suite?, undoing commits: [KeptCommit],
         lastBefore last: @autoclosure () -> Revision?, origin: (Revision) -> CommitOrigin?
@@ -35,8 +32,7 @@ extension RecentPast {
         return past
     }
 
-    /// True if the time of the last change of a suite, up to and including a revision, is not after an instant. False
-    /// if the time is not known.
+    /// True if the last change of a suite, up to and including a revision, is known to be not later than an instant.
     func isLastChange(of name: SuiteName, upTo revision: Revision, notAfter instant: Timestamp) -> Bool {
         guard let suite = try? suite(name, at: revision), let time = suite.changeTime else { return false }
         return time <= instant
@@ -52,14 +48,12 @@ extension RecentPast {
         return meter.cost
     }
 
-    /// Marks the values in an earlier version of a suite that are secret in the current version, so that they are
-    /// secret there, too.
+    /// Marks the values of keys that are secret now as secret in an earlier version of a suite.
     package func markSecrets(in past: inout Suite) {
         if let schema = state.suite(past.id)?.schema?.schema { past.markSecrets(of: schema) }
     }
 
-    /// The error for a suite that did not exist at a revision. If a later commit created the suite, the message names
-    /// that commit.
+    /// The error for a suite that did not exist at a revision. It names the later commit that created it, if any.
     package func unknownSuite(_ name: SuiteName, for reader: Grants?, at revision: Revision) -> Problem {
         let later = history.commits(of: name, after: revision)
         guard let creation = later.first(where: { $0.commit.creates(name) }) else {
@@ -72,11 +66,7 @@ extension RecentPast {
 }
 
 extension Suite? {
-    /// Undoes the changes that a commit made to this suite. The suite is nil while it does not exist.
-    ///
-    /// - Parameters:
-    ///   - name: the name of this suite.
-    ///   - origin: finds the caller and the note of an earlier commit, for the restored records.
+    /// Undoes the changes of a commit to this suite, which has the given name and is nil while it does not exist.
     package mutating func undo(_ commit: Commit, of name: SuiteName, _ origin: (Revision) -> CommitOrigin?) {
         for change in commit.suiteChanges.reversed() where change.suite == name {
             switch change.kind {
@@ -112,8 +102,7 @@ extension Suite {
     /// The highest revision of the schema, the records and the tombstones of the suite.
     fileprivate var newestRevision: Revision { max(schemaRevision, newestRecord?.revision ?? .zero) }
 
-    /// The time of the last commit that changed the suite; nil if no record contains the time, for example because the
-    /// commit changed only the schema.
+    /// The time of the last commit that changed the suite; nil if unknown, because that commit changed no key.
     fileprivate var changeTime: Timestamp? {
         guard let newestRecord, newestRecord.revision >= max(schemaRevision, removed.unknownKeyRevision) else {
             return nil
@@ -130,8 +119,7 @@ extension Suite {
         return newest
     }
 
-    /// Restores the schema that was in force before a change. The schema compiled when it was set, so it compiles
-    /// again.
+    /// Restores the schema before a change. It compiled when it was set, so it compiles again.
     fileprivate mutating func restoreSchema(before change: SuiteChange) {
         guard let replaced = change.replaced, let schema = try? Schema(kept: replaced.document, text: replaced.text)
         else {
@@ -143,9 +131,8 @@ extension Suite {
 }
 
 extension Suite {
-    /// The keys without a value that have a revision of their own. A commit that drops the suite stores them, so that
-    /// the commit can be undone. The order is the order in which the tombstones were added, because the oldest
-    /// tombstones are discarded first.
+    /// The keys without a value that have a revision of their own, for the commit that drops the suite, which can be
+    /// undone. The oldest tombstones come first, because tombstones are discarded in this order.
     var forgottenKeys: ForgottenKeys {
         let listed = records.elements.filter { $0.standing == .unset }
         let keys = (removed.records + listed).map { record in

@@ -26,9 +26,8 @@ extension Suite {
         return violations(ofStoredValueIn: record, steps: &steps)
     }
 
-    /// The violations that make the stored value of a record invalid.
-    ///
-    /// - Parameter steps: the remaining budget of validation steps. This method subtracts the steps that it uses.
+    /// The violations that make the stored value of a record invalid. Subtracts the validation steps that it takes from
+    /// the budget `steps`.
     func violations(ofStoredValueIn record: KeyRecord, steps: inout Int) -> [Violation] {
         guard let schema, let stored = record.stored else { return [] }
         let setting = StoredSetting(key: record.key, value: stored, isSecret: record.isSecret)
@@ -40,8 +39,7 @@ extension Suite {
         }
     }
 
-    /// True if the value of the record is secret: the schema declares the key secret, or an earlier schema did since
-    /// the value was written.
+    /// True if the schema declares the key secret, or an earlier schema did since the value was written.
     package func isSecret(_ record: KeyRecord) -> Bool {
         record.isSecret || isSecret(record.key)
     }
@@ -62,9 +60,7 @@ extension Suite {
         schema.map { $0.schema.key(key.text) != nil } ?? true
     }
 
-    /// The keys whose stored values are marked as secret in their records, independently of the current schema.
-    ///
-    /// - Parameter names: the keys to search; nil for all keys.
+    /// The given keys (nil: all keys) whose records are marked as secret, independently of the current schema.
     func markedSecrets(of names: Set<UTF8Text>? = nil) -> [KeyName] {
         var keys: [KeyName] = []
         forEachRecord(of: names) { if $0.isSecret { keys.append($0.key) } }
@@ -78,9 +74,7 @@ extension Suite {
         }
     }
 
-    /// The stored values, including invalid values, of some keys.
-    ///
-    /// - Parameter names: the keys to read; nil for all keys.
+    /// The stored values of the given keys (nil: all keys), including invalid values.
     func storedValues(of names: Set<UTF8Text>? = nil) -> JSONObject {
         var values = JSONObject()
         forEachRecord(of: names) { record in
@@ -116,12 +110,8 @@ package struct FoundSetting {
 }
 
 extension Suite {
-    /// The error for a key that the schema does not allow.
-    ///
-    /// - Parameters:
-    ///   - reader: the grants of the caller; nil if the caller may read everything. Suggestions contain only keys that
-    ///     it may read.
-    ///   - suggests: true if the error suggests similar names of keys.
+    /// The error for a key that the schema does not allow. If `suggests`, it suggests similar keys that the reader may
+    /// read.
     package func unknownKey(
         _ key: KeyName, for reader: Grants?, status: Int = 404, suggests: Bool = true
     ) -> Problem {
@@ -160,9 +150,8 @@ extension Suite {
 }
 
 extension Violation {
-    /// Returns the violation with the name of the suite, and with a pointer that begins at the body of a request.
-    ///
-    /// - Parameter location: the location in the body of the value that the pointer of this violation begins at.
+    /// Returns the violation with the name of the suite, and with `location`, the location of the violating value in
+    /// the body of a request, in front of its pointer.
     func inSuite(_ suite: SuiteName, under location: JSONPointer) -> Violation {
         var violation = self
         violation.suite = suite.text

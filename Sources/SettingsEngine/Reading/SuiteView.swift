@@ -12,8 +12,7 @@ package enum SuiteView: String, CaseIterable, Sendable {
 }
 
 extension Suite {
-    /// The contents of the suite for a response: the values of a view, in the order of the keys, for keys that begin
-    /// with a prefix.
+    /// The contents of the suite for a response: the values of a view, for keys that begin with a prefix, in order.
     package func contents(view: SuiteView = .effective, prefix: String = "") -> SuiteContents {
         var contents = SuiteContents(suite: id, schemaRevision: schemaRevision, values: [])
         if view == .default {
@@ -56,10 +55,7 @@ extension Suite {
         return contents
     }
 
-    /// The violations of schema rules about the suite as a whole.
-    ///
-    /// - Parameter isIncluded: selects violations by their key, which is nil for a violation that does not concern one
-    ///   key.
+    /// The violations of schema rules about the suite as a whole. Their key is nil unless they concern one key.
     private func violations(where isIncluded: (String?) -> Bool) -> [Violation] {
         guard let schema = schema?.schema, schema.hasSuiteRules else { return [] }
         let keys = schema.suiteRuleKeys
@@ -68,8 +64,7 @@ extension Suite {
             .filter { isIncluded($0.key) }.map { $0.inSuite(id, under: .root) }
     }
 
-    /// Appends the value of a record to the contents, if the view has a value for it. If the stored value is invalid,
-    /// appends the violations instead.
+    /// Appends the value that a view has for a record, if any. Appends the violations if the stored value is invalid.
     private func append(_ record: KeyRecord, _ view: SuiteView, to contents: inout SuiteContents) {
         switch record.standing {
         case .stored:
@@ -99,15 +94,9 @@ extension Suite {
         }
     }
 
-    /// One page of the list of keys. The list has every key with a valid or invalid value, and every key that the
-    /// schema lists, in order.
-    ///
-    /// - Parameters:
-    ///   - prefix: the list has only keys that begin with this prefix.
-    ///   - after: the page begins after this key; nil for the first page.
-    ///   - limit: the maximum number of keys on the page; less than `Int.max`.
-    ///   - isShown: the list has only keys for which this function returns true.
-    /// - Returns: the records of the keys on the page, and whether the list has more keys after them.
+    /// One page of the list of keys, and whether more pages follow. The list has, in order, every key with a valid or
+    /// invalid value and every key that the schema lists. The page begins after the key `after`; nil for the first
+    /// page.
     package func keys(
         prefix: String, after: String?, limit: Int, where isShown: (KeyName) -> Bool = { _ in true }
     ) -> (records: [KeyRecord], hasMore: Bool) {

@@ -1,8 +1,7 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A filter for keys. It admits a key that it names, and a key that begins with one of its prefixes. A filter without
-/// names and prefixes admits all keys.
+/// A filter that admits the named keys and the keys with a prefix, or all keys if it has neither names nor prefixes.
 package struct KeyFilter: Hashable, Sendable {
     package static let everything = KeyFilter(keys: [], prefixes: [])
 
@@ -43,8 +42,7 @@ extension [UTF8Text] {
         }
     }
 
-    /// True if a text begins with one of these sorted prefixes. Only the last prefix that does not come after the text
-    /// is possible.
+    /// True if a text begins with one of these sorted prefixes: only the last one that is not after the text can match.
     fileprivate func hasPrefix(of text: String) -> Bool {
         last(upTo: UTF8Text(text)).map { text.hasBytePrefix($0.string) } ?? false
     }
@@ -74,15 +72,14 @@ extension Array where Element: Comparable {
     }
 }
 
-/// The suites and keys whose changes a watcher waits for, and the grants of the watcher. A watcher is a client that
-/// waits for changes.
+/// The suites and keys of a watcher, which is a client that waits for changes, and the grants of the watcher.
 package struct WatchSubject: Hashable, Sendable {
     /// The suites that are named, sorted, without duplicates.
     package let suites: [SuiteName]
     /// Prefixes of the names of additional suites, sorted. No prefix begins with another prefix. The subject includes
-    /// every suite with one of these prefixes, also if the suite is created later.
+    /// suites that are created later.
     package let suitePrefixes: [UTF8Text]
-    /// True if the request is for a single suite. Its responses have a different form than responses about several
+    /// True if the request is for a single suite. The form of its responses differs from responses about several
     /// suites.
     package let isSingleSuite: Bool
     /// The keys of these suites.
@@ -115,11 +112,10 @@ package struct WatchSubject: Hashable, Sendable {
         suites.count + suitePrefixes.count + filter.keys.count + filter.prefixes.count
     }
 
-    /// True if a commit changes an included suite as a whole (it creates or drops the suite, or changes its schema), or
-    /// changes a key of the subject.
+    /// True if a commit creates, drops or changes the schema of a suite of the subject, or changes a key of the
+    /// subject.
     package func matches(_ commit: borrowing Commit) -> Bool {
-        // One response may compare thousands of changes. Access by index avoids copies, which would take most of the
-        // time.
+        // Loops over indices avoid copies of thousands of changes, which would take most of the time.
         for index in commit.suiteChanges.indices where includes(commit.suiteChanges[index].suite) {
             return true
         }

@@ -1,13 +1,10 @@
 package import SettingsAPI
 internal import SettingsModel
 
-// The data of responses and events for watchers. A watcher is a client that waits for changes of the suites and keys of
-// its subject (``WatchSubject``).
+// The data of responses and events for watchers: clients that wait for changes of a subject (``WatchSubject``).
 extension WatchReader {
     /// The state of the suites of a subject, for a response; nil if the subject is a single suite that does not exist.
-    ///
-    /// - Parameter isReset: true if the client must discard the state that it has, because its changes since then are
-    ///   not known.
+    /// `isReset` tells the client to discard its earlier state.
     package func observed(_ subject: WatchSubject, isReset: Bool) -> ObservedState? {
         var existing: [SuiteContents] = []
         var missing: [SuiteName] = []
@@ -25,8 +22,7 @@ extension WatchReader {
         return ObservedState(.several(existing, missing: missing), cursor: state.cursor, isReset: isReset)
     }
 
-    /// The cost of rendering the state of the suites of a subject. This is an upper bound, because it ignores the
-    /// filter for keys.
+    /// An upper bound for the cost of rendering the state of the suites of a subject. It ignores the filter for keys.
     package func renderingCost(of subject: WatchSubject, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         func add(_ suite: Suite) -> Bool {
@@ -51,8 +47,7 @@ extension WatchReader {
         return .rendering(commitBytes: bytes)
     }
 
-    /// The suites in a response about a state: the suites that the subject names, and the existing suites with one of
-    /// its prefixes.
+    /// The suites in a response: the suites that the subject names, and the existing suites with one of its prefixes.
     private func names(of subject: WatchSubject) -> [SuiteName] {
         guard !subject.suitePrefixes.isEmpty else { return subject.suites }
         var names = Set(subject.suites)
@@ -103,11 +98,8 @@ extension WatchReader {
             changes: state.shown(keepsLatest ? changes.latest : changes, to: subject.reader), hasMore: hasMore)
     }
 
-    /// The part of a response that concerns suites as a whole.
-    ///
-    /// - Parameters:
-    ///   - included: the commits in the response.
-    ///   - later: the commits after them, for the next response. The state already includes these commits.
+    /// The part of a response that concerns suites as a whole. The response has the commits `included`. The commits
+    /// `later` follow in another response, but the state already includes them.
     private func scope(
         _ subject: WatchSubject, _ included: ArraySlice<KeptCommit>, later: ArraySlice<KeptCommit>
     ) -> ObservedChanges.Scope {
@@ -165,8 +157,6 @@ extension Commit {
 
 extension SuiteChange {
     /// The revision of the schema after the change; nil if the change does not set or remove the schema.
-    ///
-    /// - Parameter commit: the revision of the commit that contains the change.
     fileprivate func schemaRevision(at commit: Revision) -> Revision? {
         switch kind {
         case .schemaSet(let revision, _): revision
@@ -177,8 +167,8 @@ extension SuiteChange {
 }
 
 extension [Change] {
-    /// The changes merged to one change for each key, from the value before its first change to the value after its
-    /// last change. The order is the order of the last changes.
+    /// The changes merged to one change for each key, from before its first to after its last change, in the order of
+    /// the last changes.
     fileprivate var latest: [Change] {
         var first: [KeyAddress: Change] = [:]
         for change in self where first[change.address] == nil { first[change.address] = change }

@@ -17,8 +17,7 @@ package struct KeyRecord: Equatable, TreeElement {
     package let stored: JSONValue?
     // The next three properties share one word of eight bytes. In another order, a record takes 72 bytes instead of 64.
     package var standing: Standing
-    /// True if any schema since the write of the value declared the key secret. It then stays secret under later
-    /// schemas.
+    /// True if any schema since the value was written declared the key secret. The value stays secret then.
     package var isSecret: Bool
     /// The value of ``size``, in four bytes. It is stored so that removing a large value need not measure the value.
     private let size32: UInt32

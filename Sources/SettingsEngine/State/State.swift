@@ -145,7 +145,8 @@ extension State {
             let change = commit.changes[index]
             let found = contents.span[0].suites.with(change.suite.text.utf8Span.span) { $0.knownRecord(change.key) }
             guard let record = found ?? nil, record.standing == .stored else {
-                throw CommitMismatch("the commit replaces the value of \(change.suite)/\(change.key), which has no value")
+                throw CommitMismatch(
+                    "the commit replaces the value of \(change.suite)/\(change.key), which has no value")
             }
             commit.changes[index].old = record.stored
             commit.changes[index].record = Change.Record(

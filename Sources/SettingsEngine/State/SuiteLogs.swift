@@ -85,8 +85,8 @@ extension SuiteLogs {
         }
     }
 
-    /// Removes a commit from the logs whose oldest commit it is, except from logs that protect it if
-    /// `keepingProtected`.
+    /// Removes a commit from the logs that begin with it. If `keepingProtected`, a suite keeps a commit that it
+    /// protects.
     mutating func removeFirst(_ commit: KeptCommit, keepingProtected: Bool) {
         commit.forEachSuite { suite in
             let isEmpty = logs.update(suite.text.utf8Span.span) { log in

@@ -4,8 +4,8 @@ extension OrderedTree {
     /// A node of the B+ tree: a leaf with elements, or a branch with child nodes.
     struct Node: Sendable {
         /// The number of elements in a full leaf. A write copies the leaves that it changes if readers share them. A
-        /// leaf of 15 `KeyRecord` values takes less than 1,032 bytes, the largest size that the thread cache of the
-        /// allocator serves.
+        /// leaf of 15 `KeyRecord` values takes less than 1,032 bytes, the maximum that the allocator's thread cache
+        /// serves.
         static var leafCapacity: Int { 15 }
         /// The number of children of a full branch.
         static var branchCapacity: Int { 32 }
@@ -75,8 +75,7 @@ extension OrderedTree.Node {
         return (low, false)
     }
 
-    /// Visits the elements whose names are not before `start`, in order. Stops and returns false if the body returns
-    /// false.
+    /// Visits the elements with names not before `start`, in order. Stops and returns false if the body returns false.
     func forEach(startingAt start: String?, _ body: (Element) -> Bool) -> Bool {
         if children.isEmpty {
             let index = start.map { self.index(of: $0.utf8Span.span).index } ?? 0
@@ -87,7 +86,7 @@ extension OrderedTree.Node {
         return children[(first + 1)...].allSatisfy { $0.forEach(startingAt: nil, body) }
     }
 
-    /// Visits the elements whose names are before `end`, in reverse. Stops and returns false if the body returns false.
+    /// Visits the elements with names before `end`, in reverse. Stops and returns false if the body returns false.
     func forEachReversed(before end: String?, _ body: (Element) -> Bool) -> Bool {
         if children.isEmpty {
             let index = end.map { self.index(of: $0.utf8Span.span).index } ?? elements.count
