@@ -4,7 +4,8 @@ internal import SettingsModel
 /// The result of ``WatchReader/find(_:since:within:)``: the data that a watcher does not have yet. A watcher is a
 /// client that waits for changes of the suites and keys in its ``WatchSubject``.
 package enum Finding: Sendable {
-    /// The subject is a single suite that does not exist, and the history lacks commits after the resume point.
+    /// The subject is a single suite that does not exist, and the history lacks commits after the resume point (the
+    /// revision of the state that the watcher has).
     case absent
     /// The watcher needs the current state of its subject. `isReset` is true if it must discard an earlier state,
     /// because the history lacks commits after the resume point.
@@ -17,7 +18,7 @@ package enum Finding: Sendable {
     case undecided
 }
 
-/// Finds and renders the data of one state that watchers receive.
+/// Finds the data of one state that watchers receive.
 package struct WatchReader: Sendable {
     package let state: State
 
@@ -66,7 +67,7 @@ extension WatchReader {
         guard state.history.oldestAvailable > revision else { return true }
         guard subject.suites.allSatisfy({ state.oldestAvailable(of: $0) <= revision }) else { return false }
         return subject.suitePrefixes.allSatisfy { prefix in
-            // The prefix also matches dropped suites. This bound applies to dropped suites without a log.
+            // The prefix also matches dropped suites. This bound applies to suites without commits in the history.
             guard state.history.oldestAvailableWithoutLog <= revision else { return false }
             var isComplete = true
             state.history.forEachLog(prefix: prefix.string) { log in

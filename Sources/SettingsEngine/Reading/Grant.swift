@@ -21,7 +21,7 @@ package struct Rights: OptionSet, Hashable, Sendable {
     package static let override = Rights(rawValue: 16)
     /// To administer the service as a whole, including backups with all secrets. Includes `metrics` and `reload`.
     package static let admin = Rights(rawValue: 32)
-    /// To read the metrics and the list of daemons.
+    /// To read the metrics and the list of the daemons of a cluster.
     package static let metrics = Rights(rawValue: 64)
     /// To make the daemon read its configuration again.
     package static let reload = Rights(rawValue: 128)

@@ -182,8 +182,7 @@ extension Problem {
         self.init(.forbidden, "this request requires a grant such as \(grant)")
     }
 
-    /// The error for an operation on a secret that the caller may not read. `verb` is the operation, such as "put
-    /// back".
+    /// The error for an operation on a secret that the caller may not read. `verb` is the operation.
     package init(secret key: KeyName, of suite: SuiteName, to verb: String) {
         self.init(
             .forbidden,

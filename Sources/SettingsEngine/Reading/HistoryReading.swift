@@ -13,8 +13,8 @@ package struct RecentPast: Sendable {
 
 // Conversion of moments to revisions.
 extension RecentPast {
-    /// Returns the revision of a moment. Throws if the revision does not exist yet, or if the history cannot show the
-    /// suite at that moment.
+    /// Returns the revision of a moment (a revision or an instant). Throws if the revision does not exist yet, or if
+    /// the history cannot show the suite at that moment.
     package func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision {
         let found: Revision
         switch moment {
@@ -59,8 +59,7 @@ extension RecentPast {
 }
 
 extension Problem {
-    /// The error for a request that needs evicted commits. `missing` is the subject of the message, such as "revision
-    /// 3".
+    /// The error for a request that needs evicted commits. `missing` begins the message: "revision 3".
     package init(historyGone missing: String, oldest: Revision) {
         var problem = Problem(
             .historyGone, "\(missing) is no longer kept; the oldest available revision is \(oldest)")
@@ -175,6 +174,7 @@ extension RecentPast {
         return meter.cost
     }
 
+    /// The part of a commit that the page shows; nil if the commit does not match the query.
     fileprivate func commit(_ commit: Commit, for question: HistoryQuestion) -> HistoryCommit? {
         if let by = question.by, commit.origin?.by?.hasSameBytes(as: by) != true { return nil }
         let suiteChanges = commit.suiteChanges.filter { $0.suite == question.suite }

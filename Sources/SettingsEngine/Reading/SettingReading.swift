@@ -110,8 +110,7 @@ package struct FoundSetting {
 }
 
 extension Suite {
-    /// The error for a key that the schema does not allow. If `suggests`, it suggests similar keys that the reader may
-    /// read.
+    /// The error for a key that the schema does not allow. If `suggests` is true, it suggests similar readable keys.
     package func unknownKey(
         _ key: KeyName, for reader: Grants?, status: Int = 404, suggests: Bool = true
     ) -> Problem {
@@ -150,8 +149,8 @@ extension Suite {
 }
 
 extension Violation {
-    /// Returns the violation with the name of the suite, and with `location`, the location of the violating value in
-    /// the body of a request, in front of its pointer.
+    /// Returns the violation with the name of the suite. Its pointer gets the prefix `location`, which is the location
+    /// of the value in the body of a request.
     func inSuite(_ suite: SuiteName, under location: JSONPointer) -> Violation {
         var violation = self
         violation.suite = suite.text

@@ -65,6 +65,7 @@ extension Suite {
     }
 
     /// Appends the value that a view has for a record, if any. Appends the violations if the stored value is invalid.
+    /// The standing of a record is the source of its value.
     private func append(_ record: KeyRecord, _ view: SuiteView, to contents: inout SuiteContents) {
         switch record.standing {
         case .stored:
@@ -95,8 +96,7 @@ extension Suite {
     }
 
     /// One page of the list of keys, and whether more pages follow. The list has, in order, every key with a valid or
-    /// invalid value and every key that the schema lists. The page begins after the key `after`; nil for the first
-    /// page.
+    /// invalid value and every key that the schema lists. The page begins after the key `after` (nil: the first page).
     package func keys(
         prefix: String, after: String?, limit: Int, where isShown: (KeyName) -> Bool = { _ in true }
     ) -> (records: [KeyRecord], hasMore: Bool) {

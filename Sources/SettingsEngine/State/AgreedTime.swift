@@ -18,7 +18,8 @@ package struct AgreedTime: Sendable {
 
     /// Adds the time of the next commit.
     ///
-    /// - Parameter age: the maximum age of a commit in milliseconds. An age of less than a day replaces the day.
+    /// - Parameter age: the maximum age of a commit in milliseconds. If it is less than a day, it replaces the day in
+    ///   the rule above.
     package mutating func add(_ time: Timestamp, age: Int64) {
         agreed = agreed.map { min($0, time) }
         guard let first = candidate, first <= time else {

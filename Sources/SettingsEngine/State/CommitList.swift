@@ -2,9 +2,9 @@ internal import SettingsAPI
 
 /// A list of commits in the order of their revisions. Copies share storage.
 ///
-/// Commits are appended at the end, and mostly removed at the beginning. The commits between are in chunks of up to 64.
-/// A change of a shared list copies one array of references. It copies the array of chunks only when a chunk becomes
-/// full or empty, or when a commit is removed from the middle.
+/// Commits are appended at the end, and mostly removed at the beginning. The commits between `oldest` and `newest` are
+/// in chunks of up to 64. A change of a shared list copies one array of references. It copies the array of chunks only
+/// when a chunk becomes full or empty, or when a commit is removed from the middle.
 struct CommitList: Sendable {
     private static let chunkCapacity = 64
 

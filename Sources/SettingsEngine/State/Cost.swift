@@ -7,7 +7,7 @@ package import SettingsModel
 /// or in the background, and how much memory is reserved for it. The estimate itself must be cheap, so every function
 /// that estimates a cost has a limit, and stops adding when the cost exceeds the limit.
 package struct Cost: Hashable, Sendable {
-    /// The processor time on one core, in microseconds, for a release build on the machine of the measurements.
+    /// The processor time on one core, in microseconds, as measured with a release build on one machine.
     package var microseconds: Double
     /// The number of bytes of memory that the work allocates, including its result.
     package var bytes: Int
@@ -50,14 +50,15 @@ extension Cost {
 extension Cost {
     /// The cost of rendering one unit of extent as JSON.
     package static let renderedUnit = Cost(microseconds: 0.0625, bytes: 8)
-    /// The cost of deciding a write, for each unit of extent of the stored value that the write replaces or changes.
+    /// The cost of computing the changes of a write, for each unit of extent of the stored value that it replaces.
     package static let decidedUnit = Cost(microseconds: 0.0625, bytes: 16)
     /// The cost of validating one stored value, or a suite as a whole, against its schema. A read repeats this
     /// validation to report the violations, because the daemon does not store them.
     package static let schemaRevalidation = Cost(microseconds: 4_000, bytes: 512 << 10)
     /// The cost of evaluating the schema rules about the suite as a whole, for each key that these rules use.
     package static let suiteRuleKey = 8 * decidedUnit
-    /// The cost of comparing one commit with the suites and keys of a watcher, without the changes of the commit.
+    /// The cost of comparing one commit with the suites and keys of a watcher (a client that waits for changes),
+    /// without the changes of the commit.
     package static let commitComparison = Cost(microseconds: 0.25)
     /// The cost of comparing one change of a commit with the suites and keys of a watcher.
     package static let changeComparison = Cost(microseconds: 0.125)
@@ -72,7 +73,7 @@ extension Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes / 8)
     }
 
-    /// The cost of deciding a write that undoes commits. It compares and copies their values.
+    /// The cost of computing the changes of a write that undoes commits. It compares and copies their values.
     package static func undoing(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.0075, bytes: 2 * bytes)
     }
@@ -82,6 +83,7 @@ extension Cost {
 
     /// The cost of rendering the body of an error response.
     package static func rendering(_ problem: Problem, within limit: Cost) -> Cost {
+        // The minimum avoids a trap in the conversion of an infinite limit to an integer.
         problem.extent(upTo: Int(min(limit.microseconds / renderedUnit.microseconds, 1e12))) * renderedUnit
     }
 

@@ -6,7 +6,8 @@ internal import SettingsModel
 /// Each suite *protects* a limited number of its own newest commits. When the history exceeds a limit, it processes its
 /// oldest commit: if no suite protects the commit, the commit is *evicted* (removed). Otherwise the commit is
 /// *retained*: it stays until the suite has enough newer commits, or until all retained commits together exceed their
-/// share of the limits. A busy suite therefore evicts its own commits, and a quiet suite keeps its history.
+/// share of the limits (see ``Limits/newestPercent``). A busy suite therefore evicts its own commits, and a quiet suite
+/// keeps its history.
 package struct History: Sendable {
     /// The retained commits, which are all commits of the history up to ``evictedThrough``.
     private(set) var retained = CommitList()
@@ -19,6 +20,7 @@ package struct History: Sendable {
     package private(set) var size = 0
     /// The total number and size of all appended commits, including evicted commits. Copies continue the totals.
     package private(set) var appended = (count: 0, size: 0)
+    /// The reference time for the ages of the commits.
     private var time = AgreedTime()
     /// The oldest revision at which every suite can still be read: the history has every later commit.
     package private(set) var oldestAvailable: Revision

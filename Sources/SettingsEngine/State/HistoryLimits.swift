@@ -1,11 +1,11 @@
 extension History {
-    /// The limits of a history.
+    /// The limits of a history of recent commits.
     package struct Limits: Sendable {
         /// The maximum number of commits.
         package var commits = 65_536
         /// The approximate maximum of the memory that the commits take, in bytes.
         package var bytes = 64 << 20
-        /// The maximum age of a commit in milliseconds. Ages are relative to the ``AgreedTime``.
+        /// The maximum age of a commit in milliseconds. Ages are relative to the reference time of ``AgreedTime``.
         package var age = Int64.max
         /// The maximum number of its newest commits that each suite protects from eviction by commits of other suites.
         package var suiteCommits = 256
@@ -13,7 +13,8 @@ extension History {
         package var suiteBytes = 64 << 10
         /// The percentage of ``commits`` and ``bytes`` that is reserved for the newest commits regardless of their
         /// suites. Without this reserve, the protected commits of many suites could fill the history, and a suite with
-        /// frequent writes would keep only its protected commits. These are too few to recognise repeated requests.
+        /// frequent writes would keep only its protected commits. They would be too few: the daemon recognises a
+        /// repeated request by the commit of the first request.
         package var newestPercent = 50
 
         package init() {}

@@ -82,13 +82,11 @@ extension History {
     func last(notAfter instant: Timestamp) -> KeptCommit? {
         guard let end = Revision(.max) else { return nil }
         var found: KeptCommit?
-        func isAfterInstant(_ commit: KeptCommit) -> Bool {
+        func visit(_ commit: KeptCommit) -> Bool {
             if commit.commit.time.milliseconds <= instant.milliseconds { found = commit }
             return found == nil
         }
-        if newest.forEachReversed(before: end, isAfterInstant) {
-            _ = retained.forEachReversed(before: end, isAfterInstant)
-        }
+        if newest.forEachReversed(before: end, visit) { _ = retained.forEachReversed(before: end, visit) }
         return found
     }
 

@@ -25,8 +25,8 @@ package struct KeyRecord: Equatable, TreeElement {
     package var revision: Revision
     /// The time of the last commit that changed the key; zero if the key was never written.
     package var modified: Timestamp
-    /// The caller that made this commit, and the reason (`note`) that the caller gave. The record of a key without a
-    /// value omits the note, so that removals take little memory.
+    /// The caller that made the last commit, and the reason (`note`) that the caller gave. The record of a key without
+    /// a value omits the note, so that removals take little memory.
     package var origin: CommitOrigin?
 
     /// The approximate number of bytes of memory that the record takes.
@@ -89,7 +89,7 @@ extension KeyRecord.Standing {
         }
     }
 
-    /// The source as the API has it.
+    /// The corresponding source in the API.
     package var source: Source {
         switch self {
         case .stored: .stored

@@ -1,8 +1,8 @@
 /// The separator keys of a branch of a B+ tree (``OrderedTree``), with an index for searches.
 ///
 /// A *bound* is a name between two neighbouring children of the branch: bound `i` comes after every name in child `i`,
-/// and not after any name in child `i + 1`. A search for a name counts the bounds not after the name: this is the index
-/// of the child.
+/// and not after any name in child `i + 1`. The number of bounds not after a name is therefore the index of the child
+/// that can contain the name.
 ///
 /// Neighbouring names often begin with the same bytes. The index skips the prefix that all names under the branch have
 /// in common, and stores the next eight bytes of each bound as a number: its *head*. A search compares heads, which are

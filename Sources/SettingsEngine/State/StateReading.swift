@@ -5,7 +5,7 @@ package import SettingsModel
 extension State {
     /// Finds the record of a key by the bytes of the names.
     ///
-    /// The caller holds the lock of the published state, so this method must be fast.
+    /// The caller holds a lock that all readers of the current state need, so this method must be fast.
     package func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
         // The closures capture the cursor and not the state, because a copy of the state costs six retains.
         let cursor = cursor
@@ -23,7 +23,7 @@ extension State {
     }
 }
 
-// Operators.
+// Description.
 extension State {
     /// A description of the state in one line, for operators.
     package var summary: String {

@@ -92,7 +92,7 @@ extension Suite {
     }
 
     package func addRenderingCost(of record: KeyRecord, to meter: inout CostMeter) {
-        // Four units for the revision and the time of the record, plus the name.
+        // Four units of extent for the revision and the time of the record, plus the name.
         meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
         // The violations of an invalid value are not stored, so a read validates it again.
         if record.standing == .invalid { meter.add(.schemaRevalidation) }
@@ -106,7 +106,8 @@ extension Suite {
 
     /// Returns the value that readers get.
     ///
-    /// The parameters are properties of a record, so that a caller that borrows a record need not copy the record.
+    /// The parameters are properties of a record, so that a caller that borrows a record need not copy the record. The
+    /// standing is the source of the value.
     static func effectiveValue(
         of key: KeyName, _ standing: KeyRecord.Standing, _ stored: JSONValue?, under schema: SchemaVersion?
     ) -> JSONValue? {

@@ -4,7 +4,8 @@ internal import SettingsModel
 /// One ``SuiteLog`` for each suite that commits of the ``History`` affect. A log has the commits that affect its suite.
 struct SuiteLogs: Sendable {
     private var logs: OrderedTree<SuiteLog>
-    /// The oldest available revision of every suite without a log: the maximum over the logs that became empty.
+    /// The oldest available revision of every suite without a log: the maximum of the oldest available revisions of the
+    /// logs that became empty and were removed.
     private(set) var oldestAvailableWithoutLog: Revision
 
     init(_ logs: OrderedTree<SuiteLog> = OrderedTree(), oldestAvailableWithoutLog: Revision) {
