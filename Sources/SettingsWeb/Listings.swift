@@ -12,7 +12,7 @@ extension State {
         let limit = request.query.count(.limit) ?? .max
         let reader = request.caller?.reader
         // Hidden suites are visited, too, and if the reader may not see all keys of a suite, all its keys are visited to count them.
-        let countsKeys = reader?.isOfSomeKeys ?? false
+        let countsKeys = reader?.limitsKeys ?? false
         let looked = reader == nil ? min(limit, suites.count) : suites.count
         return Rendering(searchesHistory: countsKeys, cost: { _ in looked * .listedSuite }) {
             let listing = self.listing(prefix: prefix, after: after, limit: limit, for: reader)
@@ -66,7 +66,7 @@ extension State {
             let body: [UInt8]
             if let redacting {
                 let shown = schema.schema.document(showing: { name in
-                    !schema.schema.isSecret(name) || redacting.allow(.secrets, on: suite.name, .key(name))
+                    !schema.schema.isSecret(name) || redacting.allows(.secrets, on: suite.name, .key(name))
                 })
                 body = shown.bytes()
             } else {
@@ -102,7 +102,7 @@ extension State {
         forEachSuite(startingAt: start) { suite in
             guard suite.name.hasBytePrefix(prefix) else { return false }
             if let after, !after.precedesInBytes(suite.name) { return true }
-            guard reader?.show(suite.id) ?? true else { return true }
+            guard reader?.canRead(suite.id) ?? true else { return true }
             guard listing.suites.count < limit else {
                 listing.next = listing.suites.last?.suite
                 return false
@@ -121,7 +121,7 @@ extension Suite {
     /// The tag of a page of keys. It depends on the right `write`, too, as the page says which keys are writable.
     fileprivate func listingTag(for caller: Caller?) -> EntityTag {
         guard let grants = caller?.grants else { return EntityTag(revision) }
-        let isWhole = grants.reader == nil && grants.allow(.write, on: name, .all)
+        let isWhole = grants.reader == nil && grants.allows(.write, on: name, .all)
         return EntityTag(revision, digest: isWhole ? nil : grants.digest)
     }
 
@@ -154,8 +154,8 @@ extension Suite {
     /// A page also ends at some 64 MB of text, since a schema for many keys is repeated with each of them.
     func listing(prefix: String, after: String?, limit: Int, for caller: Caller? = nil) -> KeyListing {
         let reader = caller?.reader
-        let seesAll = reader?.showAll(of: id) ?? true
-        let page = keys(prefix: prefix, after: after, limit: limit) { seesAll || reader?.show(id, $0) ?? true }
+        let seesAll = reader?.canReadAll(of: id) ?? true
+        let page = keys(prefix: prefix, after: after, limit: limit) { seesAll || reader?.canRead(id, $0) ?? true }
         var remainingExtent = 8 << 20
         var entries: [KeyListing.Entry] = []
         let hidesValues = hidesValuesInSchema(from: reader)
@@ -170,7 +170,7 @@ extension Suite {
             let entry = KeyListing.Entry(
                 setting: setting(record).shown(to: reader), schema: document,
                 isWritable: admits(record.key) && !isLocked(record.key)
-                    && caller?.grants.allow(.write, on: name, .key(record.name)) ?? true)
+                    && caller?.grants.allows(.write, on: name, .key(record.name)) ?? true)
             let fitsPage =
                 (entry.schema ?? .null).subtractExtent(from: &remainingExtent)
                 && (record.stored ?? .null).subtractExtent(from: &remainingExtent)

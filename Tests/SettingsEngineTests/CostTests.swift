@@ -43,7 +43,7 @@ struct CostTests {
         for number in 0..<100 { try put("k\(number)", .stored) }
         #expect(suite.renderingCost(within: .unlimited) == 500 * .renderedUnit)
         try put("invalid", .invalid)
-        #expect(suite.renderingCost(within: .unlimited).microseconds >= Cost.repeatedCheck.microseconds)
+        #expect(suite.renderingCost(within: .unlimited).microseconds >= Cost.schemaRevalidation.microseconds)
         #expect(suite.renderingCost(within: .loopLimit).exceeds(.loopLimit))
     }
 

@@ -20,12 +20,13 @@ struct GrantTests {
     }
 
     static let refused: [(text: String, hint: String)] = [
-        ("", "has no rights"), ("app", "has no rights"), ("app:", "is no right"), ("app:reed", "did you mean read?"),
-        ("app:read,", "is no right"), ("app:read, write", "is no right"), (":read", "no pattern of suites"),
-        ("a*b:read", "no pattern of suites"), (".a:read", "no pattern of suites"), ("app/:read", "no pattern of keys"),
+        ("", "has no rights"), ("app", "has no rights"), ("app:", "is not a right"), ("app:reed", "did you mean read?"),
+        ("app:read,", "is not a right"), ("app:read, write", "is not a right"),
+        (":read", "not a pattern for suite names"), ("a*b:read", "not a pattern for suite names"),
+        (".a:read", "not a pattern for suite names"), ("app/:read", "not a pattern for key names"),
         ("app:metrics", "*:metrics"), ("*/a:reload,read", "*:reload"), ("app:admin", "*:admin"),
         ("*/a:admin", "*:admin"), ("app/a:schema", "leave out the keys"),
-        ("a b:read", "no pattern"),
+        ("a b:read", "not a pattern"),
     ]
 
     @Test("What is no grant is refused with what to write", arguments: refused)
@@ -51,7 +52,7 @@ struct GrantTests {
 
     @Test("Grants allow what they name and nothing else", arguments: matching)
     func matches(grants: [String], right: Rights, suite: String, scope: Grants.Scope, isAllowed: Bool) throws {
-        #expect(Grants(try grants.map { try Grant($0) }).allow(right, on: suite, scope) == isAllowed)
+        #expect(Grants(try grants.map { try Grant($0) }).allows(right, on: suite, scope) == isAllowed)
     }
 
     @Test("The digest of grants is the same for every process and in every order")

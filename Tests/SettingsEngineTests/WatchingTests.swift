@@ -37,7 +37,7 @@ struct WatchingTests {
     private func advance(_ view: inout WatcherView, _ subject: WatchSubject, _ world: inout World) throws {
         let state = world.state
         while let position = view.cursor?.revision, position < state.revision {
-            guard state.watchReader.reaches(subject, after: position) else {
+            guard state.watchReader.hasHistory(for: subject, after: position) else {
                 view = WatcherView(of: state, subject)
                 return
             }
@@ -112,7 +112,7 @@ private struct World {
         }
         switch state.watchReader.find(watcher.subject, since: since) {
         case .absent:
-            #expect(watcher.subject.isOne && state.suite(watcher.subject.suites[0]) == nil)
+            #expect(watcher.subject.isSingleSuite && state.suite(watcher.subject.suites[0]) == nil)
         case .undecided:
             Issue.record("nothing limited the cost")
         case .state(let isReset):

@@ -106,7 +106,7 @@ struct PastTests {
             false
             5
             $ settings restore app 1w
-            ! settings: suite app did not exist at revision 0; it came into being at revision 1
+            ! settings: suite app did not exist at revision 0; it was created at revision 1
             => 4
             $ settings restore app 2 theme --prefix player.
             ! settings: name keys, or a --prefix

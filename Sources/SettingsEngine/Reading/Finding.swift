@@ -1,21 +1,24 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// A result of looking for what a watcher does not know yet.
+/// The result of ``WatchReader/find(_:since:within:)``: the data that a watcher does not have yet. A watcher is a
+/// client that waits for changes of the suites and keys in its ``WatchSubject``.
 package enum Finding: Sendable {
-    /// The one suite that it asks for does not exist, and its history is not known.
+    /// The subject is a single suite that does not exist, and the history lacks commits after the resume point (the
+    /// revision of the state that the watcher has).
     case absent
-    /// The state as a whole, since the watcher has none, or since the history does not reach back to its place.
+    /// The watcher needs the current state of its subject. `isReset` is true if it must discard an earlier state,
+    /// because the history lacks commits after the resume point.
     case state(isReset: Bool)
-    /// The commits that concern it, oldest first; never empty.
+    /// The commits that match the subject, oldest first; never empty.
     case commits([KeptCommit])
-    /// Nothing has happened since.
+    /// No commit after the resume point matches the subject.
     case nothing
-    /// Comparing the commits would have cost more than the limit.
+    /// The search was stopped, because comparing the commits costs more than the limit.
     case undecided
 }
 
-/// A reader of a state for watchers.
+/// Finds the data of one state that watchers receive.
 package struct WatchReader: Sendable {
     package let state: State
 
@@ -26,57 +29,56 @@ package struct WatchReader: Sendable {
 
 // Search.
 extension WatchReader {
-    /// Looks for what a watcher does not know yet.
+    /// Finds the data that a watcher does not have yet.
     ///
     /// - Parameters:
-    ///   - since: the last place in history that the watcher knows; nil if it knows nothing.
-    ///   - limit: the most that comparing commits may cost.
+    ///   - since: the resume point: the cursor or revision of the state that the watcher has; nil if it has no state.
+    ///   - limit: the maximum cost of comparing commits with the subject.
     package func find(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost = .unlimited) -> Finding {
-        guard let since, reaches(subject, since) else {
-            return isThere(subject) ? .state(isReset: since != nil) : .absent
+        guard let since, hasHistory(for: subject, since: since) else {
+            return hasState(for: subject) ? .state(isReset: since != nil) : .absent
         }
         guard let commits = commits(for: subject, after: since.revision, within: limit) else { return .undecided }
         return commits.isEmpty ? .nothing : .commits(commits)
     }
 
-    /// True if a caller with limited grants presents a cursor of a caller that sees everything, and no visible commit
-    /// follows that cursor.
+    /// True if a caller with limited grants resumes from a cursor that was issued without such limits and therefore has
+    /// another epoch, and no commit after the cursor matches the subject.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
         guard subject.reader != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
-            reaches(subject, after: cursor.revision)
+            hasHistory(for: subject, after: cursor.revision)
         else { return false }
         return commits(for: subject, after: cursor.revision, within: limit)?.isEmpty ?? false
     }
 
-    private func reaches(_ subject: WatchSubject, _ since: ResumePoint) -> Bool {
+    private func hasHistory(for subject: WatchSubject, since: ResumePoint) -> Bool {
         if case .cursor(let cursor) = since, cursor.epoch != state.epoch { return false }
-        return reaches(subject, after: since.revision)
+        return hasHistory(for: subject, after: since.revision)
     }
 
-    /// True if there is a state to show: of several suites also if all of them are missing.
-    package func isThere(_ subject: WatchSubject) -> Bool {
-        !subject.isOne || state.hasSuite(subject.suites[0])
+    /// True unless the subject is a single suite that does not exist. The state of several suites lists missing suites.
+    package func hasState(for subject: WatchSubject) -> Bool {
+        !subject.isSingleSuite || state.hasSuite(subject.suites[0])
     }
 
-    /// True if the history has every commit after a revision that concerns the watcher.
-    package func reaches(_ subject: WatchSubject, after revision: Revision) -> Bool {
-        // Mostly no commit at all was dropped since then, and the suites need not be looked at one by one.
+    /// True if the history has every commit after a revision that matches the subject.
+    package func hasHistory(for subject: WatchSubject, after revision: Revision) -> Bool {
+        // Usually the history has all commits after the revision. This check avoids the loops over the suites.
         guard state.history.oldestAvailable > revision else { return true }
         guard subject.suites.allSatisfy({ state.oldestAvailable(of: $0) <= revision }) else { return false }
         return subject.suitePrefixes.allSatisfy { prefix in
-            // A suite that was dropped is watched, too, for as long as it has a log, and counts with those that have none.
+            // The prefix also matches dropped suites. This bound applies to suites without commits in the history.
             guard state.history.oldestAvailableWithoutLog <= revision else { return false }
-            var isReached = true
+            var isComplete = true
             state.history.forEachLog(prefix: prefix.string) { log in
-                isReached = log.oldestAvailable <= revision
-                return isReached
+                isComplete = log.oldestAvailable <= revision
+                return isComplete
             }
-            return isReached
+            return isComplete
         }
     }
 
-    /// Visits the commits after a revision that may concern a watcher, in order: those of a suite, or of all suites if
-    /// none is given.
+    /// Visits the commits of a suite (nil: of all suites) after a revision, in order, until the body returns false.
     private func forEachCandidate(of suite: SuiteName?, after revision: Revision, _ body: (KeptCommit) -> Bool) {
         if let suite {
             state.history.forEach(of: suite, after: revision, body)
@@ -85,13 +87,13 @@ extension WatchReader {
         }
     }
 
-    /// The suites whose logs have the commits that concern a watcher; one nil if those of all suites are to be searched.
+    /// The suites whose commits are compared with the subject; one nil for all suites, if the subject has prefixes.
     private func candidates(for subject: WatchSubject) -> [SuiteName?] {
         subject.suitePrefixes.isEmpty ? subject.suites : [nil]
     }
 
-    /// Returns the commits after a revision that concern a watcher, oldest first. Returns nil if comparing the
-    /// commits costs more than the limit.
+    /// Returns the commits after a revision, up to and including `end`, that match a subject, oldest first. Returns nil
+    /// if comparing the commits costs more than the limit.
     package func commits(
         for subject: WatchSubject, after revision: Revision, upTo end: Revision? = nil,
         within limit: Cost = .unlimited
@@ -109,19 +111,17 @@ extension WatchReader {
             guard !meter.isExceeded else { return nil }
         }
         guard candidates.count > 1 else { return found }
-        // A commit that touched several suites stands in the log of each.
+        // A commit that affects several suites of the subject was found once for each of them.
         found = found.ordered { $0.commit.revision < $1.commit.revision }
         var unique: [KeptCommit] = []
         for kept in found where unique.last?.commit.revision != kept.commit.revision { unique.append(kept) }
         return unique
     }
 
-    /// Returns the first of the commits after a revision that concern a watcher, and the place up to which they were
-    /// looked for. The caller goes on from there until that is the state's own revision.
-    ///
-    /// - Parameters:
-    ///   - limit: the most that comparing the commits of each named suite, or of all suites, may cost.
-    ///   - bytes: the most memory of the commits together. At least one commit is returned.
+    /// Returns the first commits after a revision that match a subject, and the revision up to which the search is
+    /// complete. The caller continues from there until it reaches the revision of the state. `limit` bounds the cost of
+    /// comparing commits, for each named suite. `bytes` bounds the size of the returned commits, except for a single
+    /// commit.
     package func nextCommits(
         for subject: WatchSubject, after revision: Revision, within limit: Cost, bytes: Int
     ) -> (commits: [KeptCommit], reached: Revision) {
@@ -152,5 +152,5 @@ extension WatchReader {
 
 extension KeptCommit {
     /// The cost of comparing the commit with a subject.
-    fileprivate var comparisonCost: Cost { .comparedCommit + commit.changes.count * .comparedChange }
+    fileprivate var comparisonCost: Cost { .commitComparison + commit.changes.count * .changeComparison }
 }

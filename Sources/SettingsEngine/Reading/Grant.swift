@@ -9,19 +9,19 @@ package struct Rights: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// To read values and schemas, and to observe them.
+    /// To read values and schemas, and to watch them for changes.
     package static let read = Rights(rawValue: 1)
     /// To write values.
     package static let write = Rights(rawValue: 2)
     /// To set and remove schemas.
     package static let schema = Rights(rawValue: 4)
-    /// To read the values of secret keys, and to change them in place.
+    /// To read the values of secret keys, and to change them with operations on the stored value, such as an increment.
     package static let secrets = Rights(rawValue: 8)
-    /// To write locked keys.
+    /// To write keys that the schema declares read-only.
     package static let override = Rights(rawValue: 16)
     /// To administer the service as a whole, including backups with all secrets. Includes `metrics` and `reload`.
     package static let admin = Rights(rawValue: 32)
-    /// To read the metrics and the list of daemons.
+    /// To read the metrics and the list of the daemons of a cluster.
     package static let metrics = Rights(rawValue: 64)
     /// To make the daemon read its configuration again.
     package static let reload = Rights(rawValue: 128)
@@ -31,31 +31,31 @@ package struct Rights: OptionSet, Hashable, Sendable {
         (.admin, "admin"), (.metrics, "metrics"), (.reload, "reload"),
     ]
 
-    /// The rights that include `read` of what they are on.
-    private static let onSuites: Rights = [.write, .schema, .secrets, .override]
-    /// The rights on the service as a whole, which only a grant on all suites and keys may have.
+    /// The rights that imply `read` on the same suites and keys.
+    private static let implyingRead: Rights = [.write, .schema, .secrets, .override]
+    /// The rights on the service as a whole. Only a grant on all suites and keys may contain them.
     fileprivate static let onService: Rights = [.admin, .metrics, .reload]
 
-    /// The rights with those that they include.
+    /// These rights and all rights that they imply.
     var complete: Rights {
-        var rights = isDisjoint(with: Self.onSuites) ? self : union(.read)
+        var rights = isDisjoint(with: Self.implyingRead) ? self : union(.read)
         if contains(.admin) { rights.formUnion(Self.onService) }
         return rights
     }
 
-    /// The names of the rights, as `read,write`.
+    /// The names of the rights, separated by commas, such as `read,write`.
     var text: String {
         Self.names.filter { contains($0.right) }.map(\.name).joined(separator: ",")
     }
 }
 
-/// A pattern of names: a name, or the beginning of one with `*` after it.
+/// A pattern for the names of suites or keys: either a complete name, or a prefix followed by `*`.
 struct NamePattern: Hashable, Sendable {
-    /// The name, or its beginning.
+    /// The name or the prefix, without `*`.
     let start: String
     let isPrefix: Bool
 
-    /// Reads a pattern. A name that ends in `*` cannot be meant alone, only with all that begin so.
+    /// Parses a pattern. A final `*` always means a prefix, so no pattern matches only a name that ends in `*`.
     init(_ text: String) {
         isPrefix = text.utf8.last == UInt8(ascii: "*")
         start = isPrefix ? String(decoding: text.utf8.dropLast(), as: UTF8.self) : text
@@ -68,8 +68,8 @@ struct NamePattern: Hashable, Sendable {
         isPrefix ? name.hasBytePrefix(start) : name.hasSameBytes(as: start)
     }
 
-    /// True if every name that begins so matches.
-    func matchesAll(beginning prefix: String) -> Bool {
+    /// True if every name with a prefix matches.
+    func matchesAll(withPrefix prefix: String) -> Bool {
         isPrefix && prefix.hasBytePrefix(start)
     }
 
@@ -85,55 +85,57 @@ struct NamePattern: Hashable, Sendable {
     }
 }
 
-/// A permission: rights on the suites and keys whose names match.
+/// A permission: rights on the suites and keys whose names match patterns.
 ///
 ///     app:read                 the suite app
 ///     app.*:read,write         the suites whose names begin with "app."
-///     app/player.*:write       of the suite app, the keys that begin with "player."
-///     *:read,secrets,admin     all suites, and the service itself
+///     app/player.*:write       the keys of the suite app whose names begin with "player."
+///     *:read,secrets,admin     all suites, and the service as a whole
 package struct Grant: Hashable, Sendable, CustomStringConvertible {
     let suites: NamePattern
     let keys: NamePattern
     let rights: Rights
-    /// A hash of the text, the same on every daemon.
+    /// A hash of the text, which is the same in every process and on every machine.
     let fingerprint: UInt64
 
-    /// Reads a grant. Throws what is wrong with it.
+    /// Parses a grant. Throws an error that says how to correct the text.
     package init(_ text: String) throws(BodyError) {
         let bytes = text.utf8
         guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")) else {
-            throw BodyError("\"\(text)\" has no rights; write it like app.*:read,write")
+            throw BodyError("the grant \"\(text)\" has no rights; write it like app.*:read,write")
         }
         let names = bytes[..<colon]
-        // No name of a suite has a slash; names of keys may have anything.
+        // The first slash separates the suite from the key, because only the name of a key may contain slashes.
         let slash = names.firstIndex(of: UInt8(ascii: "/"))
         suites = NamePattern(String(decoding: names[..<(slash ?? names.endIndex)], as: UTF8.self))
         keys = NamePattern(slash.map { String(decoding: names[names.index(after: $0)...], as: UTF8.self) } ?? "*")
         rights = try Self.rights(text[bytes.index(after: colon)...], in: text)
         guard suites.isAny || (try? SuiteName(suites.start)) != nil else {
-            throw BodyError("\"\(suites.text)\" is no pattern of suites; write app, app.* or *")
+            throw BodyError("\"\(suites.text)\" is not a pattern for suite names; write app, app.* or *")
         }
         guard keys.isAny || (try? KeyName(keys.start)) != nil else {
-            throw BodyError("\"\(keys.text)\" is no pattern of keys; write volume, player.* or *")
+            throw BodyError("\"\(keys.text)\" is not a pattern for key names; write volume, player.* or *")
         }
         let onService = rights.intersection(.onService).text
         guard onService.isEmpty || suites.isAny && keys.isAny else {
-            throw BodyError("\(onService) is for the service as a whole; write *:\(onService) as a grant of its own")
+            throw BodyError(
+                "\(onService) applies to the service as a whole; write *:\(onService) as a separate grant")
         }
         guard !rights.contains(.schema) || keys.isAny else {
-            throw BodyError("schema is a right on whole suites; leave out the keys (/\(keys.text)), or schema")
+            throw BodyError(
+                "the right schema applies to whole suites; leave out the keys (/\(keys.text)), or the right schema")
         }
         fingerprint = Self.fingerprint(of: Self.text(suites, keys, rights))
     }
 
     private static func rights(_ list: Substring, in text: String) throws(BodyError) -> Rights {
         var rights: Rights = []
-        for word in list.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let known = Rights.names.first(where: { $0.name.hasSameBytes(as: String(word)) }) else {
+        for name in list.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let known = Rights.names.first(where: { $0.name.hasSameBytes(as: String(name)) }) else {
                 let names = Rights.names.map(\.name)
-                let meant = NameSuggestion.nearest(to: String(word), among: names, limit: 1).first
-                let hint = meant.map { "did you mean \($0)?" } ?? "there are \(names.joined(separator: ", "))"
-                throw BodyError("\"\(word)\" in \"\(text)\" is no right; \(hint)")
+                let nearest = NameSuggestion.nearest(to: String(name), among: names, limit: 1).first
+                let hint = nearest.map { "did you mean \($0)?" } ?? "the rights are \(names.joined(separator: ", "))"
+                throw BodyError("\"\(name)\" in the grant \"\(text)\" is not a right; \(hint)")
             }
             rights.insert(known.right)
         }
@@ -145,12 +147,12 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
         fingerprint = Self.fingerprint(of: Self.text(suites, keys, rights))
     }
 
-    /// FNV-1a with 64 bits.
+    /// The 64-bit FNV-1a hash.
     private static func fingerprint(of text: String) -> UInt64 {
         text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     }
 
-    /// All rights on everything; `admin` includes the other rights on the service.
+    /// All rights on all suites, all keys and the service as a whole.
     package static let everything = Grant([.read, .write, .schema, .secrets, .override, .admin])
 
     package var description: String { Self.text(suites, keys, rights) }

@@ -1,61 +1,64 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A list of grants that decides what its holder may do and see. Holders of equal grants share answers.
+/// The grants of a caller: its rights on suites and keys. Callers with equal grants share cached responses.
 ///
-/// Where a reader may be nil, that is one who may see everything, secrets included.
+/// A parameter `reader` is the grants of a caller with limited read access; nil if the caller may read all, even
+/// secrets.
 package struct Grants: Hashable, Sendable {
     package let list: [Grant]
-    /// True if the holder may see everything, secrets included.
-    private let showsEverything: Bool
-    /// A digest of the grants in ``Epoch/digestLength`` letters. It does not depend on their order, and is the same on every
-    /// daemon, so that tags and cursors stay valid after a restart.
+    /// True if the caller may read everything, including secrets.
+    private let allowsReadingEverything: Bool
+    /// A digest of the grants, with ``Epoch/digestLength`` letters. The digest is a part of entity tags and cursors. It
+    /// depends neither on the order of the grants nor on the process, so that tags and cursors stay valid after a
+    /// restart.
     package let digest: String
 
     package init(_ list: [Grant]) {
         self.list = list
         let sum = list.reduce(UInt64(0)) { $0 &+ $1.fingerprint }
-        // 36 to the power of 7.
+        // 36 to the power of 7: the number of digests with seven digits in base 36.
         let digits = String(sum % 78_364_164_096, radix: 36)
         digest = String(repeating: "0", count: Epoch.digestLength - digits.utf8.count) + digits
         let all = list.filter { $0.suites.isAny && $0.keys.isAny }.reduce(into: Rights()) { $0.formUnion($1.rights) }
-        showsEverything = all.complete.isSuperset(of: [.read, .secrets])
+        allowsReadingEverything = all.complete.isSuperset(of: [.read, .secrets])
     }
 
-    /// True if a grant is on some keys of its suites only.
-    package var isOfSomeKeys: Bool { list.contains { !$0.keys.isAny } }
+    /// True if at least one grant does not apply to all keys of its suites.
+    package var limitsKeys: Bool { list.contains { !$0.keys.isAny } }
 
-    /// The grants as a reader's.
-    package var reader: Grants? { showsEverything ? nil : self }
+    /// These grants as a `reader` parameter; nil if the caller may read everything, including secrets.
+    package var reader: Grants? { allowsReadingEverything ? nil : self }
 
-    /// The keys of a suite that a right is needed on.
+    /// The keys of a suite for which a right is required.
     package enum Scope: Equatable {
         /// One key.
         case key(String)
-        /// All keys that begin so, those to come included.
+        /// All keys whose names begin with a prefix, including keys that do not exist yet.
         case prefix(String)
-        /// All keys, and the suite as a whole.
+        /// The suite as a whole and all of its keys.
         case all
-        /// At least one key. The caller checks each key later.
+        /// At least one key. A later check is necessary for each key of the request.
         case some
     }
 
-    /// True if the holder has a right on keys of a suite.
-    package func allow(_ right: Rights, on suite: String, _ scope: Scope) -> Bool {
+    /// True if the caller has a right on keys of a suite.
+    package func allows(_ right: Rights, on suite: String, _ scope: Scope) -> Bool {
         list.contains { grant in
             guard grant.rights.complete.isSuperset(of: right), grant.suites.matches(suite) else { return false }
             return switch scope {
             case .key(let key): grant.keys.matches(key)
-            case .prefix(let prefix): grant.keys.matchesAll(beginning: prefix)
+            case .prefix(let prefix): grant.keys.matchesAll(withPrefix: prefix)
             case .all: grant.keys.isAny
             case .some: true
             }
         }
     }
 
-    /// Throws 403 unless the holder has a right on keys of a suite. The refusal depends on nothing but names.
+    /// Throws a 403 error unless the caller has a right on keys of a suite. The result depends only on names, so that
+    /// an error does not reveal whether a suite or key exists.
     package func demand(_ right: Rights, on suite: SuiteName, _ scope: Scope) throws(Problem) {
-        guard !allow(right, on: suite.text, scope) else { return }
+        guard !allows(right, on: suite.text, scope) else { return }
         let keys =
             switch scope {
             case .key(let key): "/\(key)"
@@ -65,31 +68,32 @@ package struct Grants: Hashable, Sendable {
         throw Problem(missing: "\(suite)\(keys):\(right.text)")
     }
 
-    /// Throws 403 unless the holder has a right on the service as a whole.
+    /// Throws a 403 error unless the caller has a right on the service as a whole.
     package func demand(onService right: Rights) throws(Problem) {
         guard !list.contains(where: { $0.rights.complete.contains(right) }) else { return }
         throw Problem(missing: "*:\(right.text)")
     }
 
-    package func show(_ suite: SuiteName) -> Bool { allow(.read, on: suite.text, .some) }
-    /// True if the holder may read some secret, in a backup or otherwise.
+    /// True if the caller may read at least one key of a suite.
+    package func canRead(_ suite: SuiteName) -> Bool { allows(.read, on: suite.text, .some) }
+    /// True if the caller may read at least one secret. With `admin`, the caller may read secrets in a backup.
     package var mayReadSecrets: Bool { list.contains { !$0.rights.isDisjoint(with: [.secrets, .admin]) } }
-    package func showAll(of suite: SuiteName) -> Bool { allow(.read, on: suite.text, .all) }
-    package func show(_ suite: SuiteName, _ key: KeyName) -> Bool { allow(.read, on: suite.text, .key(key.text)) }
+    package func canReadAll(of suite: SuiteName) -> Bool { allows(.read, on: suite.text, .all) }
+    package func canRead(_ suite: SuiteName, _ key: KeyName) -> Bool { allows(.read, on: suite.text, .key(key.text)) }
 
-    func showSecret(_ suite: SuiteName, _ key: KeyName) -> Bool {
-        allow(.secrets, on: suite.text, .key(key.text))
+    func canReadSecret(_ suite: SuiteName, _ key: KeyName) -> Bool {
+        allows(.secrets, on: suite.text, .key(key.text))
     }
 
-    /// The shortest beginning of a name such that all suites with it are seen; nil if there is none.
-    func start(of name: String) -> String? {
-        list.filter { $0.rights.complete.contains(.read) && $0.suites.matchesAll(beginning: name) }
+    /// The shortest prefix of a name such that the caller may read every suite with the prefix; nil if there is none.
+    func shortestReadablePrefix(of name: String) -> String? {
+        list.filter { $0.rights.complete.contains(.read) && $0.suites.matchesAll(withPrefix: name) }
             .map(\.suites.start).min { $0.utf8.count < $1.utf8.count }
     }
 }
 
 extension Cursor {
-    /// The cursor of a reader.
+    /// Returns the cursor for a response to a reader. Its epoch ends in the digest of the reader's grants.
     package func marked(for reader: Grants?) -> Cursor {
         guard let reader else { return self }
         return Cursor(epoch: epoch.appending(digest: reader.digest), revision: revision)
@@ -97,33 +101,34 @@ extension Cursor {
 }
 
 extension SettingState {
-    /// The setting for a reader: a secret without its value, unless the reader has the right.
+    /// Returns the setting without its value if the setting is a secret that the reader may not read.
     package func shown(to reader: Grants?) -> SettingState {
         isHidden(from: reader) ? concealed() : self
     }
 
-    /// The tag of the setting as a reader sees it.
+    /// The entity tag of the setting for a reader. It contains the digest of the grants only if they hide the value.
     package func tag(for reader: Grants?) -> EntityTag {
         EntityTag(revision, digest: isHidden(from: reader) ? reader?.digest : nil)
     }
 
     private func isHidden(from reader: Grants?) -> Bool {
         guard isSecret, let reader else { return false }
-        return !reader.showSecret(suite, key)
+        return !reader.canReadSecret(suite, key)
     }
 }
 
 extension Suite {
-    /// Returns contents of the suite as a reader sees them: secrets that it may not read are listed by name only.
+    /// Returns the contents of the suite without the keys that a reader may not read. A secret whose value the reader
+    /// may not read is listed without its value.
     package func shown(_ contents: SuiteContents, to reader: Grants?) -> SuiteContents {
         guard let reader else { return contents }
-        let seesAll = reader.showAll(of: id)
+        let seesAll = reader.canReadAll(of: id)
         var shown = contents
-        func isShown(_ key: KeyName) -> Bool { seesAll || reader.show(id, key) }
+        func isShown(_ key: KeyName) -> Bool { seesAll || reader.canRead(id, key) }
         shown.values = []
         shown.values.reserveCapacity(contents.values.count)
         for entry in contents.values where isShown(entry.key) {
-            if !isSecret(record(entry.key)) || reader.showSecret(id, entry.key) {
+            if !isSecret(record(entry.key)) || reader.canReadSecret(id, entry.key) {
                 shown.values.append(entry)
             } else {
                 shown.secrets.append(entry.key)
@@ -134,55 +139,54 @@ extension Suite {
         return shown
     }
 
-    /// The tag of the suite as a reader sees it.
+    /// The entity tag of the suite for a reader.
     package func tag(for reader: Grants?) -> EntityTag {
         EntityTag(revision, digest: reader?.digest)
     }
 
-    /// The tag of a setting as a reader sees it. It depends on the grants only if they hide the value.
+    /// The entity tag of a setting for a reader. It contains the digest of the grants only if they hide the value.
     package func tag(of record: KeyRecord, for reader: Grants?) -> EntityTag {
         EntityTag(record.revision, digest: isHidden(record, from: reader) ? reader?.digest : nil)
     }
 
-    /// True if the schema is shown to a reader without some values, as they may be of secrets.
+    /// True if a reader gets the schema without defaults and examples, because these may be the values of secrets.
     package func hidesValuesInSchema(from reader: Grants?) -> Bool {
         guard let reader, schema?.schema.hasSecrets ?? false else { return false }
-        return !reader.allow(.secrets, on: name, .all)
+        return !reader.allows(.secrets, on: name, .all)
     }
 
-    /// The number of keys that a reader may see.
+    /// The number of keys that a reader may read.
     package func keyCount(for reader: Grants?) -> Int {
-        guard let reader, !reader.showAll(of: id) else { return keyCount }
-        return keys(prefix: "", after: nil, limit: .max - 1).records.count { reader.show(id, $0.key) }
+        guard let reader, !reader.canReadAll(of: id) else { return keyCount }
+        return keys(prefix: "", after: nil, limit: .max - 1).records.count { reader.canRead(id, $0.key) }
     }
 
-    /// True if the value of a record is a secret that a reader may not see.
+    /// True if the value of a record is a secret that a reader may not read.
     package func isHidden(_ record: KeyRecord, from reader: Grants?) -> Bool {
         guard let reader else { return false }
-        return isSecret(record) && !reader.showSecret(id, record.key)
+        return isSecret(record) && !reader.canReadSecret(id, record.key)
     }
 }
 
 extension Violation {
-    /// True if a reader may see all that the violation tells: of a rule about the suite that may be any key.
+    /// True if a reader may read every key that the violation can reveal, which is any key if the violation names none.
     func isShown(to reader: Grants, of suite: SuiteName) -> Bool {
-        if reader.showAll(of: suite) { return true }
-        return key.map { reader.allow(.read, on: suite.text, .key($0)) } ?? false
+        if reader.canReadAll(of: suite) { return true }
+        return key.map { reader.allows(.read, on: suite.text, .key($0)) } ?? false
     }
 }
 
 extension Problem {
-    /// The error for a right that is missing.
-    ///
-    /// - Parameter grant: one that would do.
+    /// The error for a missing right. `grant` is a grant that contains it.
     fileprivate init(missing grant: String) {
-        self.init(.forbidden, "this takes a grant such as \(grant)")
+        self.init(.forbidden, "this request requires a grant such as \(grant)")
     }
 
-    /// The error for a secret that the caller may not read.
+    /// The error for an operation on a secret that the caller may not read. `verb` is the operation.
     package init(secret key: KeyName, of suite: SuiteName, to verb: String) {
         self.init(
             .forbidden,
-            "to \(verb) \(key) of suite \(suite), which is a secret, takes a grant such as \(suite)/\(key):secrets")
+            "cannot \(verb) \(key) of suite \(suite): the key is a secret; this requires a grant such as "
+                + "\(suite)/\(key):secrets")
     }
 }

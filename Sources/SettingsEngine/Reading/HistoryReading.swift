@@ -1,7 +1,7 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The past of a state as far back as the history in memory reaches.
+/// Reads the history of suites and their earlier states, as far back as the commits in memory reach.
 package struct RecentPast: Sendable {
     let state: State
     var history: History { state.history }
@@ -11,81 +11,85 @@ package struct RecentPast: Sendable {
     }
 }
 
-// Revisions of the past.
+// Conversion of moments to revisions.
 extension RecentPast {
-    /// Returns the revision of a place in the past. Throws if it is still to come, or if what a suite was there is not kept.
+    /// Returns the revision of a moment (a revision or an instant). Throws if the revision does not exist yet, or if
+    /// the history cannot show the suite at that moment.
     package func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision {
-        let place: Revision
+        let found: Revision
         switch moment {
-        case .revision(let revision): place = revision
+        case .revision(let revision): found = revision
         case .instant(let instant):
             let oldest = state.oldestAvailable(of: suite)
             if instant.milliseconds >= state.time.milliseconds {
-                place = state.revision
-            } else if let last = lastKept(notAfter: instant), last >= oldest {
-                place = last
-            } else if oldest == .zero || isChanged(suite, at: oldest, notAfter: instant) {
-                // Every commit that touched the suite after this revision came later than the instant.
-                place = oldest
+                found = state.revision
+            } else if let last = lastKnownRevision(notAfter: instant), last >= oldest {
+                found = last
+            } else if oldest == .zero || isLastChange(of: suite, upTo: oldest, notAfter: instant) {
+                // Every commit after this revision that affects the suite is later than the instant.
+                found = oldest
             } else {
-                throw historyGone(before: "what was stored at \(instant)", of: suite)
+                throw historyGone("what was stored at \(instant)", of: suite)
             }
         }
-        try checkKept(place, of: suite)
-        return place
+        try checkAvailable(found, of: suite)
+        return found
     }
 
-    /// The last commit not later than an instant, as far as that is known: it is kept, or the last that was dropped.
-    package func lastKept(notAfter instant: Timestamp) -> Revision? {
+    /// The last commit not later than an instant, among the commits of the history and the last evicted commit.
+    package func lastKnownRevision(notAfter instant: Timestamp) -> Revision? {
         let last = history.last(notAfter: instant)?.revision
-        let isOldestBefore = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
-        return isOldestBefore ? max(last ?? .zero, history.oldestAvailable) : last
+        let isOldestNotAfter = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
+        return isOldestNotAfter ? max(last ?? .zero, history.oldestAvailable) : last
     }
 
-    /// Throws if a revision is still to come, or if what a suite was after it is not kept.
-    func checkKept(_ place: Revision, of suite: SuiteName) throws(Problem) {
-        guard place <= state.revision else {
-            throw Problem(.badRequest, "revision \(place) is still to come; the newest is \(state.revision)")
+    /// Throws if a revision does not exist yet, or if the history cannot show the suite at the revision.
+    func checkAvailable(_ revision: Revision, of suite: SuiteName) throws(Problem) {
+        guard revision <= state.revision else {
+            throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(state.revision)")
         }
-        guard place >= state.oldestAvailable(of: suite) else {
-            throw historyGone(before: "revision \(place)", of: suite)
+        guard revision >= state.oldestAvailable(of: suite) else {
+            throw historyGone("revision \(revision)", of: suite)
         }
     }
 
-    private func historyGone(before what: String, of suite: SuiteName) -> Problem {
-        Problem(historyGone: what, oldest: state.oldestAvailable(of: suite))
+    private func historyGone(_ missing: String, of suite: SuiteName) -> Problem {
+        Problem(historyGone: missing, oldest: state.oldestAvailable(of: suite))
     }
 }
 
 extension Problem {
-    /// The problem of a place that is further back than the history.
-    package init(historyGone what: String, oldest: Revision) {
-        var problem = Problem(.historyGone, "\(what) is no longer kept; the oldest that is kept is \(oldest)")
+    /// The error for a request that needs evicted commits. `missing` begins the message: "revision 3".
+    package init(historyGone missing: String, oldest: Revision) {
+        var problem = Problem(
+            .historyGone, "\(missing) is no longer kept; the oldest available revision is \(oldest)")
         problem.oldest = oldest
         self = problem
     }
 }
 
-/// A question about the commits of a suite.
+/// A query for one page of the commits that affect a suite, the newest first.
 package struct HistoryQuestion: Sendable {
     package let suite: SuiteName
+    /// The page has only commits that change keys that this filter admits.
     package let filter: KeyFilter
-    /// The caller that made the commits; nil for any.
+    /// The page has only commits of the caller with this name; nil for all callers.
     package let by: String?
-    /// The commits before this one; nil for the newest.
+    /// The page begins with the newest commit before this revision; nil to begin with the newest commit.
     package let before: Revision?
+    /// The maximum number of commits on the page.
     package let limit: Int
-    /// The grants of a reader that may not see everything.
+    /// The grants of the caller that reads the history; nil if the caller may read everything.
     package let reader: Grants?
-    /// The most memory of commits that go into one page. A page has at least one commit.
+    /// The maximum size in memory of the commits of a page. A page has at least one commit, whatever its size.
     package let pageBytes: Int
 
-    /// The most memory of commits that go into one page, if there is memory for it.
-    package static let usualPageBytes = 8 << 20
+    /// The value of ``pageBytes`` unless the memory budget of the daemon requires a smaller value.
+    package static let defaultPageBytes = 8 << 20
 
     package init(
         suite: SuiteName, filter: KeyFilter, by: String?, before: Revision?, limit: Int, reader: Grants?,
-        pageBytes: Int = usualPageBytes
+        pageBytes: Int = defaultPageBytes
     ) {
         self.suite = suite
         self.filter = filter
@@ -98,28 +102,28 @@ package struct HistoryQuestion: Sendable {
 }
 
 extension HistoryQuestion {
-    /// True if the page may omit commits of the suite.
+    /// True if the page may omit some of the commits that affect the suite.
     package var isFiltered: Bool { !filter.isEverything || by != nil || reader != nil }
 
-    /// The revision before which the commits are.
-    package func end(on state: State) -> Revision {
+    /// The revision that comes after all commits of the page.
+    package func endRevision(in state: State) -> Revision {
         before ?? state.revision.advanced(by: 1) ?? state.revision
     }
 }
 
-/// A page of commits, which are added from the newest on.
+/// A page of the history of a suite. The caller adds the commits, the newest first.
 package struct HistoryPage {
     private let question: HistoryQuestion
     private var commits: [HistoryCommit] = []
     private var size = 0
-    /// The commit before which the next page begins; nil if there is none.
+    /// The value of `before` in the query for the next page; nil if this is the last page.
     package private(set) var next: Revision?
 
     package init(_ question: HistoryQuestion) {
         self.question = question
     }
 
-    /// Adds a commit if the question is about it. Returns false, and adds nothing, if the page is full.
+    /// Adds a commit if it matches the query. Returns false, and does not add the commit, if the page is full.
     package mutating func add(_ kept: KeptCommit, on state: State) -> Bool {
         guard let commit = RecentPast(state).commit(kept.commit, for: question) else { return true }
         size += kept.size
@@ -131,7 +135,7 @@ package struct HistoryPage {
         return true
     }
 
-    /// Ends the page before a commit that was looked at last.
+    /// Ends the page early, because the caller stops the search. The next page begins before a revision.
     package mutating func end(before revision: Revision) {
         next = next ?? revision
     }
@@ -142,27 +146,27 @@ package struct HistoryPage {
 }
 
 extension RecentPast {
-    /// A page of the commits that touched a suite, the newest first. Throws if nothing is known of such a suite.
+    /// A page of the commits that affect a suite, the newest first. Throws if the suite is not known.
     package func history(_ question: HistoryQuestion) throws(Problem) -> SuiteHistory {
         let suite = question.suite
         guard state.hasSuite(suite) || history.hasCommits(of: suite) else {
             throw state.unknownSuite(suite, for: question.reader)
         }
         var page = HistoryPage(question)
-        history.forEachReversed(of: suite, before: question.end(on: state)) { page.add($0, on: state) }
+        history.forEachReversed(of: suite, before: question.endRevision(in: state)) { page.add($0, on: state) }
         return page.result(oldest: state.oldestAvailable(of: suite))
     }
 
-    /// The cost of answering the question from the commits in memory.
+    /// The cost of rendering the page from the commits in memory.
     package func renderingCost(of question: HistoryQuestion, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
-        // A filter may select any of the commits, so only the size of a page bounds the estimate.
+        // With a filter, the page can consist of any of the commits, so only the size of the page limits the estimate.
         var remainingCommits = question.isFiltered ? .max : question.limit
         var bytes = 0
-        history.forEachReversed(of: question.suite, before: question.end(on: state)) { kept in
+        history.forEachReversed(of: question.suite, before: question.endRevision(in: state)) { kept in
             guard bytes == 0 || bytes + kept.size <= question.pageBytes else { return false }
             bytes += kept.size
-            // Of the values before and after a commit, both in memory, the page shows the values after it.
+            // A commit contains the values before and after it. The page shows only the values after it.
             meter.add(.rendering(commitBytes: kept.size / 2))
             remainingCommits -= 1
             return remainingCommits > 0 && !meter.isExceeded
@@ -170,23 +174,24 @@ extension RecentPast {
         return meter.cost
     }
 
+    /// The part of a commit that the page shows; nil if the commit does not match the query.
     fileprivate func commit(_ commit: Commit, for question: HistoryQuestion) -> HistoryCommit? {
         if let by = question.by, commit.origin?.by?.hasSameBytes(as: by) != true { return nil }
-        let ofSuite = commit.suiteChanges.filter { $0.suite == question.suite }
-        let hasSchema = ofSuite.contains { $0.kind != .created && $0.kind != .dropped }
+        let suiteChanges = commit.suiteChanges.filter { $0.suite == question.suite }
+        let changesSchema = suiteChanges.contains { $0.kind != .created && $0.kind != .dropped }
         let admitted = commit.changes.filter { $0.suite == question.suite && question.filter.admits($0.key) }
         let changes = state.shown(admitted, to: question.reader)
-        // A commit without changes was kept for its request key, or is about the suite as a whole.
-        let isOfSuite = ofSuite.contains { $0.kind != .created || admitted.isEmpty }
-        guard !changes.isEmpty || question.filter.isEverything && isOfSuite else { return nil }
+        // A commit that changes nothing is kept only to answer repeated requests, and is not shown.
+        let changesSuite = suiteChanges.contains { $0.kind != .created || admitted.isEmpty }
+        guard !changes.isEmpty || question.filter.isEverything && changesSuite else { return nil }
         return HistoryCommit(
-            revision: commit.revision, time: commit.time, origin: commit.origin, hasSchema: hasSchema,
-            isDrop: ofSuite.contains { $0.kind == .dropped }, changes: changes)
+            revision: commit.revision, time: commit.time, origin: commit.origin, hasSchema: changesSchema,
+            isDrop: suiteChanges.contains { $0.kind == .dropped }, changes: changes)
     }
 }
 
 extension RecentPast {
-    /// The net changes of a suite between two places, of which the first may be the later one.
+    /// The net changes of a suite from one moment to another. The first moment may be after the second moment.
     package func difference(
         of name: SuiteName, from: Moment, to: Moment, for reader: Grants? = nil
     ) throws(Problem) -> SuiteDifference {
@@ -204,11 +209,8 @@ extension RecentPast {
         return difference(of: name, from: before, to: after, at: end, keys: keys, for: reader)
     }
 
-    /// The net changes of a suite between two states of it.
-    ///
-    /// - Parameters:
-    ///   - end: the revision of the second state.
-    ///   - keys: the keys that may differ; nil for all keys.
+    /// The net changes between two versions of a suite (nil: the suite does not exist). `end` is the revision of the
+    /// second version. Only the given keys may differ; nil for all keys.
     package func difference(
         of name: SuiteName, from before: Suite?, to after: Suite?, at end: Revision, keys: Set<KeyName>?,
         for reader: Grants?
@@ -225,18 +227,18 @@ extension RecentPast {
 }
 
 extension Suite {
-    /// The keys of which there is a record, also of those without a value.
+    /// The keys with a record or a tombstone.
     fileprivate var keysWithRecords: [KeyName] {
         (records.elements + removed.records).map(\.key)
     }
 }
 
 extension Change {
-    /// The change of a key from one past of its suite to another; nil if both show the same.
+    /// The change of a key from one version of its suite to another; nil if both versions show the same setting.
     fileprivate init?(of key: KeyName, from before: Suite, to after: Suite, for reader: Grants?) {
         let (old, new) = (before.record(key), after.record(key))
         let (oldValue, value) = (before.effectiveValue(of: old), after.effectiveValue(of: new))
-        // Whether two values of a hidden secret are equal is hidden, too.
+        // A reader must not learn whether two values of a secret are equal, so the revisions decide.
         let isHidden = before.isHidden(old, from: reader) || after.isHidden(new, from: reader)
         let differs =
             isHidden

@@ -2,74 +2,71 @@ package import SettingsAPI
 package import SettingsModel
 
 extension RecentPast {
-    /// A suite as it stood after a commit: the present one with everything undone that was committed since.
-    ///
-    /// - Returns: nil if there was no such suite then.
-    package func suite(_ name: SuiteName, at moment: Revision) throws(Problem) -> Suite? {
-        try checkKept(moment, of: name)
-        let since = history.commits(of: name, after: moment)
+    /// A suite as it was at a revision: the current suite without the later commits; nil if it did not exist.
+    package func suite(_ name: SuiteName, at revision: Revision) throws(Problem) -> Suite? {
+        try checkAvailable(revision, of: name)
         return suite(
-            name, at: moment, from: state.suite(name), undoing: since, lastBefore: history.last(of: name, upTo: moment)
+            name, at: revision, from: state.suite(name), undoing: history.commits(of: name, after: revision),
+            lastBefore: history.last(of: name, upTo: revision)
         ) { history.origin(of: $0) }
     }
 
-    /// A suite as it stood after a commit, from what it was later.
+    /// A suite as it was at a revision: a later version without the commits between them; nil if it did not exist.
     ///
     /// - Parameters:
-    ///   - later: the suite as it stood after the last of the commits.
-    ///   - commits: those after the moment that touched it, in order.
-    ///   - last: the last commit up to the moment that touched it, as far as that is known.
-    ///   - origin: finds the origin of a commit.
-    /// - Returns: nil if there was no such suite then.
+    ///   - later: the suite after the last of the commits; nil if it did not exist then.
+    ///   - commits: all commits after the revision, up to the later version, that affect the suite, in order.
+    ///   - last: the last commit not after the revision that affects the suite; nil if it is not known.
+    ///   - origin: finds the caller and the note of a commit.
     package func suite(
-        _ name: SuiteName, at moment: Revision, from later: Suite?, undoing commits: [KeptCommit],
+        _ name: SuiteName, at revision: Revision, from later: Suite?, undoing commits: [KeptCommit],
         lastBefore last: @autoclosure () -> Revision?, origin: (Revision) -> CommitOrigin?
     ) -> Suite? {
         guard let next = commits.first else { return later }
         var suite = later
         for kept in commits.reversed() { suite.undo(kept.commit, of: name, origin) }
         guard var past = suite else { return nil }
-        keepSecrets(in: &past)
+        markSecrets(in: &past)
         let change = next.commit.suiteChanges.first { $0.suite == name }
         past.revision = change?.oldRevision ?? last() ?? past.newestRevision
         return past
     }
 
-    /// True if the last change of a suite up to a commit was not later than an instant. False if that is not known.
-    func isChanged(_ name: SuiteName, at place: Revision, notAfter instant: Timestamp) -> Bool {
-        guard let suite = try? suite(name, at: place), let time = suite.changeTime else { return false }
+    /// True if the last change of a suite, up to and including a revision, is known to be not later than an instant.
+    func isLastChange(of name: SuiteName, upTo revision: Revision, notAfter instant: Timestamp) -> Bool {
+        guard let suite = try? suite(name, at: revision), let time = suite.changeTime else { return false }
         return time <= instant
     }
 
-    /// The cost of rendering a suite as it was at a moment, from the commits in memory.
+    /// The cost of rendering a suite as it was at a moment, using the commits in memory.
     package func renderingCost(ofPast name: SuiteName, at moment: Moment, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         state.suite(name)?.addRenderingCost(to: &meter)
-        // Finding the last commit before an instant may take all commits.
+        // The search for the last commit before an instant may visit all commits.
         let start: Revision = if case .revision(let revision) = moment { revision } else { .zero }
-        history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.showingPast)
+        history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.readingPast)
         return meter.cost
     }
 
-    /// Marks what is a secret now: it is one in what was before, too.
-    package func keepSecrets(in past: inout Suite) {
-        if let schema = state.suite(past.id)?.schema?.schema { past.keepSecrets(of: schema) }
+    /// Marks the values of keys that are secret now as secret in an earlier version of a suite.
+    package func markSecrets(in past: inout Suite) {
+        if let schema = state.suite(past.id)?.schema?.schema { past.markSecrets(of: schema) }
     }
 
-    /// The error for a suite that did not exist after a commit. It names the commit that created it, if that was later.
-    package func unknownSuite(_ name: SuiteName, for reader: Grants?, at moment: Revision) -> Problem {
-        let later = history.commits(of: name, after: moment)
-        guard let beginning = later.first(where: { $0.commit.creates(name) }) else {
+    /// The error for a suite that did not exist at a revision. It names the later commit that created it, if any.
+    package func unknownSuite(_ name: SuiteName, for reader: Grants?, at revision: Revision) -> Problem {
+        let later = history.commits(of: name, after: revision)
+        guard let creation = later.first(where: { $0.commit.creates(name) }) else {
             return state.unknownSuite(name, for: reader)
         }
         return Problem(
             .unknownSuite,
-            "suite \(name) did not exist at revision \(moment); it came into being at revision \(beginning.revision)")
+            "suite \(name) did not exist at revision \(revision); it was created at revision \(creation.revision)")
     }
 }
 
 extension Suite? {
-    /// Undoes what a commit did to the suite of a name.
+    /// Undoes the changes of a commit to this suite, which has the given name and is nil while it does not exist.
     package mutating func undo(_ commit: Commit, of name: SuiteName, _ origin: (Revision) -> CommitOrigin?) {
         for change in commit.suiteChanges.reversed() where change.suite == name {
             switch change.kind {
@@ -102,10 +99,10 @@ extension Commit {
 }
 
 extension Suite {
-    /// The newest revision in the suite.
+    /// The highest revision of the schema, the records and the tombstones of the suite.
     fileprivate var newestRevision: Revision { max(schemaRevision, newestRecord?.revision ?? .zero) }
 
-    /// The time of the last commit that changed the suite; nil if no record has it, as of one that only set the schema.
+    /// The time of the last commit that changed the suite; nil if unknown, because that commit changed no key.
     fileprivate var changeTime: Timestamp? {
         guard let newestRecord, newestRecord.revision >= max(schemaRevision, removed.unknownKeyRevision) else {
             return nil
@@ -122,7 +119,7 @@ extension Suite {
         return newest
     }
 
-    /// Puts the schema back in force that was before a change. It was compiled once, so it compiles again.
+    /// Restores the schema before a change. It compiled when it was set, so it compiles again.
     fileprivate mutating func restoreSchema(before change: SuiteChange) {
         guard let replaced = change.replaced, let schema = try? Schema(kept: replaced.document, text: replaced.text)
         else {
@@ -134,7 +131,8 @@ extension Suite {
 }
 
 extension Suite {
-    /// Keys without a value that have a revision of their own, those first that would be forgotten first.
+    /// The keys without a value that have a revision of their own, for the commit that drops the suite, which can be
+    /// undone. The oldest tombstones come first, because tombstones are discarded in this order.
     var forgottenKeys: ForgottenKeys {
         let listed = records.elements.filter { $0.standing == .unset }
         let keys = (removed.records + listed).map { record in

@@ -1,7 +1,7 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// Settings in the form of the API.
+/// Conversion of records to the settings of the API, and properties of keys that depend on the schema.
 extension Suite {
     package func setting(_ key: KeyName) -> SettingState {
         setting(record(key))
@@ -15,19 +15,20 @@ extension Suite {
         setting.isSecret = isSecret(record)
         if record.standing == .invalid {
             setting.stored = setting.isSecret ? nil : record.stored
-            setting.errors = invalidity(of: record)
+            setting.errors = violations(ofStoredValueIn: record)
         }
         return setting
     }
 
     /// The violations that make the stored value of a record invalid.
-    package func invalidity(of record: KeyRecord) -> [Violation] {
+    package func violations(ofStoredValueIn record: KeyRecord) -> [Violation] {
         var steps = Int.max
-        return invalidity(of: record, steps: &steps)
+        return violations(ofStoredValueIn: record, steps: &steps)
     }
 
-    /// Lists the violations. Takes the steps of checking from those that are left.
-    func invalidity(of record: KeyRecord, steps: inout Int) -> [Violation] {
+    /// The violations that make the stored value of a record invalid. Subtracts the validation steps that it takes from
+    /// the budget `steps`.
+    func violations(ofStoredValueIn record: KeyRecord, steps: inout Int) -> [Violation] {
         guard let schema, let stored = record.stored else { return [] }
         let setting = StoredSetting(key: record.key, value: stored, isSecret: record.isSecret)
         let errors = schema.schema.conflict(of: setting, steps: &steps)?.errors ?? []
@@ -38,42 +39,42 @@ extension Suite {
         }
     }
 
-    /// True if the record is of a secret: by the schema, or by one that was in force since it was written.
+    /// True if the schema declares the key secret, or an earlier schema did since the value was written.
     package func isSecret(_ record: KeyRecord) -> Bool {
         record.isSecret || isSecret(record.key)
     }
 
-    /// True if the schema calls the key a secret.
+    /// True if the schema declares the key secret.
     func isSecret(_ key: KeyName) -> Bool {
         schema?.schema.isSecret(key.text) ?? false
     }
 
-    /// True if the schema lets only administrators write the key.
+    /// True if the schema declares the key read-only, so that only callers with the right `override` may write it.
     package func isLocked(_ key: KeyName) -> Bool {
         var steps = Int.max
         return schema?.schema.isLocked(key.text, steps: &steps) ?? false
     }
 
-    /// True if the suite may hold the key: any if it is open, else those that the schema admits.
+    /// True if the suite may contain the key. A suite without a schema may contain any key.
     package func admits(_ key: KeyName) -> Bool {
         schema.map { $0.schema.key(key.text) != nil } ?? true
     }
 
-    /// The keys with stored values that are secrets whatever the schema says, of those that are wanted; nil for all.
-    func keptSecrets(of names: Set<UTF8Text>? = nil) -> [KeyName] {
+    /// The given keys (nil: all keys) whose records are marked as secret, independently of the current schema.
+    func markedSecrets(of names: Set<UTF8Text>? = nil) -> [KeyName] {
         var keys: [KeyName] = []
         forEachRecord(of: names) { if $0.isSecret { keys.append($0.key) } }
         return keys
     }
 
-    /// Everything that is stored, valid or not, to be validated against another schema.
+    /// All stored values, including invalid values, for validation against another schema.
     func storedSettings() -> [StoredSetting] {
         records.elements.compactMap { record in
             record.stored.map { StoredSetting(key: record.key, value: $0, isSecret: isSecret(record)) }
         }
     }
 
-    /// What is stored, valid or not, of the keys that are wanted; nil for all.
+    /// The stored values of the given keys (nil: all keys), including invalid values.
     func storedValues(of names: Set<UTF8Text>? = nil) -> JSONObject {
         var values = JSONObject()
         forEachRecord(of: names) { record in
@@ -96,19 +97,20 @@ extension Suite {
     }
 }
 
-/// A record that was found by the bytes of its names, with what shows it.
+/// The result of a search for a setting by the UTF-8 bytes of its suite and its key (`State.find`).
 package struct FoundSetting {
     package let suite: SuiteName
     package let record: KeyRecord
+    /// The cursor of the state in which the setting was found.
     package let cursor: Cursor
     let schema: SchemaVersion?
 
-    /// True if the schema calls the key a secret, or did when it was written.
+    /// True if the schema declares the key secret, or an earlier schema did since the value was written.
     package var isSecret: Bool { record.isSecret || schema?.schema.isSecret(record.name) ?? false }
 }
 
 extension Suite {
-    /// The error for a key that the schema does not admit.
+    /// The error for a key that the schema does not allow. If `suggests` is true, it suggests similar readable keys.
     package func unknownKey(
         _ key: KeyName, for reader: Grants?, status: Int = 404, suggests: Bool = true
     ) -> Problem {
@@ -121,9 +123,9 @@ extension Suite {
 
     private func suggestions(for key: String, to reader: Grants?) -> [String] {
         guard let schema = schema?.schema else { return [] }
-        guard let reader, !reader.showAll(of: id) else { return schema.suggestions(for: key) }
-        let shown = schema.keys.lazy.map(\.name).filter { reader.allow(.read, on: name, .key($0)) }
-        return NameSuggestion.nearest(to: key, among: shown)
+        guard let reader, !reader.canReadAll(of: id) else { return schema.suggestions(for: key) }
+        let readable = schema.keys.lazy.map(\.name).filter { reader.allows(.read, on: name, .key($0)) }
+        return NameSuggestion.nearest(to: key, among: readable)
     }
 
     package func lockedKey(_ key: KeyName) -> Problem {
@@ -136,10 +138,10 @@ extension Suite {
 
     /// The error for a stored value that the schema does not allow.
     package func invalidStored(_ record: KeyRecord) -> Problem {
-        let errors = invalidity(of: record)
+        let errors = violations(ofStoredValueIn: record)
         let reason = errors.first.map { ": \($0.sentence)" } ?? ""
         var problem = Problem(
-            .invalidStored, "what is stored under \(record.key) of suite \(id) does not fit the schema\(reason)")
+            .invalidStored, "the stored value of \(record.key) in suite \(id) does not fit the schema\(reason)")
         problem.errors = errors
         problem.stored = isSecret(record) ? nil : record.stored
         return problem
@@ -147,11 +149,12 @@ extension Suite {
 }
 
 extension Violation {
-    /// The violation of a value at a place in a request about a suite.
-    func inSuite(_ suite: SuiteName, under place: JSONPointer) -> Violation {
+    /// Returns the violation with the name of the suite. Its pointer gets the prefix `location`, which is the location
+    /// of the value in the body of a request.
+    func inSuite(_ suite: SuiteName, under location: JSONPointer) -> Violation {
         var violation = self
         violation.suite = suite.text
-        if place != .root { violation.pointer = JSONPointer(place.tokens + violation.pointer.tokens) }
+        if location != .root { violation.pointer = JSONPointer(location.tokens + violation.pointer.tokens) }
         return violation
     }
 }

@@ -1,17 +1,18 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A choice of the values of a suite to show.
+/// The values that a read of a suite returns: the query parameter `view`.
 package enum SuiteView: String, CaseIterable, Sendable {
-    /// Stored values, and defaults where nothing is stored.
+    /// For each key the stored value, otherwise the default of the schema.
     case effective
+    /// The stored values only.
     case stored
-    /// The defaults of the schema, whatever is stored.
+    /// The defaults of the schema, also for keys with a stored value.
     case `default`
 }
 
 extension Suite {
-    /// The suite as it is shown: the values of a view, in order, of keys that begin with a prefix.
+    /// The contents of the suite for a response: the values of a view, for keys that begin with a prefix, in order.
     package func contents(view: SuiteView = .effective, prefix: String = "") -> SuiteContents {
         var contents = SuiteContents(suite: id, schemaRevision: schemaRevision, values: [])
         if view == .default {
@@ -21,31 +22,31 @@ extension Suite {
         contents.values.reserveCapacity(prefix.isEmpty ? records.count : 0)
         records.forEach(startingAt: prefix) { record in
             guard record.name.hasBytePrefix(prefix) else { return false }
-            show(record, view, in: &contents)
+            append(record, view, to: &contents)
             return true
         }
         contents.violations = violations { prefix.isEmpty || $0?.hasBytePrefix(prefix) ?? false }
         return contents
     }
 
-    /// The suite as readers get it, as far as a filter lets it pass.
+    /// The contents of the suite for a response, with the effective values of the keys that a filter admits.
     package func contents(passing filter: KeyFilter) -> SuiteContents {
         if filter.isEverything { return contents() }
         if filter.keys.isEmpty, filter.prefixes.count == 1 { return contents(prefix: filter.prefixes[0].string) }
-        var shown = filter.keys.compactMap { records.find($0.text) }
+        var admitted = filter.keys.compactMap { records.find($0.text) }
         for prefix in filter.prefixes {
             records.forEach(startingAt: prefix.string) { record in
                 guard record.name.hasBytePrefix(prefix.string) else { return false }
-                shown.append(record)
+                admitted.append(record)
                 return true
             }
         }
-        shown = shown.ordered { $0.key < $1.key }
+        admitted = admitted.ordered { $0.key < $1.key }
         var contents = SuiteContents(suite: id, schemaRevision: schemaRevision, values: [])
         var last: KeyName?
-        // A key that is named may begin with one of the prefixes, too.
-        for record in shown where record.key != last {
-            show(record, .effective, in: &contents)
+        // `admitted` has a key twice if the filter contains the key and also a prefix of the key.
+        for record in admitted where record.key != last {
+            append(record, .effective, to: &contents)
             last = record.key
         }
         contents.violations = violations { name in
@@ -54,18 +55,18 @@ extension Suite {
         return contents
     }
 
-    /// The violations of rules about the suite as a whole, of the keys that are meant, or of none (nil).
-    private func violations(where isMeant: (String?) -> Bool) -> [Violation] {
+    /// The violations of schema rules about the suite as a whole. Their key is nil unless they concern one key.
+    private func violations(where isIncluded: (String?) -> Bool) -> [Violation] {
         guard let schema = schema?.schema, schema.hasSuiteRules else { return [] }
         let keys = schema.suiteRuleKeys
         let effective = schema.effectiveValues(stored: storedValues(of: keys), of: keys)
-        return schema.suiteViolations(of: effective, secrets: keptSecrets(of: keys)).filter { isMeant($0.key) }.map {
-            $0.inSuite(id, under: .root)
-        }
+        return schema.suiteViolations(of: effective, secrets: markedSecrets(of: keys))
+            .filter { isIncluded($0.key) }.map { $0.inSuite(id, under: .root) }
     }
 
-    /// Adds a key as a view has it: its value, or why it has none that counts.
-    private func show(_ record: KeyRecord, _ view: SuiteView, in contents: inout SuiteContents) {
+    /// Appends the value that a view has for a record, if any. Appends the violations if the stored value is invalid.
+    /// The standing of a record is the source of its value.
+    private func append(_ record: KeyRecord, _ view: SuiteView, to contents: inout SuiteContents) {
         switch record.standing {
         case .stored:
             if let value = record.stored {
@@ -78,15 +79,15 @@ extension Suite {
         case .invalid:
             contents.invalid.append(
                 SchemaConflict(
-                    key: record.key, stored: isSecret(record) ? nil : record.stored, errors: invalidity(of: record))
-            )
+                    key: record.key, stored: isSecret(record) ? nil : record.stored,
+                    errors: violations(ofStoredValueIn: record)))
         case .unset: break
         }
     }
 
     private func defaults(prefix: String) -> [SuiteContents.Entry] {
         (schema?.schema.keys ?? []).compactMap { listed in
-            // The schema was compiled: its keys are names.
+            // The name of a key in a compiled schema is always valid.
             guard listed.name.hasBytePrefix(prefix), let value = listed.defaultValue,
                 let key = try? KeyName(listed.name)
             else { return nil }
@@ -94,14 +95,13 @@ extension Suite {
         }
     }
 
-    /// Every key with a value, valid or not, and every key that the schema lists, in order: a page of those.
-    ///
-    /// - Returns: the keys, and whether there are more.
+    /// One page of the list of keys, and whether more pages follow. The list has, in order, every key with a valid or
+    /// invalid value and every key that the schema lists. The page begins after the key `after` (nil: the first page).
     package func keys(
         prefix: String, after: String?, limit: Int, where isShown: (KeyName) -> Bool = { _ in true }
     ) -> (records: [KeyRecord], hasMore: Bool) {
         var found: [KeyRecord] = []
-        var listed = unrecorded(prefix: prefix, after: after).filter(isShown)[...]
+        var listed = listedKeysWithoutRecord(prefix: prefix, after: after).filter(isShown)[...]
         let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
         records.forEach(startingAt: start) { record in
             guard record.name.hasBytePrefix(prefix) else { return false }
@@ -118,8 +118,8 @@ extension Suite {
         return (hasMore ? Array(found.prefix(limit)) : found, hasMore)
     }
 
-    /// Keys that the schema lists and of which nothing is held, in order.
-    private func unrecorded(prefix: String, after: String?) -> [KeyName] {
+    /// The keys that the schema lists and that have no record, in order.
+    private func listedKeysWithoutRecord(prefix: String, after: String?) -> [KeyName] {
         (schema?.schema.keys ?? []).compactMap { listed in
             guard listed.name.hasBytePrefix(prefix), let key = try? KeyName(listed.name) else { return nil }
             if let after, !after.precedesInBytes(listed.name) { return nil }

@@ -1,19 +1,19 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A filter of keys: those that are named and those that begin with a prefix, together; all keys if neither is given.
+/// A filter that admits the named keys and the keys with a prefix, or all keys if it has neither names nor prefixes.
 package struct KeyFilter: Hashable, Sendable {
     package static let everything = KeyFilter(keys: [], prefixes: [])
 
-    /// Keys by name, in order, each once.
+    /// The named keys, sorted, without duplicates.
     package let keys: [KeyName]
-    /// Prefixes of keys, in order, none of which begins with another.
+    /// The prefixes of keys, sorted. No prefix begins with another prefix.
     package let prefixes: [UTF8Text]
-    /// A hash of all names, which are hundreds at times and looked up again and again.
+    /// A hash of all keys and prefixes, computed once, because a filter may have hundreds of keys and is often hashed.
     private let digest: Int
 
     package init(keys: [KeyName], prefixes: [String]) {
-        self.keys = keys.inOrder()
+        self.keys = keys.sortedUnique()
         self.prefixes = [UTF8Text](ofPrefixes: prefixes)
         var hasher = Hasher()
         hasher.combine(self.keys)
@@ -33,23 +33,23 @@ package struct KeyFilter: Hashable, Sendable {
 }
 
 extension [UTF8Text] {
-    /// Prefixes in order. One that begins with another says nothing more.
+    /// Sorts prefixes, and removes each prefix that begins with another prefix, because it is redundant.
     fileprivate init(ofPrefixes prefixes: [String]) {
         self = []
-        for prefix in prefixes.map(UTF8Text.init).inOrder() {
+        for prefix in prefixes.map(UTF8Text.init).sortedUnique() {
             if let last, prefix.string.hasBytePrefix(last.string) { continue }
             append(prefix)
         }
     }
 
-    /// True if a text begins with one of the prefixes, which can only be the last before it.
+    /// True if a text begins with one of these sorted prefixes: only the last one that is not after the text can match.
     fileprivate func hasPrefix(of text: String) -> Bool {
         last(upTo: UTF8Text(text)).map { text.hasBytePrefix($0.string) } ?? false
     }
 }
 
 extension Array where Element: Comparable {
-    /// Returns the last element in order that does not come after another one.
+    /// Returns the last element of this sorted array that does not come after another value.
     fileprivate func last(upTo other: Element) -> Element? {
         var (low, high) = (0, count)
         while low < high {
@@ -61,8 +61,9 @@ extension Array where Element: Comparable {
 }
 
 extension Array where Element: Comparable {
-    /// Returns the elements in order, each once. Mostly they are so already.
-    fileprivate func inOrder() -> [Element] {
+    /// Returns the elements sorted and without duplicates.
+    fileprivate func sortedUnique() -> [Element] {
+        // Most callers pass an array that is already sorted and has no duplicates.
         guard !zip(self, dropFirst()).allSatisfy({ $0 < $1 }) else { return self }
         var unique: [Element] = []
         unique.reserveCapacity(count)
@@ -71,34 +72,37 @@ extension Array where Element: Comparable {
     }
 }
 
-/// The suites and keys that a watcher asks for.
+/// The suites and keys of a watcher, which is a client that waits for changes, and the grants of the watcher.
 package struct WatchSubject: Hashable, Sendable {
-    /// The suites that are named, in order, each once.
+    /// The suites that are named, sorted, without duplicates.
     package let suites: [SuiteName]
-    /// The prefixes of further suites, in order, none of which begins with another. Those suites come and go.
+    /// Prefixes of the names of additional suites, sorted. No prefix begins with another prefix. The subject includes
+    /// suites that are created later.
     package let suitePrefixes: [UTF8Text]
-    /// True if it was asked for as one suite, which has answers of its own form.
-    package let isOne: Bool
+    /// True if the request is for a single suite. The form of its responses differs from responses about several
+    /// suites.
+    package let isSingleSuite: Bool
+    /// The keys of these suites.
     package let filter: KeyFilter
-    /// The grants of a watcher that may not see everything.
+    /// The grants of the watcher; nil if the watcher may read everything, including secrets.
     package let reader: Grants?
 
-    /// One suite.
+    /// Makes the subject of a request for a single suite.
     package init(_ suite: SuiteName, _ filter: KeyFilter = .everything, for reader: Grants? = nil) {
         suites = [suite]
         suitePrefixes = []
-        isOne = true
+        isSingleSuite = true
         self.filter = filter
         self.reader = reader
     }
 
-    /// Several suites.
+    /// Makes the subject of a request for several suites, even if it names only one.
     package init(
         _ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything, for reader: Grants? = nil
     ) {
-        self.suites = suites.inOrder()
+        self.suites = suites.sortedUnique()
         suitePrefixes = [UTF8Text](ofPrefixes: prefixes)
-        isOne = false
+        isSingleSuite = false
         self.filter = filter
         self.reader = reader
     }
@@ -108,33 +112,34 @@ package struct WatchSubject: Hashable, Sendable {
         suites.count + suitePrefixes.count + filter.keys.count + filter.prefixes.count
     }
 
-    /// True if a commit concerns the watchers of this. What happens to a suite as a whole concerns all of its watchers.
+    /// True if a commit creates, drops or changes the schema of a suite of the subject, or changes a key of the
+    /// subject.
     package func matches(_ commit: borrowing Commit) -> Bool {
-        // By places, and borrowed: one answer may look at thousands, and copies would be most of the work.
-        for place in commit.suiteChanges.indices where includes(commit.suiteChanges[place].suite) {
+        // Loops over indices avoid copies of thousands of changes, which would take most of the time.
+        for index in commit.suiteChanges.indices where includes(commit.suiteChanges[index].suite) {
             return true
         }
-        for place in commit.changes.indices where matches(commit.changes[place].suite, commit.changes[place].key) {
+        for index in commit.changes.indices where matches(commit.changes[index].suite, commit.changes[index].key) {
             return true
         }
         return false
     }
 
-    /// True if a change is of a key that is watched.
+    /// True if a change is of a key of the subject that the watcher may read.
     package func matches(_ change: Change) -> Bool {
         matches(change.suite, change.key)
     }
 
-    /// True if a suite is watched.
+    /// True if a suite is part of the subject, and the watcher may read at least one of its keys.
     package func includes(_ suite: SuiteName) -> Bool {
         guard
             suites.count == 1 && suites[0] == suite || suites.last(upTo: suite) == suite
                 || suitePrefixes.hasPrefix(of: suite.text)
         else { return false }
-        return reader?.show(suite) ?? true
+        return reader?.canRead(suite) ?? true
     }
 
     private func matches(_ suite: SuiteName, _ key: KeyName) -> Bool {
-        includes(suite) && filter.admits(key) && reader?.show(suite, key) ?? true
+        includes(suite) && filter.admits(key) && reader?.canRead(suite, key) ?? true
     }
 }

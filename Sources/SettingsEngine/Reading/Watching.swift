@@ -1,27 +1,28 @@
 package import SettingsAPI
 internal import SettingsModel
 
-// Answers.
+// The data of responses and events for watchers: clients that wait for changes of a subject (``WatchSubject``).
 extension WatchReader {
-    /// The state of all that is watched; nil if it is one suite that does not exist.
+    /// The state of the suites of a subject, for a response; nil if the subject is a single suite that does not exist.
+    /// `isReset` tells the client to discard its earlier state.
     package func observed(_ subject: WatchSubject, isReset: Bool) -> ObservedState? {
-        var found: [SuiteContents] = []
+        var existing: [SuiteContents] = []
         var missing: [SuiteName] = []
         for name in names(of: subject) {
             if let suite = state.suite(name) {
-                found.append(suite.shown(suite.contents(passing: subject.filter), to: subject.reader))
+                existing.append(suite.shown(suite.contents(passing: subject.filter), to: subject.reader))
             } else {
                 missing.append(name)
             }
         }
-        if subject.isOne {
-            guard let contents = found.first else { return nil }
+        if subject.isSingleSuite {
+            guard let contents = existing.first else { return nil }
             return ObservedState(.one(contents), cursor: state.cursor, isReset: isReset)
         }
-        return ObservedState(.several(found, missing: missing), cursor: state.cursor, isReset: isReset)
+        return ObservedState(.several(existing, missing: missing), cursor: state.cursor, isReset: isReset)
     }
 
-    /// The cost of rendering the state of everything that a subject names. The filter of keys may leave less to render.
+    /// An upper bound for the cost of rendering the state of the suites of a subject. It ignores the filter for keys.
     package func renderingCost(of subject: WatchSubject, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         func add(_ suite: Suite) -> Bool {
@@ -36,17 +37,17 @@ extension WatchReader {
         return meter.cost
     }
 
-    /// The cost of rendering the changes of commits, at most as many as one answer has.
+    /// The cost of rendering the changes of the first commits, up to the maximum size of one response.
     package func renderingCost(ofChangesIn commits: [KeptCommit]) -> Cost {
         var bytes = 0
         for kept in commits {
-            guard bytes == 0 || bytes + kept.size <= Self.mostObserved else { break }
+            guard bytes == 0 || bytes + kept.size <= Self.maximumAnswerBytes else { break }
             bytes += kept.size
         }
         return .rendering(commitBytes: bytes)
     }
 
-    /// The suites that a watcher's answer shows: those that it names, and those that exist of the others.
+    /// The suites in a response: the suites that the subject names, and the existing suites with one of its prefixes.
     private func names(of subject: WatchSubject) -> [SuiteName] {
         guard !subject.suitePrefixes.isEmpty else { return subject.suites }
         var names = Set(subject.suites)
@@ -63,60 +64,65 @@ extension WatchReader {
         state.suites.forEach(prefix: prefix.string, body)
     }
 
-    /// The most memory of commits that go into one answer with changes, unless one commit alone takes more. A watcher that
-    /// was away for long asks again for the rest, from the place that the answer names.
-    package static let mostObserved = 8 << 20
+    /// The maximum size in memory of the commits in one response. A single commit may exceed it. A client that needs
+    /// more commits sends another request with the cursor of the response.
+    package static let maximumAnswerBytes = 8 << 20
 
-    /// The answer with what commits changed.
+    /// The changes that commits made to the keys of a subject, for a response.
     ///
     /// - Parameters:
-    ///   - commits: those that concern the watcher, oldest first; empty if there are none.
-    ///   - position: the place that the watcher knows, which may be ahead of this state.
-    ///   - limit: the most changes to return. A commit is never cut, and one is returned whatever its size.
-    ///   - keepsLatest: true for one change a key, from before its first change to after its last.
+    ///   - commits: the commits that match the subject, oldest first.
+    ///   - position: the revision from which the client resumes. It may be after the revision of this state.
+    ///   - limit: the maximum number of changes; nil for no limit. A response has only whole commits, and at least one,
+    ///     so that a single commit may exceed the limit.
+    ///   - keepsLatest: if true, the changes of each key are merged into one change.
     package func observed(
         _ subject: WatchSubject, _ commits: [KeptCommit], from position: Revision, limit: Int? = nil,
         keepsLatest: Bool = false
     ) -> ObservedChanges {
         var changes: [Change] = []
-        var (taken, size) = (0, 0)
+        var (includedCount, size) = (0, 0)
         for kept in commits {
             size += kept.size
-            if taken > 0, size > Self.mostObserved { break }
-            let some = kept.commit.changes.filter(subject.matches)
-            if taken > 0, let limit, changes.count + some.count > limit { break }
-            changes += some
-            taken += 1
+            if includedCount > 0, size > Self.maximumAnswerBytes { break }
+            let matching = kept.commit.changes.filter(subject.matches)
+            if includedCount > 0, let limit, changes.count + matching.count > limit { break }
+            changes += matching
+            includedCount += 1
         }
-        let hasMore = taken < commits.count
-        let last = hasMore ? commits[taken - 1].commit.revision : max(state.revision, position)
+        let hasMore = includedCount < commits.count
+        let last = hasMore ? commits[includedCount - 1].commit.revision : max(state.revision, position)
         return ObservedChanges(
-            scope(subject, commits[..<taken], later: commits[taken...]),
+            scope(subject, commits[..<includedCount], later: commits[includedCount...]),
             cursor: Cursor(epoch: state.epoch, revision: last),
             changes: state.shown(keepsLatest ? changes.latest : changes, to: subject.reader), hasMore: hasMore)
     }
 
+    /// The part of a response that concerns suites as a whole. The response has the commits `included`. The commits
+    /// `later` follow in another response, but the state already includes them.
     private func scope(
-        _ subject: WatchSubject, _ told: ArraySlice<KeptCommit>, later: ArraySlice<KeptCommit>
+        _ subject: WatchSubject, _ included: ArraySlice<KeptCommit>, later: ArraySlice<KeptCommit>
     ) -> ObservedChanges.Scope {
-        let dropped = Set(told.flatMap { $0.commit.dropped(of: subject) }).ordered(by: <)
+        let dropped = Set(included.flatMap { $0.commit.dropped(of: subject) }).ordered(by: <)
         let missing = subject.suites.filter { !state.hasSuite($0) }
         var names = subject.suites
         if !subject.suitePrefixes.isEmpty {
-            // Of the suites that come and go, those that something happened to: there may be very many.
-            var touched = Set(names)
-            for kept in told { kept.forEachSuite { if subject.includes($0) { touched.insert($0) } } }
-            names = touched.ordered(by: <)
+            // The response omits suites that only match a prefix and were not changed, because there may be very many.
+            var affected = Set(names)
+            for kept in included { kept.forEachSuite { if subject.includes($0) { affected.insert($0) } } }
+            names = affected.ordered(by: <)
         }
         let schemas = names.compactMap { name -> SuiteRevision? in
-            guard subject.isOne || state.hasSuite(name) else { return nil }
+            guard subject.isSingleSuite || state.hasSuite(name) else { return nil }
             return SuiteRevision(suite: name, revision: schemaRevision(of: name, before: later))
         }
-        if subject.isOne, let schema = schemas.first { return .one(schema: schema, isDropped: !dropped.isEmpty) }
+        if subject.isSingleSuite, let schema = schemas.first {
+            return .one(schema: schema, isDropped: !dropped.isEmpty)
+        }
         return .several(schemas: schemas, dropped: dropped, missing: missing)
     }
 
-    /// The revision of a suite's schema before the commits of later answers.
+    /// The revision of the schema of a suite before the first of the later commits that changes the suite as a whole.
     private func schemaRevision(of name: SuiteName, before later: ArraySlice<KeptCommit>) -> Revision {
         for kept in later {
             guard let change = kept.commit.suiteChanges.first(where: { $0.suite == name }) else { continue }
@@ -125,7 +131,7 @@ extension WatchReader {
         return state.suites.with(name.text.utf8Span.span) { $0.schemaRevision } ?? .zero
     }
 
-    /// The event of one commit in a stream.
+    /// The data of an event for one commit in an event stream.
     package func streamed(_ subject: WatchSubject, _ commit: Commit) -> StreamCommit {
         let dropped = commit.dropped(of: subject)
         let schemas = commit.suiteChanges.compactMap { change -> SuiteRevision? in
@@ -134,7 +140,7 @@ extension WatchReader {
             return SuiteRevision(suite: change.suite, revision: revision)
         }
         return StreamCommit(
-            subject.isOne
+            subject.isSingleSuite
                 ? .one(schemaRevision: schemas.last?.revision, isDropped: !dropped.isEmpty)
                 : .several(schemas: schemas, dropped: dropped),
             cursor: Cursor(epoch: state.epoch, revision: commit.revision),
@@ -143,14 +149,14 @@ extension WatchReader {
 }
 
 extension Commit {
-    /// The suites that it drops of those that are watched, in order.
+    /// The suites of a subject that the commit drops, sorted.
     fileprivate func dropped(of subject: WatchSubject) -> [SuiteName] {
         suiteChanges.filter { $0.kind == .dropped && subject.includes($0.suite) }.map(\.suite).ordered(by: <)
     }
 }
 
 extension SuiteChange {
-    /// The revision of the schema after the change; nil if the change is not about it.
+    /// The revision of the schema after the change; nil if the change does not set or remove the schema.
     fileprivate func schemaRevision(at commit: Revision) -> Revision? {
         switch kind {
         case .schemaSet(let revision, _): revision
@@ -161,13 +167,14 @@ extension SuiteChange {
 }
 
 extension [Change] {
-    /// Of each key one change, from before its first to after its last, in order of the last ones.
+    /// The changes merged to one change for each key, from before its first to after its last change, in the order of
+    /// the last changes.
     fileprivate var latest: [Change] {
         var first: [KeyAddress: Change] = [:]
         for change in self where first[change.address] == nil { first[change.address] = change }
-        var told: Set<KeyAddress> = []
+        var merged: Set<KeyAddress> = []
         var latest: [Change] = []
-        for change in reversed() where told.insert(change.address).inserted {
+        for change in reversed() where merged.insert(change.address).inserted {
             let earlier = first[change.address]
             latest.append(earlier.map { $0.revision == change.revision ? change : change.following($0) } ?? change)
         }

@@ -1,23 +1,25 @@
 package import SettingsAPI
 
-/// The time from which the ages of commits are counted back. A clock that is wrong for less than a day does not change it.
+/// A reference time for the ages of commits, instead of the current time of the system clock. A clock that is wrong for
+/// less than a day does not advance it.
 ///
-/// The time of a commit is agreed once a later commit is a day newer and no commit between both is older. If a clock runs years ahead
-/// and is corrected within a day, the history therefore loses no commits. If a clock is set back, the earlier time is agreed at once,
-/// which keeps commits for longer.
+/// The time of a commit becomes the agreed time when a commit follows whose time is at least a day later, and no commit
+/// between them has an earlier time. If the clock jumps years ahead and is corrected within a day, the history
+/// therefore evicts no commits. If the clock is set back, so is the agreed time, which keeps commits longer.
 package struct AgreedTime: Sendable {
     private static let day: Int64 = 86_400_000
 
-    /// Nil until a time is agreed.
+    /// Nil until the first time is agreed.
     private var agreed: Timestamp?
-    /// The time that is agreed once a later commit is a day newer.
+    /// The time of the commit that becomes the agreed time when a commit follows that is a day later.
     private var candidate: Timestamp?
 
     package init() {}
 
     /// Adds the time of the next commit.
     ///
-    /// - Parameter age: the maximum age of a commit in milliseconds. If it is less than a day, a time is agreed after this age.
+    /// - Parameter age: the maximum age of a commit in milliseconds. If it is less than a day, it replaces the day in
+    ///   the rule above.
     package mutating func add(_ time: Timestamp, age: Int64) {
         agreed = agreed.map { min($0, time) }
         guard let first = candidate, first <= time else {
@@ -28,7 +30,7 @@ package struct AgreedTime: Sendable {
         (agreed, candidate) = (first, time)
     }
 
-    /// The time in milliseconds before which a commit is too old; nil if no commit is too old.
+    /// The time in milliseconds before which a commit exceeds the maximum age; nil if no commit exceeds it.
     package func earliest(age: Int64) -> Int64? {
         guard age < .max, let agreed else { return nil }
         return agreed.milliseconds - age

@@ -2,16 +2,16 @@ internal import SettingsAPI
 
 /// A list of commits in the order of their revisions. Copies share storage.
 ///
-/// Commits enter at the end. Most commits leave at the beginning. The commits between stand in chunks. A change of a copy copies
-/// one chunk of references; it copies the array of chunks only when a chunk fills or runs empty, and when a commit leaves from
-/// the middle.
+/// Commits are appended at the end, and mostly removed at the beginning. The commits between `oldest` and `newest` are
+/// in chunks of up to 64. A change of a shared list copies one array of references. It copies the array of chunks only
+/// when a chunk becomes full or empty, or when a commit is removed from the middle.
 struct CommitList: Sendable {
     private static let chunkCapacity = 64
 
     private struct Chunk {
         var commits: [KeptCommit]
-        /// A revision that is not after the first commit and after every commit of earlier chunks. A search reads it here, because the
-        /// commits themselves are rarely in the cache of the processor.
+        /// A revision that is after every commit of earlier chunks, and not after the first commit of this chunk. A
+        /// search reads it instead of the commits, which are rarely in the processor cache.
         let start: Revision
 
         init(_ commits: [KeptCommit]) {
@@ -20,6 +20,7 @@ struct CommitList: Sendable {
         }
     }
 
+    // The list consists of `oldest`, then `chunks`, then `newest`.
     private var oldest: [KeptCommit] = []
     private var chunks: [Chunk] = []
     private var newest: [KeptCommit] = []
@@ -29,7 +30,7 @@ struct CommitList: Sendable {
     var first: KeptCommit? { oldest.first ?? chunks.first?.commits.first ?? newest.first }
     var last: KeptCommit? { newest.last ?? chunks.last?.commits.last ?? oldest.last }
 
-    /// Appends a commit whose revision is after those of all others.
+    /// Appends a commit. Its revision must be after the last revision in the list.
     mutating func append(_ commit: KeptCommit) {
         if newest.count == Self.chunkCapacity {
             chunks.append(Chunk(newest))
@@ -49,7 +50,7 @@ struct CommitList: Sendable {
         return oldest.removeFirst()
     }
 
-    /// Removes the commit with a revision. Returns false if the list does not have it.
+    /// Removes the commit with a revision. Returns false if the list does not contain the commit.
     mutating func remove(_ revision: Revision) -> Bool {
         guard oldest.remove(revision) || removeFromChunks(revision) || newest.remove(revision) else { return false }
         count -= 1
@@ -69,7 +70,7 @@ struct CommitList: Sendable {
         return true
     }
 
-    /// The index of the chunk that holds a revision, if any chunk does.
+    /// The index of the only chunk that can contain the commit with a revision; 0 if no chunk can.
     private func chunkIndex(of revision: Revision) -> Int {
         let chunks = chunks.span
         var (low, high) = (0, chunks.count)
@@ -80,7 +81,7 @@ struct CommitList: Sendable {
         return max(0, low - 1)
     }
 
-    /// Visits the commits after a revision in order. Returns false if the body did.
+    /// Visits the commits after a revision in order. Stops, and returns false, if the body returns false.
     func forEach(after revision: Revision, _ body: (KeptCommit) -> Bool) -> Bool {
         guard oldest[oldest.index(after: revision)...].allSatisfy(body) else { return false }
         for index in chunkIndex(of: revision)..<chunks.count {
@@ -90,7 +91,7 @@ struct CommitList: Sendable {
         return newest[newest.index(after: revision)...].allSatisfy(body)
     }
 
-    /// Visits the commits before a revision, the newest first. Returns false if the body did.
+    /// Visits the commits before a revision, the newest first. Stops, and returns false, if the body returns false.
     func forEachReversed(before revision: Revision, _ body: (KeptCommit) -> Bool) -> Bool {
         guard newest[..<newest.index(from: revision)].reversed().allSatisfy(body) else { return false }
         for index in chunks.indices.prefix(chunkIndex(of: revision) + 1).reversed() {
@@ -122,7 +123,7 @@ struct CommitList: Sendable {
 }
 
 extension [KeptCommit] {
-    /// The index of the first commit with a revision or a later one.
+    /// The index of the first commit whose revision is not before the given revision.
     fileprivate func index(from revision: Revision) -> Int {
         let commits = span
         var (low, high) = (0, commits.count)
@@ -139,7 +140,7 @@ extension [KeptCommit] {
         return index < count && self[index].revision == revision ? index + 1 : index
     }
 
-    /// Removes the commit with a revision. Returns false if the array does not have it.
+    /// Removes the commit with a revision. Returns false if the array does not contain the commit.
     fileprivate mutating func remove(_ revision: Revision) -> Bool {
         let index = index(from: revision)
         guard index < count, self[index].revision == revision else { return false }

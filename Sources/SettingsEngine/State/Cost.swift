@@ -1,14 +1,15 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// An estimate of what a piece of work takes: processor time, and memory while the work is done.
+/// An estimate of the processor time and the memory that a piece of work takes.
 ///
-/// The estimate decides where work is done, and whether there is memory for it. It is made before the work, so it must be cheap: every function that
-/// estimates takes a limit, and stops counting once the limit is exceeded.
+/// The daemon estimates the cost before it does the work. The estimate decides whether the work runs on an event loop
+/// or in the background, and how much memory is reserved for it. The estimate itself must be cheap, so every function
+/// that estimates a cost has a limit, and stops adding when the cost exceeds the limit.
 package struct Cost: Hashable, Sendable {
-    /// Processor time on one core, in microseconds, in a release build on the machine of the measurements.
+    /// The processor time on one core, in microseconds, as measured with a release build on one machine.
     package var microseconds: Double
-    /// Bytes of memory that the work allocates, including its result.
+    /// The number of bytes of memory that the work allocates, including its result.
     package var bytes: Int
 
     package init(microseconds: Double, bytes: Int = 0) {
@@ -17,10 +18,10 @@ package struct Cost: Hashable, Sendable {
     }
 
     package static let zero = Cost(microseconds: 0)
-    /// No limit: the whole estimate is made.
+    /// The limit for an estimate that must be complete.
     package static let unlimited = Cost(microseconds: .infinity, bytes: .max)
 
-    /// True if the time or the memory is more than that of the limit.
+    /// True if the time exceeds the time of the limit, or the memory exceeds the memory of the limit.
     package func exceeds(_ limit: Cost) -> Bool {
         microseconds > limit.microseconds || bytes > limit.bytes
     }
@@ -36,51 +37,57 @@ package struct Cost: Hashable, Sendable {
     }
 }
 
-/// The limits.
 extension Cost {
-    /// The most time that an event loop may spend on one request: all other connections of the loop wait meanwhile.
+    /// The maximum cost of a request that an event loop handles itself. All other connections of the loop wait during
+    /// this time, so a more expensive request is handled in the background.
     package static let loopLimit = Cost(microseconds: 1_000, bytes: .max)
 }
 
-/// The costs of single steps. The times were measured with a release build; values of other shapes take up to a third more or less.
+/// The costs of single operations, as measured with a release build. The time for a JSON value depends on its
+/// structure, and deviates from these constants by up to a third.
+///
+/// The *extent* of a JSON value is the number of values in it, plus one for each eight bytes of text.
 extension Cost {
-    /// One unit of extent (a value, or eight bytes of text) that is rendered as JSON.
+    /// The cost of rendering one unit of extent as JSON.
     package static let renderedUnit = Cost(microseconds: 0.0625, bytes: 8)
-    /// One unit of extent of a stored value that a write replaces or changes.
+    /// The cost of computing the changes of a write, for each unit of extent of the stored value that it replaces.
     package static let decidedUnit = Cost(microseconds: 0.0625, bytes: 16)
-    /// A stored value, or a suite as a whole, that is checked against its schema again when it is shown.
-    package static let repeatedCheck = Cost(microseconds: 4_000, bytes: 512 << 10)
-    /// A key whose value or absence a rule about the whole suite is evaluated with.
-    package static let keyOfSuiteRule = 8 * decidedUnit
-    /// A commit that is compared with what a watcher observes.
-    package static let comparedCommit = Cost(microseconds: 0.25)
-    /// A change of such a commit, which is compared with every key and prefix that the watcher observes.
-    package static let comparedChange = Cost(microseconds: 0.125)
+    /// The cost of validating one stored value, or a suite as a whole, against its schema. A read repeats this
+    /// validation to report the violations, because the daemon does not store them.
+    package static let schemaRevalidation = Cost(microseconds: 4_000, bytes: 512 << 10)
+    /// The cost of evaluating the schema rules about the suite as a whole, for each key that these rules use.
+    package static let suiteRuleKey = 8 * decidedUnit
+    /// The cost of comparing one commit with the suites and keys of a watcher (a client that waits for changes),
+    /// without the changes of the commit.
+    package static let commitComparison = Cost(microseconds: 0.25)
+    /// The cost of comparing one change of a commit with the suites and keys of a watcher.
+    package static let changeComparison = Cost(microseconds: 0.125)
 
-    /// Rendering commits whose size in memory is known.
+    /// The cost of rendering commits that take the given number of bytes in memory.
     package static func rendering(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes)
     }
 
-    /// Undoing commits, to show what was before them: the values of the past are shared with the commits.
-    package static func showingPast(commitBytes bytes: Int) -> Cost {
+    /// The cost of undoing commits on a copy of a suite, to read an earlier state. Values are not copied.
+    package static func readingPast(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes / 8)
     }
 
-    /// Deciding a write that undoes commits: the values of the past are compared with the present values, and copied into a new commit.
+    /// The cost of computing the changes of a write that undoes commits. It compares and copies their values.
     package static func undoing(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.0075, bytes: 2 * bytes)
     }
 
-    /// A suite in a list of suites.
+    /// The cost of rendering one suite in a list of suites.
     package static let listedSuite = 24 * renderedUnit
 
-    /// Rendering the body of an error.
+    /// The cost of rendering the body of an error response.
     package static func rendering(_ problem: Problem, within limit: Cost) -> Cost {
+        // The minimum avoids a trap in the conversion of an infinite limit to an integer.
         problem.extent(upTo: Int(min(limit.microseconds / renderedUnit.microseconds, 1e12))) * renderedUnit
     }
 
-    /// Rendering a value.
+    /// The cost of rendering a value.
     package static func rendering(_ value: JSONValue?, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         meter.add(value, each: .renderedUnit)
@@ -88,7 +95,7 @@ extension Cost {
     }
 }
 
-/// Adds up the cost of a piece of work until the cost exceeds a limit.
+/// A sum of costs with a limit. The caller stops adding when the sum exceeds the limit.
 package struct CostMeter {
     package private(set) var cost = Cost.zero
     private let limit: Cost
@@ -103,19 +110,19 @@ package struct CostMeter {
         self.cost += cost
     }
 
-    /// Adds the cost of a value. Visits only as much of the value as is needed to exceed the limit.
+    /// Adds the cost of a value. Stops visiting the value when the sum exceeds the limit.
     ///
-    /// - Parameter unit: the cost of each unit of the value's extent.
+    /// - Parameter unit: the cost of each unit of the value's extent (see the constants of ``Cost``).
     package mutating func add(_ value: JSONValue?, each unit: Cost) {
         guard let value, !isExceeded else { return }
-        cost += value.extent(upTo: units(within: limit, each: unit)) * unit
+        cost += value.extent(upTo: remainingUnits(each: unit)) * unit
     }
 
-    /// The number of units that the limit leaves room for.
-    private func units(within limit: Cost, each unit: Cost) -> Int {
+    /// The number of units that can be added before the sum exceeds the limit.
+    private func remainingUnits(each unit: Cost) -> Int {
         let byTime = (limit.microseconds - cost.microseconds) / unit.microseconds
         let byMemory = (limit.bytes - cost.bytes) / max(1, unit.bytes)
-        // An estimate that has no limit of time must not overflow.
+        // Without a time limit, `byTime` is infinite, and its conversion to an integer would trap.
         return min(byTime < 1e12 ? Int(byTime) : 1_000_000_000_000, byMemory)
     }
 }

@@ -1,30 +1,32 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// The recent commits, limited by number, by memory and by age.
+/// The recent commits of a state in memory, limited by number, by memory and by age.
 ///
-/// The newest commits are kept regardless of the suites that they touch. When a limit is exceeded, the oldest of them is evicted,
-/// unless a suite protects it as one of the suite's own newest commits. A protected commit is *retained*: kept until the suite has
-/// newer commits, or until all retained commits together exceed their share. A suite that is written to all the time therefore evicts
-/// its own commits, and a quiet suite keeps its history for a long time.
+/// Each suite *protects* a limited number of its own newest commits. When the history exceeds a limit, it processes its
+/// oldest commit: if no suite protects the commit, the commit is *evicted* (removed). Otherwise the commit is
+/// *retained*: it stays until the suite has enough newer commits, or until all retained commits together exceed their
+/// share of the limits (see ``Limits/newestPercent``). A busy suite therefore evicts its own commits, and a quiet suite
+/// keeps its history.
 package struct History: Sendable {
-    /// The commits up to ``evictedThrough`` that are retained.
+    /// The retained commits, which are all commits of the history up to ``evictedThrough``.
     private(set) var retained = CommitList()
     private var retainedBytes = 0
     /// All commits after ``evictedThrough``.
     private(set) var newest = CommitList()
-    /// The same commits by the suites that they touch.
+    /// The commits of both lists, for each suite the commits that affect it.
     private(set) var logs: SuiteLogs
     /// The approximate number of bytes of memory that the commits take.
     package private(set) var size = 0
-    /// The commits that were ever appended to this value and to the values that it was copied from, evicted commits included.
+    /// The total number and size of all appended commits, including evicted commits. Copies continue the totals.
     package private(set) var appended = (count: 0, size: 0)
+    /// The reference time for the ages of the commits.
     private var time = AgreedTime()
-    /// The oldest available revision: the history has every commit after it.
+    /// The oldest revision at which every suite can still be read: the history has every later commit.
     package private(set) var oldestAvailable: Revision
     /// The time of the commit at ``oldestAvailable``; nil if the time is not known.
     package private(set) var oldestAvailableTime: Timestamp?
-    /// The commits up to this revision were evicted or are retained.
+    /// Each commit up to this revision was evicted or is retained.
     package private(set) var evictedThrough = Revision.zero
 
     package init(oldestAvailable: Revision) {
@@ -32,7 +34,8 @@ package struct History: Sendable {
         logs = SuiteLogs(oldestAvailableWithoutLog: oldestAvailable)
     }
 
-    /// Makes the history of a snapshot. The caller appends the commits and then calls ``finishRestoring(evictedThrough:limits:)``.
+    /// Makes a history from a snapshot. The `logs` have no commits yet. The caller appends the commits, then calls
+    /// ``finishRestoring(evictedThrough:limits:)``.
     package init(
         oldestAvailable: Revision, at time: Timestamp?, oldestAvailableWithoutLog: Revision, logs: OrderedTree<SuiteLog>
     ) {
@@ -47,14 +50,12 @@ package struct History: Sendable {
 
 // Changes.
 extension History {
-    /// Appends the newest commit.
-    ///
-    /// - Returns: the evicted commits. A commit that is larger than the whole history is evicted at once.
+    /// Appends the newest commit. Returns the evicted commits. A commit larger than `limits.bytes` is evicted at once.
     @discardableResult
     package mutating func append(_ commit: KeptCommit, limits: Limits) -> [KeptCommit] {
         guard commit.size <= limits.bytes else {
             raiseOldestAvailable(to: commit)
-            logs.noteOversized(commit)
+            logs.recordOversized(commit)
             return [commit]
         }
         guard commit.revision > newest.last?.revision ?? evictedThrough else { return [] }
@@ -71,7 +72,7 @@ extension History {
         return evicted
     }
 
-    /// Evicts the commits that exceed other limits.
+    /// Evicts the commits that exceed changed limits.
     mutating func applyLimits(_ limits: Limits) {
         var evicted: [KeptCommit] = []
         evict(logs.removeUnprotected(through: evictedThrough, limits: limits), into: &evicted)
@@ -79,7 +80,7 @@ extension History {
         evictBeyond(limits, into: &evicted)
     }
 
-    /// Retains or evicts every commit up to a revision, as the history of the snapshot had done.
+    /// Retains or evicts every commit up to a revision, to restore the division into `retained` and `newest`.
     package mutating func finishRestoring(evictedThrough revision: Revision, limits: Limits) {
         var evicted: [KeptCommit] = []
         while let next = newest.first, next.revision <= revision { retainOrEvictOldest(into: &evicted) }
@@ -87,7 +88,7 @@ extension History {
         logs.removeEmptyLogs()
     }
 
-    /// Retains or evicts the oldest commits until the limits hold.
+    /// Retains or evicts the oldest commits until the history is within the limits.
     private mutating func evictBeyond(_ limits: Limits, into evicted: inout [KeptCommit]) {
         if exceeds(limits) {
             let target = limits.slightlyReduced
@@ -122,11 +123,11 @@ extension History {
             || retainedBytes > limits.bytes - limits.bytes * limits.newestPercent / 100
     }
 
-    /// Retains the oldest of the newest commits if a suite protects it. Evicts it otherwise.
+    /// Removes the first commit from `newest`. Retains the commit if a suite protects it, and otherwise evicts it.
     private mutating func retainOrEvictOldest(into evicted: inout [KeptCommit]) {
         guard let oldest = newest.popFirst() else { return }
         evictedThrough = oldest.revision
-        logs.removeFirst(oldest, sparingProtected: true)
+        logs.removeFirst(oldest, keepingProtected: true)
         if logs.isHeld(oldest) {
             retained.append(oldest)
             retainedBytes += oldest.size
@@ -135,13 +136,13 @@ extension History {
         }
     }
 
-    /// Evicts a retained commit although a suite protects it.
+    /// Evicts a retained commit, although a suite protects it.
     private mutating func evict(retained commit: KeptCommit, into evicted: inout [KeptCommit]) {
-        logs.removeFirst(commit, sparingProtected: false)
+        logs.removeFirst(commit, keepingProtected: false)
         evict([commit], into: &evicted)
     }
 
-    /// Evicts retained commits that no suite protects any more.
+    /// Evicts those of the given commits that are retained and that no suite protects any more.
     private mutating func evict(_ unprotected: [KeptCommit], into evicted: inout [KeptCommit]) {
         for commit in unprotected where !logs.isHeld(commit) && retained.remove(commit.revision) {
             retainedBytes -= commit.size

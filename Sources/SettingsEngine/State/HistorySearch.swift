@@ -3,11 +3,11 @@ package import SettingsModel
 
 // Search.
 //
-// The history has its commits in two lists. `newest` has every commit after `evictedThrough`. Each commit up to
-// `evictedThrough` either was evicted, or is in `retained` because a suite protects it as one of the suite's own newest
-// commits.
+// The history has its commits in two lists. `newest` has every commit after the revision `evictedThrough`. A commit up
+// to `evictedThrough` was either evicted, or is in `retained` because a suite protects it as one of its own newest
+// commits. `logs` has the same commits by the suites that they affect (change).
 extension History {
-    /// The commits after a revision, in order. Complete if the revision is not before ``oldestAvailable``.
+    /// The commits after a revision, in order; complete from the revision ``oldestAvailable`` on.
     package func commits(after revision: Revision) -> [KeptCommit] {
         collect { forEach(after: revision, $0) }
     }
@@ -15,20 +15,19 @@ extension History {
     /// All commits in order.
     package var all: [KeptCommit] { commits(after: .zero) }
 
-    /// The commits after a revision that touched a suite, in order. Complete if the revision is not before the oldest
-    /// available revision of the suite.
+    /// The commits after a revision that affect a suite, in order; complete from ``oldestAvailable(of:)`` on.
     package func commits(of suite: SuiteName, after revision: Revision) -> [KeptCommit] {
         collect { forEach(of: suite, after: revision, $0) }
     }
 
-    /// The commits after a revision that touched a suite, in order.
+    /// The commits after a revision that affect a suite, in order.
     ///
-    /// If the log of the suite does not reach back to the revision, this searches all commits. It then also finds a
-    /// commit of several suites that is retained only because another suite protects it. Complete if the revision is
-    /// not before ``oldestAvailable``, or not before the oldest available revision of the suite.
-    package func commits(touching suite: SuiteName, after revision: Revision) -> [KeptCommit] {
+    /// If the log of the suite is not complete after the revision, this method searches all commits. It then also finds
+    /// commits that affect several suites and are retained only because another suite protects them. The list is
+    /// complete unless the revision is before both ``oldestAvailable`` and ``oldestAvailable(of:)``.
+    package func commits(affecting suite: SuiteName, after revision: Revision) -> [KeptCommit] {
         guard oldestAvailable(of: suite) > revision else { return commits(of: suite, after: revision) }
-        return commits(after: revision).filter { $0.touches(suite) }
+        return commits(after: revision).filter { $0.affects(suite) }
     }
 
     private func collect(_ visit: ((KeptCommit) -> Bool) -> Void) -> [KeptCommit] {
@@ -46,12 +45,12 @@ extension History {
         _ = newest.forEach(after: revision, body)
     }
 
-    /// Visits the commits after a revision that touched a suite, in order, until the body returns false.
+    /// Visits the commits after a revision that affect a suite, in order, until the body returns false.
     func forEach(of suite: SuiteName, after revision: Revision, _ body: (KeptCommit) -> Bool) {
         logs.forEach(of: suite, after: revision, body)
     }
 
-    /// Visits the commits before a revision that touched a suite, the newest first, until the body returns false.
+    /// Visits the commits before a revision that affect a suite, the newest first, until the body returns false.
     package func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (KeptCommit) -> Bool) {
         logs.forEachReversed(of: suite, before: revision, body)
     }
@@ -61,13 +60,13 @@ extension History {
         revision > evictedThrough ? newest.find(revision) : retained.find(revision)
     }
 
-    /// The origin of a commit; nil if the commit has none, or if the history does not have the commit.
+    /// The caller and the note of a commit; nil if the commit has neither, or if the history does not have the commit.
     package func origin(of revision: Revision) -> CommitOrigin? {
         commit(revision)?.commit.origin
     }
 
-    /// The revision of the last commit that touched a suite, up to and including a revision; nil if the history has no
-    /// such commit, or if a later such commit may have been evicted.
+    /// The revision of the last commit that affects a suite and is not after a revision; nil if the history does not
+    /// have this commit, or if a later commit that affects the suite may have been evicted.
     func last(of suite: SuiteName, upTo revision: Revision) -> Revision? {
         guard let end = revision.advanced(by: 1) else { return nil }
         var last: Revision?
@@ -78,21 +77,20 @@ extension History {
         return last.flatMap { $0 > oldestAvailable(of: suite) ? $0 : nil }
     }
 
-    /// The last commit that was not later than an instant; nil if the history has no such commit. Compares the commits
-    /// one by one, because the times of commits are out of order after the clock was set back.
+    /// The last commit in the order of revisions whose time is not after an instant; nil if the history has no such
+    /// commit. The search is linear, because the times of commits are out of order after the clock was set back.
     func last(notAfter instant: Timestamp) -> KeptCommit? {
         guard let end = Revision(.max) else { return nil }
         var found: KeptCommit?
-        func isLater(_ commit: KeptCommit) -> Bool {
+        func visit(_ commit: KeptCommit) -> Bool {
             if commit.commit.time.milliseconds <= instant.milliseconds { found = commit }
             return found == nil
         }
-        if newest.forEachReversed(before: end, isLater) { _ = retained.forEachReversed(before: end, isLater) }
+        if newest.forEachReversed(before: end, visit) { _ = retained.forEachReversed(before: end, visit) }
         return found
     }
 
-    /// Adds the cost of processing the commits after a revision that touched a suite, until the meter exceeds its
-    /// limit.
+    /// Adds the cost of processing the commits after a revision that affect a suite, until the meter exceeds its limit.
     ///
     /// - Parameter cost: returns the cost of processing one commit, given its size in bytes.
     func addCost(
@@ -108,13 +106,13 @@ extension History {
 
 // Suites.
 extension History {
-    /// The oldest available revision of a suite: the history has every commit after it that touched the suite.
+    /// The oldest revision at which a suite can still be read: the history has all later commits that affect it.
     package func oldestAvailable(of suite: SuiteName) -> Revision { logs.oldestAvailable(of: suite) }
 
-    /// The oldest available revision of a suite that no commit in the history touched.
+    /// The oldest available revision of every suite that no commit in the history affects.
     package var oldestAvailableWithoutLog: Revision { logs.oldestAvailableWithoutLog }
 
-    /// True if the history has a commit that touched the suite.
+    /// True if the history has a commit that affects the suite.
     package func hasCommits(of suite: SuiteName) -> Bool { logs.hasLog(of: suite) }
 
     /// Visits the logs of the suites whose names begin with a prefix, by name, until the body returns false.

@@ -1,15 +1,17 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A commit with its memory size and the suites that it touches. The history, the table of request keys and the result of the write
-/// share the object.
+/// A commit in memory, with its size and the suites that it affects.
+///
+/// A commit affects a suite if it creates, drops or changes the suite, its schema or one of its keys. The history, the
+/// table of request keys (for repeated requests) and the result of the write refer to the same object.
 package final class KeptCommit: Sendable {
     package let commit: Commit
     /// The approximate number of bytes of memory that the commit takes.
     package let size: Int
-    /// One of the suites that the commit touches; nil if it touches none.
+    /// The first suite that the commit affects; nil if the commit affects no suite.
     package let firstSuite: SuiteName?
-    /// The other suites. Nearly every commit touches one suite, which then takes no array.
+    /// The other suites that the commit affects. Nearly every commit affects one suite and therefore needs no array.
     private let otherSuites: [SuiteName]
 
     package convenience init(_ commit: Commit) {
@@ -22,7 +24,7 @@ package final class KeptCommit: Sendable {
         var others: [SuiteName] = []
         var seen: Set<SuiteName> = []
         func add(_ suite: SuiteName) {
-            // Successive changes mostly touch the same suite.
+            // Successive changes are usually in the same suite.
             guard suite != last else { return }
             last = suite
             if first == nil {
@@ -42,9 +44,9 @@ package final class KeptCommit: Sendable {
 
     package var revision: Revision { commit.revision }
 
-    func touches(_ suite: SuiteName) -> Bool { firstSuite == suite || otherSuites.contains(suite) }
+    func affects(_ suite: SuiteName) -> Bool { firstSuite == suite || otherSuites.contains(suite) }
 
-    /// Visits each suite that the commit touches once.
+    /// Calls the body once for each suite that the commit affects.
     package func forEachSuite(_ body: (SuiteName) -> Void) {
         if let firstSuite { body(firstSuite) }
         for suite in otherSuites { body(suite) }
@@ -52,9 +54,8 @@ package final class KeptCommit: Sendable {
 }
 
 extension Commit {
-    /// The approximate number of bytes of memory that the commit takes, often several times its size in the journal.
-    ///
-    /// Values that several commits share are counted for each commit, because commits share no values after a restart.
+    /// The approximate number of bytes of memory that the commit takes. It is often several times its size in the
+    /// journal. Shared values are counted for each commit, because commits share no values after a restart.
     package var memorySize: Int {
         var memorySize = MemorySize.allocation + MemoryLayout<Commit>.stride
         memorySize +=
@@ -81,7 +82,8 @@ extension Commit {
         return memorySize
     }
 
-    /// About how many bytes of memory the values and schemas take that the commit replaced or removed. A state before the commit keeps them.
+    /// The approximate number of bytes of memory of the values and schemas that the commit replaced or removed. Copies
+    /// of the state before the commit still refer to them.
     package var replacedBytes: Int {
         var bytes = 0
         // A span, because a loop over the array would copy each change.

@@ -3,40 +3,41 @@ package import SettingsModel
 
 /// The stored value of a key and the commit that last changed the key.
 ///
-/// A suite has a record for each key with a value, and for each key that the schema lists and that was ever written. A state may have
-/// millions of records, so a record repeats nothing that the schema says.
+/// A suite has a record for each key with a value, and for each key that the schema lists and that was ever written.
+/// There may be millions of records, so a record does not repeat data of the schema, such as default values.
 package struct KeyRecord: Equatable, TreeElement {
-    /// A ``Source`` that this version knows, in one byte.
+    /// The source of the effective value (the value that readers get): a ``Source`` that this version knows, in one
+    /// byte. An invalid value is stored but not allowed by the schema, so readers get no value.
     package enum Standing: UInt8, Sendable {
         case stored, `default`, unset, invalid
     }
 
     package let key: KeyName
-    /// The stored value, valid or not; nil if the key has none.
+    /// The stored value, even if the schema does not allow it; nil if the key has no stored value.
     package let stored: JSONValue?
-    // The next three properties share one word of eight bytes. In another order a record takes 72 bytes instead of 64.
+    // The next three properties share one word of eight bytes. In another order, a record takes 72 bytes instead of 64.
     package var standing: Standing
-    /// True if the key was secret at any time since the value was written. The value then stays secret under any schema.
+    /// True if any schema since the value was written declared the key secret. The value stays secret then.
     package var isSecret: Bool
-    /// The approximate size of the record, in four bytes. It is kept so that a large value need not be measured again when it is
-    /// removed.
+    /// The value of ``size``, in four bytes. It is stored so that removing a large value need not measure the value.
     private let size32: UInt32
-    /// The last commit that changed the effective value, the source or the validity.
+    /// The last commit that changed the effective value, its source or its validity.
     package var revision: Revision
-    /// The time of that commit.
+    /// The time of the last commit that changed the key; zero if the key was never written.
     package var modified: Timestamp
-    /// The origin of that commit. The record of a key without a value omits the note, so that removals take little memory.
+    /// The caller that made the last commit, and the reason (`note`) that the caller gave. The record of a key without
+    /// a value omits the note, so that removals take little memory.
     package var origin: CommitOrigin?
 
     /// The approximate number of bytes of memory that the record takes.
     var size: Int { Int(size32) }
 
     package var name: String { key.text }
-    /// The time of the last change; nil if the key was never written.
+    /// The time of the last commit that changed the key; nil if the key was never written.
     package var changeTime: Timestamp? { modified.milliseconds == 0 ? nil : modified }
 }
 
-/// The address of a key: its suite and its name.
+/// The full name of a key: its suite, and its name in the suite.
 struct KeyAddress: Hashable {
     let suite: SuiteName
     let key: KeyName
@@ -54,7 +55,7 @@ extension KeyRecord {
             revision: revision, modified: modified, origin: origin)
     }
 
-    /// Makes the record of a key that has no value.
+    /// Makes the record of a key that has no value. `modified` is nil if the key was never written.
     init(unset key: KeyName, revision: Revision, modified: Timestamp? = nil) {
         self.init(
             key: key, stored: nil, standing: .unset, revision: revision,
@@ -63,7 +64,8 @@ extension KeyRecord {
 }
 
 extension Change.Record {
-    /// Makes the part of a change that describes the replaced record.
+    /// Makes the part of a change that undo needs: the properties of the replaced record. `rejected` is the new stored
+    /// value if the schema does not allow it. `isSecret` is true if the new value stays secret under any schema.
     ///
     /// Inlined, because the compiler would otherwise copy a borrowed record.
     @inline(__always)
@@ -76,7 +78,7 @@ extension Change.Record {
 }
 
 extension KeyRecord.Standing {
-    /// Makes the standing of a source; nil for a source that only a newer version knows.
+    /// Converts a source of the API. Returns nil for a source that this version does not know.
     package init?(_ source: Source) {
         switch source {
         case .stored: self = .stored
@@ -87,7 +89,7 @@ extension KeyRecord.Standing {
         }
     }
 
-    /// The name on the wire.
+    /// The corresponding source in the API.
     package var source: Source {
         switch self {
         case .stored: .stored

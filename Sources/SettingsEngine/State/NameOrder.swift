@@ -1,25 +1,29 @@
+// Names of suites and keys are ordered by their UTF-8 bytes.
+
 extension Span<UInt8> {
-    /// Compares these bytes with the UTF-8 bytes of a text: negative if they come first, zero if both are the same, positive if they
-    /// come last.
+    /// Compares these bytes with the UTF-8 bytes of a text in lexicographic order. Returns a negative number if these
+    /// bytes come first, zero if both are equal, and a positive number if the text comes first.
     @inline(__always)
     func order(against text: String) -> Int {
         withUnsafeBytes { bytes in text.withUTF8Bytes { bytes.order(against: $0) } }
     }
 
-    /// The number of bytes that these bytes and the UTF-8 bytes of a text have in common from the first on, at most `limit`.
+    /// The length of the longest common prefix of these bytes and the UTF-8 bytes of a text, at most `limit`.
     func sharedPrefixLength(with text: String, atMost limit: Int) -> Int {
         withUnsafeBytes { bytes in text.withUTF8Bytes { bytes.sharedPrefixLength(with: $0, atMost: limit) } }
     }
 
-    /// The eight bytes behind a prefix as a number whose order is the order of the bytes. Missing bytes count as zeros.
+    /// The eight bytes after the first `prefixLength` bytes, as a big-endian number, so that the order of the numbers
+    /// is the order of the bytes. Zeros replace missing bytes.
     @inline(__always)
-    func head(behind prefixLength: Int) -> UInt64 {
-        withUnsafeBytes { $0.head(behind: prefixLength) }
+    func head(afterPrefix prefixLength: Int) -> UInt64 {
+        withUnsafeBytes { $0.head(afterPrefix: prefixLength) }
     }
 }
 
 extension String {
-    /// Calls the body with the UTF-8 bytes of the text. A pointer to the bytes takes a third of the time that a span of them takes.
+    /// Calls the body with the UTF-8 bytes of the text. If the string has contiguous storage, the body gets a pointer
+    /// to it, because a span of the bytes takes three times as long.
     @inline(__always)
     fileprivate func withUTF8Bytes(_ body: (UnsafeRawBufferPointer) -> Int) -> Int {
         utf8.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
@@ -51,12 +55,12 @@ extension UnsafeRawBufferPointer {
         return index
     }
 
-    fileprivate func head(behind prefixLength: Int) -> UInt64 {
-        let rest = count - prefixLength
-        guard rest > 0 else { return 0 }
-        if rest >= 8 { return UInt64(bigEndian: loadUnaligned(fromByteOffset: prefixLength, as: UInt64.self)) }
+    fileprivate func head(afterPrefix prefixLength: Int) -> UInt64 {
+        let available = count - prefixLength
+        guard available > 0 else { return 0 }
+        if available >= 8 { return UInt64(bigEndian: loadUnaligned(fromByteOffset: prefixLength, as: UInt64.self)) }
         var head: UInt64 = 0
         for index in prefixLength..<count { head = head << 8 | UInt64(self[index]) }
-        return head << UInt64(8 * (8 - rest))
+        return head << UInt64(8 * (8 - available))
     }
 }

@@ -8,9 +8,9 @@ package protocol TreeElement: Sendable {
 
 /// A collection of named elements, sorted by the bytes of their names. Copies share storage.
 ///
-/// The collection is a B+ tree of arrays. A change copies the arrays on the path to the changed element if another copy of the tree
-/// refers to them, and changes them in place otherwise. A reader can therefore keep a copy for as long as it needs, for example to
-/// render a large suite or to write a snapshot.
+/// The collection is a B+ tree of arrays. A change copies the arrays on the path to the changed element if another copy
+/// of the tree refers to them, and changes them in place otherwise. A reader can therefore keep a copy for as long as
+/// it needs, for example to render a large suite or to write a snapshot.
 package struct OrderedTree<Element: TreeElement>: Sendable {
     private var root = Node()
     /// The number of elements.
@@ -30,10 +30,9 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
         find(name.utf8Span.span)
     }
 
-    /// Calls the body with the element that has a name. Returns nil if there is none.
+    /// Calls the body with the element that has a name. Returns nil if the tree has no such element.
     ///
-    /// Inlined, because only then the compiler lends the element to the body without a copy, which would retain every object that
-    /// the element refers to.
+    /// Inlined, because otherwise the compiler copies the element, which retains every object that it refers to.
     @inline(__always)
     package func with<Result>(_ name: Span<UInt8>, _ body: (borrowing Element) -> Result) -> Result? {
         guard let (elements, index) = root.leaf(of: name) else { return nil }
@@ -49,7 +48,7 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
         return replaced
     }
 
-    /// Inserts an element behind all others. Returns false, and changes nothing, if its name does not come after theirs.
+    /// Appends an element. Returns false, and changes nothing, if its name does not come after the last name.
     mutating func append(_ element: Element) -> Bool {
         if let last = root.lastName, last.utf8Span.span.order(against: element.name) >= 0 { return false }
         set(element)
@@ -65,7 +64,7 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
         return removed
     }
 
-    /// Changes the element with a name in place. Returns nil if there is none.
+    /// Calls the body to change the element with a name in place. Returns nil if the tree has no such element.
     @discardableResult
     package mutating func update<Result>(_ name: Span<UInt8>, _ body: (inout Element) -> Result) -> Result? {
         root.update(name, body)
@@ -92,17 +91,17 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
         return all
     }
 
-    /// Returns up to `count` names around a place in the order, the nearest first, alternating between both sides. On each side,
-    /// the search ends at the first name that `isIncluded` rejects.
-    func neighbours(of place: String, _ count: Int, while isIncluded: (String) -> Bool = { _ in true }) -> [String] {
+    /// Returns up to `count` names before and after the position of a name in the order, the nearest first, alternating
+    /// between both sides. On each side, the search ends at the first name that `isIncluded` rejects.
+    func neighbours(of name: String, _ count: Int, while isIncluded: (String) -> Bool = { _ in true }) -> [String] {
         var (before, after): ([String], [String]) = ([], [])
         func collect(_ name: String, into names: inout [String]) -> Bool {
             guard isIncluded(name) else { return false }
             names.append(name)
             return names.count < count
         }
-        forEach(startingAt: place) { collect($0.name, into: &after) }
-        _ = root.forEachReversed(before: place) { collect($0.name, into: &before) }
+        forEach(startingAt: name) { collect($0.name, into: &after) }
+        _ = root.forEachReversed(before: name) { collect($0.name, into: &before) }
         let pairs = (0..<max(before.count, after.count)).lazy.flatMap { index in
             [after, before].compactMap { index < $0.count ? $0[index] : nil }
         }
@@ -110,8 +109,8 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
     }
 }
 
-// The compiler does not specialise generic code for other modules. A start restores every record from a snapshot, so each kind of
-// element has a specialised method here. The methods return false if the element is out of order.
+// The compiler does not specialise generic code for other modules. At its start, the daemon restores every element of a
+// snapshot from another module, so each kind of element has a specialised method here. See `append(_:)`.
 
 extension OrderedTree<KeyRecord> {
     package mutating func restore(_ record: KeyRecord) -> Bool { append(record) }

@@ -1,13 +1,15 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// The tombstones of removed keys of one suite that the schema does not list.
+/// The tombstones of one suite. A tombstone is the record of a removed key that the schema does not list.
 ///
-/// A tombstone keeps the revision of the removal, so that a guard from before the removal fails. The number of tombstones is limited.
-/// When tombstones are discarded, ``unknownKeyRevision`` rises to their highest revision and becomes the revision of every key without
-/// a record. A guard may then fail without need, but it never holds wrongly.
+/// A tombstone contains the revision of the removal, so that a conditional write (`If-Match`) with an earlier revision
+/// fails. The number of tombstones is limited. When tombstones are discarded, ``unknownKeyRevision``, the revision of
+/// every key without a record or tombstone, rises to their highest revision. A conditional write may then fail although
+/// the key was not changed, but it never succeeds although the key was changed.
 package struct RemovedKeys: Sendable {
-    /// The number of removals that are kept at least. At most twice as many are kept.
+    /// The number of tombstones in a full generation. The suite has a current and a previous generation, so it keeps at
+    /// least the last 1,024 tombstones, and at most 2,048.
     static let generationSize = 1024
 
     private struct Generation {
@@ -25,8 +27,7 @@ package struct RemovedKeys: Sendable {
         }
     }
 
-    /// The current and the previous generation, in an array so that a copy of the suite retains one object. Nil in a suite that never
-    /// had a tombstone.
+    /// An array with one element, so that a copy of the suite retains one object; nil before the first tombstone.
     private var generations: [(current: Generation, previous: Generation)]?
     /// The revision of a key that has neither a record nor a tombstone.
     package private(set) var unknownKeyRevision: Revision
@@ -41,7 +42,7 @@ package struct RemovedKeys: Sendable {
         return generations[0].current.records.find(name) ?? generations[0].previous.records.find(name)
     }
 
-    /// Adds a tombstone. Discards the previous generation if the current generation is full.
+    /// Adds a tombstone. If the current generation is full, discards the previous generation and begins a new one.
     package mutating func add(_ record: KeyRecord) {
         var (current, previous) = generations?.first ?? (Generation(), Generation())
         generations = nil
@@ -63,7 +64,7 @@ package struct RemovedKeys: Sendable {
     /// The approximate number of bytes of memory that the tombstones take.
     var size: Int { generations.map { $0[0].current.size + $0[0].previous.size } ?? 0 }
 
-    /// All tombstones, the oldest first.
+    /// All tombstones, in the order of the removals.
     package var records: [KeyRecord] {
         guard let generations else { return [] }
         return (generations[0].previous.records.elements + generations[0].current.records.elements).ordered {

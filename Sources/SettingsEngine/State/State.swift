@@ -1,16 +1,17 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// All suites and the history after one commit.
+/// All suites with their settings, and the history of recent commits, as of one revision.
 ///
-/// A state is a value: a reader that holds a copy sees no later commit. A copy retains one object and shares its storage.
+/// A state is a value type: later commits do not change a copy that a reader has. Copies share their storage.
 package struct State: Sendable {
-    /// An array of one element, so that a copy of the state retains one object. A write makes about ten copies.
+    /// An array with one element, so that a copy of the state retains one object. A write makes about ten copies.
     private var contents: [Contents]
 
     fileprivate struct Contents {
         var epoch: Epoch
-        /// The digest of a reader's grants, which is appended to the epoch of cursors; nil in the state itself.
+        /// The digest of a caller's grants, which is appended to the epoch in cursors; nil unless this copy is for a
+        /// caller with limited grants (see ``State/withCursors(for:)``).
         var digest: String?
         var revision: Revision
         var time: Timestamp
@@ -30,7 +31,7 @@ package struct State: Sendable {
         ]
     }
 
-    /// Makes the state of a snapshot.
+    /// Makes a state from the data of a snapshot.
     package init(
         epoch: Epoch, revision: Revision, time: Timestamp, suites: OrderedTree<Suite>, lastDrop: Revision,
         history: History, limits: History.Limits
@@ -47,38 +48,39 @@ package struct State: Sendable {
         ]
     }
 
-    /// The name of this history.
+    /// The name of this history, which distinguishes its revisions from the revisions of other histories.
     package var epoch: Epoch {
         let epoch = contents.span[0].epoch
         return contents.span[0].digest.map(epoch.appending) ?? epoch
     }
-    /// The last commit.
+    /// The revision of the last commit.
     package var revision: Revision { contents.span[0].revision }
     /// The time of the last commit. An earlier commit may have a later time, because the clock may have been set back.
     package var time: Timestamp { contents.span[0].time }
     package var suites: OrderedTree<Suite> { contents.span[0].suites }
     /// The approximate number of bytes of memory that the suites take, without the history.
     package var size: Int { contents.span[0].size }
-    /// The last commit that dropped a suite. Keys of new suites begin with this revision, so that guards from before the drop fail.
+    /// The last commit that dropped a suite. The keys of a new suite begin with this revision, so that a conditional
+    /// write (`If-Match`) with a revision from before the drop fails.
     package var lastDrop: Revision { contents.span[0].lastDrop }
     package var history: History { contents.span[0].history }
     package var limits: History.Limits { contents.span[0].limits }
-    /// The epoch and the last revision.
+    /// The epoch and the revision of the state. A watcher passes the cursor to get the commits after it.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
 
-    /// The cursor without a digest.
+    /// The cursor without a digest of grants.
     package var baseCursor: Cursor { Cursor(epoch: contents.span[0].epoch, revision: revision) }
 
-    /// Returns the state with cursors whose epoch ends in the digest of a reader's grants.
+    /// Returns the state with cursors whose epoch ends in the digest of a caller's grants.
     func with(digest: String) -> State {
         var state = self
         state.contents[0].digest = digest
         return state
     }
 
-    /// True if the state includes the commit of a cursor. The cursor may be one of any reader.
-    package func hasReached(_ place: Cursor) -> Bool {
-        contents.span[0].epoch.isBase(of: place.epoch) && revision >= place.revision
+    /// True if the state includes the commit of a cursor. The epoch of the cursor may end in a digest of grants.
+    package func hasReached(_ cursor: Cursor) -> Bool {
+        contents.span[0].epoch.isBase(of: cursor.epoch) && revision >= cursor.revision
     }
 
     /// True if a suite has this name.
@@ -93,14 +95,14 @@ package struct State: Sendable {
         contents.span[0].suites.find(name.text.utf8Span.span)
     }
 
-    /// Visits the suites in order, from the first whose name is not before `start`, until the body returns false.
+    /// Visits the suites by name, from the first whose name is not before `start`, until the body returns false.
     package func forEachSuite(startingAt start: String = "", _ body: (Suite) -> Bool) {
         suites.forEach(startingAt: start, body)
     }
 
-    /// The oldest available revision of a suite: the history has every commit after it that touched the suite.
+    /// The oldest revision at which a suite can still be read: the history has all later commits that affect it.
     package func oldestAvailable(of name: SuiteName) -> Revision {
-        // If no commit of the history touched the suite, its own revision is the better bound.
+        // If no commit of the history affects the suite, the suite has not changed since its own revision.
         if !history.hasCommits(of: name), let suite = suite(name) {
             return min(suite.revision, history.oldestAvailableWithoutLog)
         }
@@ -108,7 +110,7 @@ package struct State: Sendable {
     }
 }
 
-/// The error of a commit that does not follow from the state. It means that the journal is damaged.
+/// The error if a commit contradicts the state, for example if its suite does not exist. The journal is damaged.
 package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
     package let description: String
 
@@ -118,32 +120,33 @@ package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
 }
 
 extension State {
-    /// Applies a commit. No other method changes the suites: the daemon applies every commit here, while it serves and when it replays
-    /// the journal.
+    /// Applies a commit. Writes and the replay of the journal call this method. No other method changes the suites.
     ///
-    /// - Parameter schema: the schema that the commit sets, if the caller has compiled it.
-    /// - Returns: the commits that the history evicted.
+    /// - Parameter schema: the compiled form of the schema that the commit sets; nil to compile the schema here.
+    /// - Returns: the commits that the history evicted to stay within its limits.
     @discardableResult
     package mutating func apply(_ kept: KeptCommit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
         try contents[0].apply(kept, schema: schema)
     }
 
-    /// Applies a commit that no other object holds.
+    /// Applies a commit for which the caller has no ``KeptCommit``.
     ///
-    /// - Returns: the commits that the history evicted.
+    /// - Returns: the commits that the history evicted to stay within its limits.
     @discardableResult
     package mutating func apply(_ commit: Commit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
         try apply(KeptCommit(commit), schema: schema)
     }
 
-    /// Returns a commit from a journal with the stored values before the commit, which a line of a journal omits.
+    /// Adds the replaced values to a commit from a journal. The journal omits them, because the state before the
+    /// commit, which is this state, contains them.
     package func completed(_ commit: Commit) throws(CommitMismatch) -> Commit {
         var commit = commit
         for index in commit.changes.indices where commit.changes[index].lacksOld {
             let change = commit.changes[index]
             let found = contents.span[0].suites.with(change.suite.text.utf8Span.span) { $0.knownRecord(change.key) }
             guard let record = found ?? nil, record.standing == .stored else {
-                throw CommitMismatch("\(change.suite)/\(change.key) has no value that could be replaced")
+                throw CommitMismatch(
+                    "the commit replaces the value of \(change.suite)/\(change.key), which has no value")
             }
             commit.changes[index].old = record.stored
             commit.changes[index].record = Change.Record(
@@ -158,7 +161,8 @@ extension State {
         contents[0].history.applyLimits(limits)
     }
 
-    /// Begins a new epoch, in which earlier cursors are not valid. The history stays, so that repeated requests get their first answers.
+    /// Begins a new epoch, which invalidates all cursors. The history is kept, so that a client that repeats a request
+    /// gets the answer to the first request.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         contents[0].epoch = epoch
         contents[0].revision = revision
@@ -172,7 +176,7 @@ extension State.Contents {
 
     mutating func apply(_ kept: KeptCommit, schema: Schema?) throws(CommitMismatch) -> [KeptCommit] {
         guard kept.revision > revision else {
-            throw CommitMismatch("commit \(kept.revision) comes after \(revision), which is not before it")
+            throw CommitMismatch("commit \(kept.revision) is not newer than commit \(revision), which precedes it")
         }
         for change in kept.commit.suiteChanges { try apply(change, of: kept.revision, schema: schema) }
         for index in kept.commit.changes.indices { try apply(changeAt: index, of: kept) }
@@ -186,7 +190,7 @@ extension State.Contents {
     ) throws(CommitMismatch) {
         switch change.kind {
         case .created:
-            guard !hasSuite(change.suite) else { throw CommitMismatch("suite \(change.suite) is created twice") }
+            guard !hasSuite(change.suite) else { throw CommitMismatch("suite \(change.suite) already exists") }
             let suite = Suite(change.suite, revision: commit, unknownKeyRevision: lastDrop)
             suites.set(suite)
             size += suite.size
@@ -214,12 +218,12 @@ extension State.Contents {
         }
     }
 
-    /// Applies a change of a key. Takes an index, because passing the change itself would copy it.
+    /// Applies a change of a key. The parameter is an index, because passing the change itself would copy it.
     private mutating func apply(changeAt index: Int, of kept: KeptCommit) throws(CommitMismatch) {
         let (changes, revision) = (kept.commit.changes, kept.revision)
         let change = changes.span
         let name = change[index].suite
-        // The commit of a drop lists every key that had a value. The keys were removed with the suite.
+        // A commit that drops a suite lists every key that had a value. These keys were removed with the suite.
         if lastDrop == revision && !hasSuite(name) { return }
         guard let standing = KeyRecord.Standing(change[index].source) else {
             throw CommitMismatch("\(name)/\(change[index].key) has the unknown source \(change[index].source)")

@@ -5,7 +5,7 @@ package import SettingsModel
 extension State {
     /// Finds the record of a key by the bytes of the names.
     ///
-    /// The caller holds the lock of the published state, so this method does nothing else.
+    /// The caller holds a lock that all readers of the current state need, so this method must be fast.
     package func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
         // The closures capture the cursor and not the state, because a copy of the state costs six retains.
         let cursor = cursor
@@ -23,7 +23,7 @@ extension State {
     }
 }
 
-// Operators.
+// Description.
 extension State {
     /// A description of the state in one line, for operators.
     package var summary: String {
@@ -42,10 +42,10 @@ extension State {
     /// A reader of this state for watchers.
     package var watchReader: WatchReader { WatchReader(self) }
 
-    /// The past of this state, as far back as ``history`` reaches.
+    /// Access to earlier states, as far back as the commits in ``history`` reach.
     package var recentPast: RecentPast { RecentPast(self) }
 
-    /// True if a write may need a part of the past that is not in memory.
+    /// True if a write undoes or restores something for which it may need commits that are no longer in memory.
     package func lacksPast(for command: WriteRequest.Command) -> Bool {
         switch command {
         case .undo(let undo, of: let name, onConflict: _):
@@ -60,40 +60,41 @@ extension State {
     }
 }
 
-// The views of readers and the errors that callers see.
+// Data and errors as a caller may see them. A parameter `reader` is the grants of a caller that may not read
+// everything. It is nil for a caller that may read everything, including secrets.
 extension State {
-    /// Returns the state with cursors for a reader: the epoch ends in the digest of the reader's grants. The state
-    /// hides no data. A cursor obtained with other grants belongs to another epoch, so the reader starts again. Never
-    /// pass the result to the writer or to a file.
+    /// Returns the state with an epoch that ends in the digest of the reader's grants, for the cursors in a response. A
+    /// cursor that a client obtained with other grants then belongs to another epoch, so the client reads the state
+    /// again. The result still contains all data. Do not use it to decide writes or to write a file.
     package func withCursors(for reader: Grants?) -> State {
         guard let reader else { return self }
         return with(digest: reader.digest)
     }
 
-    /// Returns changes as a reader sees them: of the keys that it may read, and without the values of secrets that it may not.
+    /// Returns the changes of the keys that a reader may read, without the values of secrets that it may not read.
     package func shown(_ changes: [Change], to reader: Grants?) -> [Change] {
         let marked = markingSecrets(changes)
         guard let reader else { return marked }
         return marked.compactMap { change in
-            guard reader.show(change.suite, change.key) else { return nil }
-            return change.isSecret && !reader.showSecret(change.suite, change.key) ? change.concealed() : change
+            guard reader.canRead(change.suite, change.key) else { return nil }
+            return change.isSecret && !reader.canReadSecret(change.suite, change.key) ? change.concealed() : change
         }
     }
 
-    /// The names of suites nearest to one that is not there, of those that a reader may see.
+    /// The names of readable suites that are most similar to the name of a suite that does not exist.
     ///
-    /// They are looked for among neighbours that begin with what the reader may see all of, so that no hidden suite takes the
-    /// place of another.
+    /// The search visits a limited number of names, only with a prefix under which the reader may read every suite, so
+    /// that hidden suites do not influence the result.
     func suggestions(for suite: String, to reader: Grants?) -> [String] {
-        NameSuggestion.nearest(to: suite) { place, count in
-            guard let start = reader.map({ $0.start(of: place) }) ?? "" else { return [] }
-            let names = suites.neighbours(of: place, count) { $0.hasBytePrefix(start) }
-            // One that is there now may not have been when the question was about.
+        NameSuggestion.nearest(to: suite) { name, count in
+            guard let prefix = reader.map({ $0.shortestReadablePrefix(of: name) }) ?? "" else { return [] }
+            let names = suites.neighbours(of: name, count) { $0.hasBytePrefix(prefix) }
+            // A suite that did not exist at an earlier revision may exist in this state.
             return names.filter { !$0.hasSameBytes(as: suite) }
         }
     }
 
-    /// Returns changes with those marked whose keys have become secrets since.
+    /// Returns changes, and marks the changes of keys that the current schema declares secret.
     package func markingSecrets(_ changes: [Change]) -> [Change] {
         var changes = changes
         for index in changes.indices where !changes[index].isSecret {
@@ -106,28 +107,32 @@ extension State {
         return changes
     }
 
-    /// The setting of a key, also of a suite that does not exist.
+    /// The setting of a key. If the suite does not exist, returns a setting without a value.
     package func setting(_ suite: SuiteName, _ key: KeyName) -> SettingState {
         if let found = self.suite(suite) { return found.setting(key) }
         return SettingState(suite: suite, key: key, value: nil, source: .unset, revision: lastDrop, modified: nil)
     }
 
-    /// The setting of a key as an error shows it: without the value of a secret.
+    /// The setting of a key for the body of an error response, which never contains the value of a secret.
     package func current(_ suite: SuiteName, _ key: KeyName) -> Problem.Current {
         .setting(setting(suite, key).shownInErrors)
     }
 
     /// The error for a suite that does not exist, with suggestions.
     ///
-    /// - Parameter isClosed: true if a write was to create it, which is turned off here.
-    package func unknownSuite(_ suite: SuiteName, for reader: Grants?, isClosed: Bool = false) -> Problem {
+    /// - Parameter refusesCreation: true if a write to the suite was refused, because the daemon is configured to
+    ///   create suites only with a schema.
+    package func unknownSuite(_ suite: SuiteName, for reader: Grants?, refusesCreation: Bool = false) -> Problem {
         let nearest = suggestions(for: suite.text, to: reader)
-        let remedy = isClosed ? "; here a suite begins with its schema: PUT that first" : Self.hint(nearest)
+        let remedy =
+            refusesCreation
+            ? "; this daemon creates a suite only with a schema, so PUT the schema first" : Self.hint(nearest)
         var problem = Problem(.unknownSuite, "there is no suite \(suite)" + remedy)
         problem.didYouMean = nearest
         return problem
     }
 
+    /// A suggestion to append to an error message; empty if there are no names.
     static func hint(_ names: [String]) -> String {
         names.first.map { "; did you mean \($0)?" } ?? ""
     }

@@ -1,8 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The schema of a suite, compiled once and shared by all states. Two states have the same schema of a suite if and only if they
-/// refer to the same object.
+/// The schema of a suite, compiled once and shared by all states: two states have the same schema of a suite if and
+/// only if they refer to the same object.
 package final class SchemaVersion: Sendable {
     package let schema: Schema
     /// The commit that set the schema.
@@ -14,10 +14,13 @@ package final class SchemaVersion: Sendable {
     }
 }
 
-/// A suite with its schema and its keys.
+/// A suite: a named set of settings, with or without a schema.
+///
+/// A suite has a ``KeyRecord`` for each key with a value. A removed key has a *tombstone* in ``RemovedKeys``: a record
+/// without a value, with the revision of the removal.
 package struct Suite: TreeElement {
     package let id: SuiteName
-    /// The schema; nil if the suite is open to any key.
+    /// The schema; nil if the suite has no schema and therefore allows any key and any value.
     package private(set) var schema: SchemaVersion?
     /// The last commit that set or removed the schema; zero if the suite never had a schema.
     package private(set) var schemaRevision: Revision
@@ -25,19 +28,19 @@ package struct Suite: TreeElement {
     package var revision: Revision
     /// The records of all keys that have a value, and of all keys that the schema lists and that were ever written.
     package private(set) var records = OrderedTree<KeyRecord>()
-    /// The revisions of removed keys.
+    /// The tombstones of removed keys.
     package private(set) var removed: RemovedKeys
-    /// The number of keys that have a value, valid or not, or that the schema lists.
+    /// The number of keys that have a valid or invalid value, or that the schema lists.
     package private(set) var keyCount = 0
     /// The approximate number of bytes of memory that the suite takes, including its schema and its tombstones.
-    package var size: Int { sizeOfRest + removed.size }
-    private var sizeOfRest: Int
+    package var size: Int { sizeWithoutTombstones + removed.size }
+    private var sizeWithoutTombstones: Int
 
     package var name: String { id.text }
 
-    /// Makes an open suite without keys.
+    /// Makes a suite without a schema and without keys.
     ///
-    /// - Parameter unknownKeyRevision: the revision of keys that were never written.
+    /// - Parameter unknownKeyRevision: the revision of a key that was never written.
     package init(
         _ id: SuiteName, revision: Revision, schemaRevision: Revision = .zero, unknownKeyRevision: Revision
     ) {
@@ -45,7 +48,7 @@ package struct Suite: TreeElement {
         self.revision = revision
         self.schemaRevision = schemaRevision
         removed = RemovedKeys(unknownKeyRevision: unknownKeyRevision)
-        sizeOfRest = MemorySize.suite(id)
+        sizeWithoutTombstones = MemorySize.suite(id)
     }
 }
 
@@ -56,12 +59,12 @@ extension Suite {
         records.forEach(body)
     }
 
-    /// Returns the record of a key, its tombstone, or the record that every unknown key has.
+    /// Returns the record or the tombstone of a key. For any other key, returns a record without a value.
     package func record(_ key: KeyName) -> KeyRecord {
         knownRecord(key) ?? KeyRecord(unset: key, revision: removed.unknownKeyRevision)
     }
 
-    /// Returns the record of a key or its tombstone; nil if the key was never written or the suite lost its tombstone.
+    /// Returns the record or the tombstone of a key; nil if the key was never written or its tombstone was discarded.
     func knownRecord(_ key: KeyName) -> KeyRecord? {
         records.find(key.text) ?? removed.find(key.text.utf8Span.span)
     }
@@ -81,7 +84,7 @@ extension Suite {
     }
 
     func addRenderingCost(to meter: inout CostMeter) {
-        if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.repeatedCheck) }
+        if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.schemaRevalidation) }
         records.forEach { record in
             addRenderingCost(of: record, to: &meter)
             return !meter.isExceeded
@@ -89,21 +92,22 @@ extension Suite {
     }
 
     package func addRenderingCost(of record: KeyRecord, to meter: inout CostMeter) {
-        // The record has a revision and a time beside its name and its value.
+        // Four units of extent for the revision and the time of the record, plus the name.
         meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
-        // The violations of an invalid value are not stored.
-        if record.standing == .invalid { meter.add(.repeatedCheck) }
+        // The violations of an invalid value are not stored, so a read validates it again.
+        if record.standing == .invalid { meter.add(.schemaRevalidation) }
         meter.add(record.stored, each: .renderedUnit)
     }
 
-    /// Returns the value that readers get.
+    /// Returns the value that readers get: the stored value, or the default of the schema.
     package func effectiveValue(of record: KeyRecord) -> JSONValue? {
         Self.effectiveValue(of: record.key, record.standing, record.stored, under: schema)
     }
 
-    /// Returns the value that readers get of a key.
+    /// Returns the value that readers get.
     ///
-    /// The parameters are the parts of a record, because a caller that borrows a record can pass them without a copy of it.
+    /// The parameters are properties of a record, so that a caller that borrows a record need not copy the record. The
+    /// standing is the source of the value.
     static func effectiveValue(
         of key: KeyName, _ standing: KeyRecord.Standing, _ stored: JSONValue?, under schema: SchemaVersion?
     ) -> JSONValue? {
@@ -114,28 +118,28 @@ extension Suite {
         }
     }
 
-    /// True if the schema lists the key by name. The suite then keeps the record of the key even if the key has no value.
+    /// True if the schema lists the key by name. Such a key keeps its record even if it has no value.
     func lists(_ key: KeyName) -> Bool {
         schema?.schema.lists(key.text) ?? false
     }
 }
 
-// Changes. Only `State.apply`, the reader of snapshots and reads of the past make them.
+// Changes. Only `State.apply`, the snapshot reader, and the undo of commits on a copy of a suite call these methods.
 extension Suite {
-    /// Replaces the record of a key.
+    /// Stores the record of a key, as a tombstone if the record has no value and the schema does not list the key.
     mutating func put(_ record: KeyRecord) {
         let isListed = lists(record.key)
         if isListed || record.standing != .unset {
             removed.remove(record.key)
-            sizeOfRest += record.size
+            sizeWithoutTombstones += record.size
             if let replaced = records.set(record) {
-                sizeOfRest -= replaced.size
+                sizeWithoutTombstones -= replaced.size
             } else if !isListed {
                 keyCount += 1
             }
         } else {
             if let replaced = records.remove(record.key.text.utf8Span.span) {
-                sizeOfRest -= replaced.size
+                sizeWithoutTombstones -= replaced.size
                 if replaced.standing != .unset { keyCount -= 1 }
             }
             removed.add(record)
@@ -144,20 +148,20 @@ extension Suite {
 
     /// Replaces or removes the schema. Keys without a value that the new schema does not list become tombstones.
     mutating func setSchema(_ schema: SchemaVersion?, revision: Revision) {
-        if let current = self.schema?.schema { keepSecrets(of: current) }
-        sizeOfRest += (schema?.schema.memorySize ?? 0) - (self.schema?.schema.memorySize ?? 0)
+        if let current = self.schema?.schema { markSecrets(of: current) }
+        sizeWithoutTombstones += (schema?.schema.memorySize ?? 0) - (self.schema?.schema.memorySize ?? 0)
         self.schema = schema
         schemaRevision = revision
         for record in records.elements where record.standing == .unset && !lists(record.key) {
             records.remove(record.name.utf8Span.span)
-            sizeOfRest -= record.size
+            sizeWithoutTombstones -= record.size
             removed.add(record)
         }
-        recount()
+        updateKeyCount()
     }
 
-    /// Marks the stored values of a schema's secret keys, so that the values stay secret after the schema is replaced.
-    mutating func keepSecrets(of schema: Schema) {
+    /// Sets `isSecret` in the records of a schema's secret keys, so that the values stay secret under later schemas.
+    mutating func markSecrets(of schema: Schema) {
         guard schema.hasSecrets else { return }
         for var record in records.elements where record.stored != nil && !record.isSecret {
             guard schema.isSecret(record.name) else { continue }
@@ -166,7 +170,7 @@ extension Suite {
         }
     }
 
-    /// Makes the suite of a snapshot.
+    /// Makes a suite from the data of a snapshot.
     package init(
         _ id: SuiteName, revision: Revision, schema: SchemaVersion?, schemaRevision: Revision,
         records: OrderedTree<KeyRecord>, removed: RemovedKeys
@@ -176,15 +180,15 @@ extension Suite {
         self.schemaRevision = schemaRevision
         self.records = records
         self.removed = removed
-        recount()
-        sizeOfRest += schema?.schema.memorySize ?? 0
+        updateKeyCount()
+        sizeWithoutTombstones += schema?.schema.memorySize ?? 0
         records.forEach { record in
-            sizeOfRest += record.size
+            sizeWithoutTombstones += record.size
             return true
         }
     }
 
-    private mutating func recount() {
+    private mutating func updateKeyCount() {
         var count = schema?.schema.keys.count ?? 0
         records.forEach { record in
             if !lists(record.key) { count += 1 }

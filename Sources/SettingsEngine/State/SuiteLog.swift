@@ -1,15 +1,18 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The commits of the history that touched one suite. The suite may have been dropped since.
+/// The commits of the ``History`` that affect one suite. The suite itself may have been dropped.
+///
+/// A suite protects a limited number of its newest commits: the history does not evict them before other commits.
 package struct SuiteLog: TreeElement {
     package let suite: SuiteName
-    /// The history has every commit after this one that touched the suite, except commits that were too large for it.
+    /// The commits up to this revision were evicted. The log has every later commit that affects the suite, except
+    /// commits that are too large for the history.
     package private(set) var evictedThrough: Revision
-    /// The last commit that touched the suite and was too large for the history; zero if there was none.
+    /// The last commit that affects the suite and is too large for the history; zero if there was no such commit.
     package internal(set) var lastOversized: Revision
     private var commits = CommitList()
-    /// The suite protects all of its commits after this one from the eviction of the oldest commits of the history.
+    /// The suite protects all commits of this log after this revision.
     private var unprotectedThrough = Revision.zero
     private var protectedCount = 0
     private var protectedBytes = 0
@@ -21,7 +24,7 @@ package struct SuiteLog: TreeElement {
     }
 
     package var name: String { suite.text }
-    /// The history has every commit after this one that touched the suite.
+    /// The oldest revision at which the suite can still be read: the log has every later commit that affects the suite.
     package var oldestAvailable: Revision { max(evictedThrough, lastOversized) }
 
     var isEmpty: Bool { commits.isEmpty }
@@ -39,23 +42,22 @@ package struct SuiteLog: TreeElement {
         _ = commits.forEachReversed(before: revision, body)
     }
 
-    /// Appends a commit, which the suite protects.
+    /// Appends a commit, and protects it.
     mutating func append(_ commit: KeptCommit) {
         commits.append(commit)
         protectedCount += 1
         protectedBytes += commit.size
     }
 
-    /// Ends the protection of the oldest commits until the limits hold. Of these commits, removes the commits up to a revision.
-    ///
-    /// - Returns: the removed commits.
+    /// Ends the protection of the oldest protected commits until the protected commits are within the limits. Removes
+    /// the commits whose protection ends and that are not after `revision` from the log, and returns them.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [KeptCommit] {
         var removed: [KeptCommit] = []
         while protectedCount > limits.suiteCommits || protectedBytes > limits.suiteBytes,
             let oldest = unprotectOldest()
         {
             guard oldest.revision <= revision else { continue }
-            // All commits of the log up to the revision were protected, so this commit is the first of the log.
+            // The log has only protected commits up to the revision, so this commit is the first of the log.
             removeFirst()
             removed.append(oldest)
         }

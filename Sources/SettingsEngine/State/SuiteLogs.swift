@@ -1,10 +1,11 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The logs of all suites that commits of the history touched.
+/// One ``SuiteLog`` for each suite that commits of the ``History`` affect. A log has the commits that affect its suite.
 struct SuiteLogs: Sendable {
     private var logs: OrderedTree<SuiteLog>
-    /// The oldest available revision of suites without a log: the highest of the suites whose logs ran empty.
+    /// The oldest available revision of every suite without a log: the maximum of the oldest available revisions of the
+    /// logs that became empty and were removed.
     private(set) var oldestAvailableWithoutLog: Revision
 
     init(_ logs: OrderedTree<SuiteLog> = OrderedTree(), oldestAvailableWithoutLog: Revision) {
@@ -12,7 +13,7 @@ struct SuiteLogs: Sendable {
         self.oldestAvailableWithoutLog = oldestAvailableWithoutLog
     }
 
-    /// Every commit after this one that touched the suite is available.
+    /// The oldest revision at which a suite can still be read: every later commit that affects the suite is in its log.
     func oldestAvailable(of suite: SuiteName) -> Revision {
         logs.with(suite.text.utf8Span.span) { $0.oldestAvailable } ?? oldestAvailableWithoutLog
     }
@@ -36,7 +37,7 @@ struct SuiteLogs: Sendable {
         logs.with(suite.text.utf8Span.span) { $0.forEachReversed(before: revision, body) }
     }
 
-    /// True if the log of a suite holds the commit.
+    /// True if at least one log contains the commit.
     func isHeld(_ commit: KeptCommit) -> Bool {
         var isHeld = false
         commit.forEachSuite { suite in
@@ -48,15 +49,13 @@ struct SuiteLogs: Sendable {
 
 // Changes.
 extension SuiteLogs {
-    /// Appends a commit to the log of a suite that it touches.
-    ///
-    /// - Parameter evictedThrough: the last commit that the history holds only if a suite protects it.
-    /// - Returns: the commits up to that one which the suite no longer protects.
+    /// Appends a commit to the log of a suite that it affects. The suite protects the commit, and may cease to protect
+    /// older commits. Removes and returns the older commits that are not after `evictedThrough`.
     mutating func append(
         _ commit: KeptCommit, to suite: SuiteName, evictedThrough: Revision, limits: History.Limits
     ) -> [KeptCommit] {
         func append(to log: inout SuiteLog) -> [KeptCommit] {
-            // A snapshot also has commits that only another suite protects.
+            // A snapshot can contain a commit that this log has evicted and that another suite protects.
             guard log.holds(commit) else { return [] }
             log.append(commit)
             return log.removeUnprotected(through: evictedThrough, limits: limits)
@@ -68,33 +67,31 @@ extension SuiteLogs {
         return removed
     }
 
-    /// Removes the commits up to a revision from all logs, unless the suite protects them within the limits.
-    ///
-    /// - Returns: the removed commits. A commit that touched several suites may be among them more than once.
+    /// Applies changed limits to all logs. Removes the commits up to a revision that a suite no longer protects, and
+    /// returns them. A commit that affects several suites may occur more than once.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [KeptCommit] {
         logs.elements.flatMap { log in
             logs.update(log.name.utf8Span.span) { $0.removeUnprotected(through: revision, limits: limits) } ?? []
         }
     }
 
-    /// Notes that a commit is too large for the history.
-    mutating func noteOversized(_ commit: KeptCommit) {
+    /// Records in the logs that a commit is missing because it is too large for the history.
+    mutating func recordOversized(_ commit: KeptCommit) {
         commit.forEachSuite { suite in
-            let isNoted = logs.update(suite.text.utf8Span.span) { log in
+            let wasRecorded = logs.update(suite.text.utf8Span.span) { log in
                 log.lastOversized = max(log.lastOversized, commit.revision)
                 return true
             }
-            if isNoted == nil { oldestAvailableWithoutLog = max(oldestAvailableWithoutLog, commit.revision) }
+            if wasRecorded == nil { oldestAvailableWithoutLog = max(oldestAvailableWithoutLog, commit.revision) }
         }
     }
 
-    /// Removes a commit from the logs whose first commit it is.
-    ///
-    /// - Parameter sparingProtected: true if a log keeps a commit that its suite protects.
-    mutating func removeFirst(_ commit: KeptCommit, sparingProtected: Bool) {
+    /// Removes a commit from the logs that begin with it. If `keepingProtected`, a suite keeps a commit that it
+    /// protects.
+    mutating func removeFirst(_ commit: KeptCommit, keepingProtected: Bool) {
         commit.forEachSuite { suite in
             let isEmpty = logs.update(suite.text.utf8Span.span) { log in
-                guard log.holds(commit), !sparingProtected || !log.protects(commit) else { return false }
+                guard log.holds(commit), !keepingProtected || !log.protects(commit) else { return false }
                 log.removeFirst()
                 return log.isEmpty
             }

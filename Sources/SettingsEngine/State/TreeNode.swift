@@ -1,10 +1,11 @@
 internal import SettingsModel
 
 extension OrderedTree {
-    /// A leaf with elements, or a branch with child nodes.
+    /// A node of the B+ tree: a leaf with elements, or a branch with child nodes.
     struct Node: Sendable {
-        /// The number of elements in a full leaf. A write after a publication copies one leaf of suites, one of suite logs and one of
-        /// records. A leaf of 15 records takes less than 1,032 bytes, the largest size that the thread cache of the allocator serves.
+        /// The number of elements in a full leaf. A write copies the leaves that it changes if readers share them. A
+        /// leaf of 15 `KeyRecord` values takes less than 1,032 bytes, the maximum that the allocator's thread cache
+        /// serves.
         static var leafCapacity: Int { 15 }
         /// The number of children of a full branch.
         static var branchCapacity: Int { 32 }
@@ -13,11 +14,10 @@ extension OrderedTree {
         private(set) var elements: [Element] = []
         /// The children of a branch in order; empty in a leaf.
         private(set) var children: [Node] = []
-        /// The names between the children: bound `i` comes after every name in `children[i]` and not after any name in
-        /// `children[i + 1]`.
+        /// Bound `i` comes after every name in `children[i]`, and not after any name in `children[i + 1]`.
         private var bounds = NameBounds()
 
-        /// The second half of a node that was full, and the name between both halves.
+        /// The right half of a node that was split because it was full, and the bound between both halves.
         struct Split {
             let bound: String
             let right: Node
@@ -25,7 +25,7 @@ extension OrderedTree {
 
         init() {}
 
-        /// Makes a branch of a node and its second half.
+        /// Makes a branch whose children are the two halves of a split node.
         init(left: Node, split: Split) {
             self.init(children: [left, split.right], bounds: NameBounds(split.bound))
         }
@@ -42,7 +42,7 @@ extension OrderedTree {
 
         private mutating func indexBounds() {
             guard let firstName, let lastName else { return }
-            bounds.index(from: firstName, through: lastName)
+            bounds.rebuildIndex(firstName: firstName, lastName: lastName)
         }
 
         /// The only child of a branch that has one child.
@@ -55,14 +55,14 @@ extension OrderedTree {
 
 // Search.
 extension OrderedTree.Node {
-    /// Returns the elements of the leaf that holds a name, and the index of the name there.
+    /// Returns the elements of the leaf that contains a name, and the index of the element with this name.
     func leaf(of name: Span<UInt8>) -> (elements: [Element], index: Int)? {
-        if !children.isEmpty { return children[bounds.count(notAfterPresent: name)].leaf(of: name) }
+        if !children.isEmpty { return children[bounds.childIndex(forNameWithPrefix: name)].leaf(of: name) }
         let (index, isFound) = self.index(of: name)
         return isFound ? (elements, index) : nil
     }
 
-    /// The index in a leaf of the first element whose name is not before this one, and whether it has this name.
+    /// The index in this leaf of the first element whose name is not before a name, and whether the names are equal.
     private func index(of name: Span<UInt8>) -> (index: Int, isFound: Bool) {
         let elements = elements.span
         var (low, high) = (0, elements.count)
@@ -75,24 +75,24 @@ extension OrderedTree.Node {
         return (low, false)
     }
 
-    /// Visits the elements in order, from the first whose name is not before `start`. Returns false if the body did.
+    /// Visits the elements with names not before `start`, in order. Stops and returns false if the body returns false.
     func forEach(startingAt start: String?, _ body: (Element) -> Bool) -> Bool {
         if children.isEmpty {
             let index = start.map { self.index(of: $0.utf8Span.span).index } ?? 0
             return elements[index...].allSatisfy(body)
         }
-        let first = start.map { bounds.count(notAfter: $0.utf8Span.span) } ?? 0
+        let first = start.map { bounds.childIndex(for: $0.utf8Span.span) } ?? 0
         guard children[first].forEach(startingAt: start, body) else { return false }
         return children[(first + 1)...].allSatisfy { $0.forEach(startingAt: nil, body) }
     }
 
-    /// Visits the elements backwards, from the last whose name is before `end`. Returns false if the body did.
+    /// Visits the elements with names before `end`, in reverse. Stops and returns false if the body returns false.
     func forEachReversed(before end: String?, _ body: (Element) -> Bool) -> Bool {
         if children.isEmpty {
             let index = end.map { self.index(of: $0.utf8Span.span).index } ?? elements.count
             return elements[..<index].reversed().allSatisfy(body)
         }
-        let last = end.map { bounds.count(notAfter: $0.utf8Span.span) } ?? children.count - 1
+        let last = end.map { bounds.childIndex(for: $0.utf8Span.span) } ?? children.count - 1
         guard children[last].forEachReversed(before: end, body) else { return false }
         return children[..<last].reversed().allSatisfy { $0.forEachReversed(before: nil, body) }
     }
@@ -102,7 +102,7 @@ extension OrderedTree.Node {
 extension OrderedTree.Node {
     /// Inserts an element, or replaces the element with the same name.
     ///
-    /// - Returns: the replaced element, and the second half of this node if the node was full.
+    /// - Returns: the replaced element, and the right half of this node if this node was full and was split.
     mutating func set(_ element: Element) -> (replaced: Element?, split: Split?) {
         let name = element.name
         if children.isEmpty {
@@ -114,13 +114,13 @@ extension OrderedTree.Node {
             }
             return (nil, insert(element, at: index))
         }
-        let index = bounds.count(notAfterInserted: name.utf8Span.span)
+        let index = bounds.childIndex(forInserting: name.utf8Span.span)
         let (replaced, split) = children[index].set(element)
-        return (replaced, split.flatMap { insert($0, behind: index) })
+        return (replaced, split.flatMap { insert($0, after: index) })
     }
 
     mutating func update<Result>(_ name: Span<UInt8>, _ body: (inout Element) -> Result) -> Result? {
-        if !children.isEmpty { return children[bounds.count(notAfterPresent: name)].update(name, body) }
+        if !children.isEmpty { return children[bounds.childIndex(forNameWithPrefix: name)].update(name, body) }
         let (index, isFound) = self.index(of: name)
         return isFound ? body(&elements[index]) : nil
     }
@@ -130,7 +130,7 @@ extension OrderedTree.Node {
             let (index, isFound) = self.index(of: name)
             return isFound ? elements.remove(at: index) : nil
         }
-        let index = bounds.count(notAfterPresent: name)
+        let index = bounds.childIndex(forNameWithPrefix: name)
         guard let removed = children[index].remove(name) else { return nil }
         if children[index].isEmpty {
             children.remove(at: index)
@@ -141,7 +141,7 @@ extension OrderedTree.Node {
         return removed
     }
 
-    /// Inserts an element into a leaf. Returns the second half of the leaf if the leaf was full.
+    /// Inserts an element into this leaf. If the leaf is full, splits the leaf and returns the right half.
     private mutating func insert(_ element: Element, at index: Int) -> Split? {
         guard elements.count == Self.leafCapacity else {
             // Without a reservation, the array would grow to twice the capacity of a leaf.
@@ -151,7 +151,7 @@ extension OrderedTree.Node {
             elements.insert(element, at: index)
             return nil
         }
-        // Names that are inserted in order leave full leaves behind.
+        // After insertions in the order of names, all leaves but the last are full.
         let middle = index == elements.count ? index : elements.count / 2
         var right = Self(elements: Array(elements[middle...]))
         elements.removeSubrange(middle...)
@@ -164,8 +164,8 @@ extension OrderedTree.Node {
         return Split(bound: right.elements[0].name, right: right)
     }
 
-    /// Inserts the second half of a child. Returns the second half of this branch if the branch was full.
-    private mutating func insert(_ split: Split, behind index: Int) -> Split? {
+    /// Inserts the right half of a split child. If this branch is full, splits it and returns the right half.
+    private mutating func insert(_ split: Split, after index: Int) -> Split? {
         children.insert(split.right, at: index + 1)
         bounds.insert(split.bound, at: index)
         guard children.count > Self.branchCapacity else { return nil }
@@ -177,7 +177,7 @@ extension OrderedTree.Node {
         return Split(bound: bound, right: right)
     }
 
-    /// Joins a leaf with the next leaf if both together are less than half full.
+    /// Joins the leaf at an index with the next leaf if the elements of both fill less than half a leaf.
     private mutating func joinSmallLeaves(at index: Int) {
         let (left, right) = (children[index], children[index + 1])
         guard left.children.isEmpty, right.children.isEmpty,

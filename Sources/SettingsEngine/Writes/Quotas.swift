@@ -165,7 +165,7 @@ extension [Change] {
         // By members in a span, as a loop over the array or a method of a change would copy that.
         let changes = span
         for index in changes.indices where changes[index].source.isStored {
-            guard origin == nil, changes[index].oldSource.isStored, changes[index].new?.isPlain ?? false else {
+            guard origin == nil, changes[index].oldSource.isStored, changes[index].new?.isStoredInline ?? false else {
                 return false
             }
         }

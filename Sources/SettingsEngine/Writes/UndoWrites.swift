@@ -52,12 +52,12 @@ extension WriteDraft {
         }
         // A suite that began with the commit stays.
         for change in commit.suiteChanges where change.kind != .created && (name == nil || change.suite == name) {
-            guard grants.showAll(of: change.suite) else { throw hidden }
+            guard grants.canReadAll(of: change.suite) else { throw hidden }
             try grants.demand(.schema, on: change.suite, .all)
         }
         let rights: [Rights] = request.overridesLocks ? [.write, .override] : [.write]
         for change in commit.changes where name == nil || change.suite == name {
-            guard grants.show(change.suite, change.key) else { throw hidden }
+            guard grants.canRead(change.suite, change.key) else { throw hidden }
             for right in rights { try grants.demand(right, on: change.suite, .key(change.key.text)) }
         }
         return commit
@@ -94,7 +94,7 @@ extension WriteDraft {
     /// The suite to restore, as it was.
     private func past(of name: SuiteName, _ restore: RestoreRequest) throws(Problem) -> Suite {
         if var past = request.past?.suite {
-            state.recentPast.keepSecrets(in: &past)
+            state.recentPast.markSecrets(in: &past)
             return past
         }
         let place = try state.recentPast.revision(at: restore.moment, of: name)
@@ -161,7 +161,7 @@ extension WriteDraft {
     /// Throws if a key is a secret that the writer may not read: what comes of putting a value back would tell if it is the
     /// one that is there.
     private func checkSecret(_ key: KeyName, of suite: SuiteName) throws(Problem) {
-        guard let reader = request.reader, !reader.showSecret(suite, key) else { return }
+        guard let reader = request.reader, !reader.canReadSecret(suite, key) else { return }
         throw Problem(secret: key, of: suite, to: "put back")
     }
 
@@ -281,13 +281,13 @@ extension RecentPast {
             throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(state.revision)")
         }
         if let name {
-            guard state.hasSuite(name) || history.hasCommits(of: name) || read?.touches(name) ?? false else {
+            guard state.hasSuite(name) || history.hasCommits(of: name) || read?.affects(name) ?? false else {
                 throw state.unknownSuite(name, for: reader)
             }
-            if read == nil { try checkKept(revision.advanced(by: -1) ?? .zero, of: name) }
+            if read == nil { try checkAvailable(revision.advanced(by: -1) ?? .zero, of: name) }
         }
         if let kept = read ?? history.commit(revision) {
-            if name.map({ kept.touches($0) }) ?? (kept.firstSuite != nil) { return kept.commit }
+            if name.map({ kept.affects($0) }) ?? (kept.firstSuite != nil) { return kept.commit }
         } else if name == nil, revision <= history.oldestAvailable {
             var problem = Problem(.historyGone, "commit \(revision) is no longer kept")
             problem.oldest = history.oldestAvailable
@@ -303,7 +303,7 @@ extension RecentPast {
         let (name, suite) = (part.suite, state.suite(part.suite))
         let kept = history.commits(of: name, after: revision).map(\.commit)
         let isKept = Set(kept.map(\.revision))
-        let commits = read.filter { !isKept.contains($0.revision) && $0.touches(name) }.map(\.commit) + kept
+        let commits = read.filter { !isKept.contains($0.revision) && $0.affects(name) }.map(\.commit) + kept
         let keys = Set(part.changes.map(\.key).filter { suite?.record($0).revision != revision })
         let isSuiteChanged = part.suiteChanges.contains { change in
             switch change.kind {

@@ -18,7 +18,7 @@ extension WriteDraft {
     /// Takes the steps of finding out what is wrong with an invalid value, which a refusal shows.
     mutating func checkInvalid(_ record: KeyRecord, in suite: Suite?) throws(Problem) {
         guard record.standing == .invalid, let suite else { return }
-        _ = suite.invalidity(of: record, steps: &steps)
+        _ = suite.violations(ofStoredValueIn: record, steps: &steps)
         try checkSteps()
     }
 }
@@ -65,7 +65,7 @@ extension WriteDraft {
         let keys = schema.suiteRuleKeys
         let violations = schema.newSuiteViolations(
             before: schema.effectiveValues(stored: suite.storedValues(of: keys), of: keys),
-            after: schema.effectiveValues(stored: JSONObject(), of: keys), secrets: suite.keptSecrets(of: keys),
+            after: schema.effectiveValues(stored: JSONObject(), of: keys), secrets: suite.markedSecrets(of: keys),
             steps: &steps)
         try checkSteps()
         if !violations.isEmpty {
@@ -103,7 +103,7 @@ extension WriteDraft {
             let after = schema.effectiveValues(stored: storedAfter, of: keys)
             let secrets = touched.filter(\.isStoredSecret).map(\.key)
             let new = schema.newSuiteViolations(
-                before: before, after: after, secrets: suite.keptSecrets(of: keys) + secrets, steps: &steps)
+                before: before, after: after, secrets: suite.markedSecrets(of: keys) + secrets, steps: &steps)
             violations += new.map { $0.inSuite(suite.id, under: .root).shown(to: request.reader, of: suite.id) }
             if after.count > max(before.count, Schema.mostKeysUnderBroadRule), let keyword = schema.broadSuiteRule {
                 violations.append(Violation(tooManyKeysUnder: keyword).inSuite(suite.id, under: .root))

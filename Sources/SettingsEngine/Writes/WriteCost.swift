@@ -118,10 +118,10 @@ extension Suite {
     /// Adds the cost of a write that reads and replaces all values of the suite. A record costs four units of extent,
     /// plus one unit for each eight bytes of its name, plus the extent of its stored value.
     fileprivate func addDecisionCost(to meter: inout CostMeter) {
-        if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.repeatedCheck) }
+        if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.schemaRevalidation) }
         records.forEach { record in
             meter.add((4 + record.name.utf8.count / 8) * .decidedUnit)
-            if record.standing == .invalid { meter.add(.repeatedCheck) }
+            if record.standing == .invalid { meter.add(.schemaRevalidation) }
             meter.add(record.stored, each: .decidedUnit)
             return !meter.isExceeded
         }
@@ -131,6 +131,6 @@ extension Suite {
     @inline(__always)
     fileprivate var suiteRuleCost: Cost {
         guard let schema = schema?.schema, schema.hasSuiteRules else { return .zero }
-        return (schema.suiteRuleKeys?.count ?? (records.count + schema.keys.count)) * .keyOfSuiteRule
+        return (schema.suiteRuleKeys?.count ?? (records.count + schema.keys.count)) * .suiteRuleKey
     }
 }

@@ -141,7 +141,9 @@ struct WriteDraft {
     mutating func begin(
         _ suite: Suite?, _ name: SuiteName, _ key: KeyName, named naming: Naming, isRemoval: Bool
     ) throws(Problem) -> Touched {
-        guard suite != nil || opensSuites else { throw state.unknownSuite(name, for: request.reader, isClosed: true) }
+        guard suite != nil || opensSuites else {
+            throw state.unknownSuite(name, for: request.reader, refusesCreation: true)
+        }
         try checkCount(touched.count + 1)
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
         steps += Self.stepsForKey

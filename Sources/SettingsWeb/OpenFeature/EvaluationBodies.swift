@@ -20,9 +20,9 @@ struct FlagList: JSONWritable {
         writer.beginObject()
         writer.name(literal: "flags")
         writer.beginArray()
-        let seesAll = reader?.showAll(of: suite.id) ?? true
+        let seesAll = reader?.canReadAll(of: suite.id) ?? true
         let shown = suite.keys(prefix: "", after: nil, limit: .max - 1) {
-            seesAll || reader?.show(suite.id, $0) ?? true
+            seesAll || reader?.canRead(suite.id, $0) ?? true
         }
         for record in shown.records where !suite.isHidden(record, from: reader) {
             if record.standing == .invalid {

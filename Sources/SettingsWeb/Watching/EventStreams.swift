@@ -32,7 +32,7 @@ extension WatchNotifier {
         let isMissing =
             switch finding {
             case .absent: true
-            case .nothing: !state.watchReader.isThere(subject)
+            case .nothing: !state.watchReader.hasState(for: subject)
             case .state, .commits, .undecided: false
             }
         let watcher = try register(
@@ -66,7 +66,7 @@ extension WatchNotifier {
         if case .stateEvent(let isReset, _) = watcher.form {
             return sendState(to: watcher, isReset: isReset, on: state)
         }
-        guard state.watchReader.reaches(subject, after: watcher.revision) else { return restart(watcher) }
+        guard state.watchReader.hasHistory(for: subject, after: watcher.revision) else { return restart(watcher) }
         let (commits, reached) = state.watchReader.nextCommits(
             for: subject, after: watcher.revision, within: .loopLimit, bytes: Self.pieceBytes)
         if let text = text(of: commits, for: watcher, upTo: reached, on: state) {
@@ -87,7 +87,7 @@ extension WatchNotifier {
             let text = EventText.refetch(subject, on: state)
             return send(Response(status: 200, body: text), to: watcher, upTo: state.revision)
         }
-        guard state.watchReader.isThere(subject) else {
+        guard state.watchReader.hasState(for: subject) else {
             guard isReset else { return sendMissing(to: watcher, on: state) }
             // A client that knew the suite must be notified that the suite was removed, although the history does not
             // contain the removal any more.
@@ -160,11 +160,11 @@ extension WatchNotifier {
         let (subject, revision) = (watcher.topic.subject, watcher.revision)
         if case .stateEvent = watcher.form {
             // The stream waits for a suite. This state may be without the suite again.
-            guard state.watchReader.isThere(subject) else { return false }
+            guard state.watchReader.hasState(for: subject) else { return false }
             sendState(to: watcher, isReset: true, on: state)
             return true
         }
-        guard state.watchReader.reaches(subject, after: revision) else {
+        guard state.watchReader.hasHistory(for: subject, after: revision) else {
             restart(watcher)
             return true
         }

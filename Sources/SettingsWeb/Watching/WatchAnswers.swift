@@ -119,7 +119,7 @@ extension WatchNotifier {
     private func searchInBackground(_ request: WatchRequest, _ exchange: Exchange) throws(Problem) {
         let (id, client) = (exchange.ticket, ClientKey(of: request.caller, exchange))
         guard !service.rendering.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
-        let bytes = min(WatchReader.mostObserved, service.budget.capacity / 4)
+        let bytes = min(WatchReader.maximumAnswerBytes, service.budget.capacity / 4)
         handler.runInBackground(for: id, of: client, bytes: bytes) { handler, problem in
             handler.answer(id, Response(toObserver: problem, cursor: handler.cursor(for: request.caller)))
         } _: { [store = service.store] reservation in

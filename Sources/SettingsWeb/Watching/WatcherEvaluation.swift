@@ -14,7 +14,7 @@ extension WatchNotifier {
         watcher.isDue = false
         switch watcher.form {
         case .changes(let limit, let keepsLatest):
-            guard state.watchReader.reaches(subject, after: revision) else {
+            guard state.watchReader.hasHistory(for: subject, after: revision) else {
                 return answerWithState(watcher, on: state)
             }
             let commits = state.watchReader.commits(for: subject, after: revision) ?? []
@@ -24,7 +24,7 @@ extension WatchNotifier {
                     of: subject, commits, after: revision, limit: limit, keepsLatest: keepsLatest, on: state)
             }
         case .state(let isReset):
-            guard state.watchReader.isThere(subject) else { return }
+            guard state.watchReader.hasState(for: subject) else { return }
             answer(watcher, question, on: state) { state.watchReader.rendering(of: subject, isReset: isReset) }
         case .reading(let reading, let known, let hadSuite):
             do throws(Problem) {
@@ -45,7 +45,7 @@ extension WatchNotifier {
     private func answerWithState(_ watcher: Watcher, on state: State) {
         let subject = watcher.topic.subject
         let question = Question(subject, .state(isReset: true))
-        guard state.watchReader.isThere(subject) else {
+        guard state.watchReader.hasState(for: subject) else {
             watcher.form = question.form
             return
         }
@@ -85,7 +85,7 @@ extension WatchNotifier {
 
     /// The answer that nothing has changed.
     func noChanges(_ subject: WatchSubject, after revision: Revision, on state: State) -> Response {
-        guard state.watchReader.isThere(subject) else {
+        guard state.watchReader.hasState(for: subject) else {
             return Response(toObserver: state.watchReader.absence(of: subject), cursor: state.cursor)
         }
         var changes = state.watchReader.observed(subject, [], from: revision)

@@ -35,10 +35,10 @@ struct HistoryTests {
         Row("Before it was", given: story, "GET app?at=0", 404, .unknownSuite, lacks: ["didYouMean"]),
         Row(
             "Another suite before it was", given: story, "GET b?at=$2", 404, .unknownSuite,
-            #"{"detail":"suite b did not exist at revision $2; it came into being at revision $4"}"#),
+            #"{"detail":"suite b did not exist at revision $2; it was created at revision $4"}"#),
         Row(
             "A suite before it was begun again", given: story, "GET app/keys?at=$7", 404, .unknownSuite,
-            #"{"detail":"suite app did not exist at revision $7; it came into being at revision $8"}"#),
+            #"{"detail":"suite app did not exist at revision $7; it was created at revision $8"}"#),
         Row(
             "Defaults as they were", given: story, "GET app?at=$3&view=default&raw", 200,
             text: #"{"fixed":1,"isOn":false,"volume":0.5}"#),

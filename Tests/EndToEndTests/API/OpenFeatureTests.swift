@@ -88,7 +88,7 @@ struct OpenFeatureTests {
             400,
             "PARSE_ERROR", key: "count",
             detail:
-                "what is stored under count of suite app does not fit the schema: count must be at most 10, but is 99"),
+                "the stored value of count in suite app does not fit the schema: count must be at most 10, but is 99"),
         failure(
             "No context", evaluate("k", "{}"), 400, "INVALID_CONTEXT",
             detail: #"the body must have a context, an object, as in {\"context\":{\"targetingKey\":\"me\"}}"#),

@@ -62,7 +62,9 @@ package struct PastView: PastReading {
     /// Returns the last commit that was not later than an instant, if files have it; nil if memory knows better.
     private func find(_ instant: Timestamp) throws(Problem) -> Revision? {
         guard instant < state.time, let oldest = files.first else { return nil }
-        if let last = state.recentPast.lastKept(notAfter: instant), last >= state.history.oldestAvailable { return nil }
+        if let last = state.recentPast.lastKnownRevision(notAfter: instant), last >= state.history.oldestAvailable {
+            return nil
+        }
         for file in files.reversed() {
             let found = try reading(file) { reader throws(RecoveryError) in try reader.last(notAfter: instant) }
             if let found { return min(found, state.revision) }
@@ -92,7 +94,7 @@ package struct PastView: PastReading {
             if let base { return suite(name, at: place, from: base, commits) }
         }
         commits.removeAll { $0.revision > state.revision }
-        commits += state.history.commits(touching: name, after: end)
+        commits += state.history.commits(affecting: name, after: end)
         return suite(name, at: place, from: state.suite(name), commits)
     }
 
@@ -115,14 +117,14 @@ package struct PastView: PastReading {
         var page = HistoryPage(question)
         var isKnown = state.hasSuite(suite) || state.history.hasCommits(of: suite)
         var isFull = false
-        let start = question.end(on: state)
+        let start = question.endRevision(in: state)
         state.history.forEachReversed(of: suite, before: start) { kept in
             isFull = !page.add(kept, on: state)
             return !isFull
         }
         var end = min(start, state.oldestAvailable(of: suite).advanced(by: 1) ?? start)
         if let newest = files.last, !isFull {
-            let rest = state.history.commits(touching: suite, after: newest.to).filter { $0.revision < end }
+            let rest = state.history.commits(affecting: suite, after: newest.to).filter { $0.revision < end }
             isFull = !rest.reversed().allSatisfy { page.add($0, on: state) }
         }
         var searched = 0
