@@ -252,7 +252,7 @@ struct EtcdWatch: Sendable {
         }
         guard reader.status == 200 else { return [] }
         let searched = pending.count
-        pending += reader.takeBody()
+        pending += reader.removeReceivedBody()
         var messages: [EtcdWatchMessage] = []
         var start = 0
         var index = searched

@@ -180,7 +180,7 @@ struct EtcdConnection: Sendable {
                 throw self.error(.unknown, "what it sends is no answer: \(error.reason)")
             }
         case .end:
-            if let response = reader.end() { return response }
+            if let response = reader.receiveEnd() { return response }
             throw error(.unknown, "it ended the connection", .unreachable)
         case .failed(let code): throw error(.unknown, SystemError.text(code), .unreachable)
         }
