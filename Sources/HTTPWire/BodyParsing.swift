@@ -158,8 +158,7 @@ package enum MessageBody: Equatable, Sendable {
     /// The body was sent in chunks. The associated value contains their joined data.
     case decoded([UInt8])
 
-    /// Calls a closure with the bytes of the body, which are empty if there is no body. `bytes` is the buffer that was
-    /// parsed.
+    /// Calls a closure with the bytes of the body. `bytes` is the buffer that was parsed.
     package func withBytes<Result: ~Copyable, Failure: Error>(
         of bytes: Span<UInt8>, _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -3,9 +3,7 @@
 /// The searches use the SWAR technique ("determine if a word has a byte less than n"). A borrow of its subtraction can
 /// mark a byte wrongly only above a byte that matches, so the lowest marked byte always matches.
 extension Span<UInt8> {
-    /// The number 1 in each byte.
     private static var ones: UInt64 { 0x0101_0101_0101_0101 }
-    /// The highest bit of each byte.
     private static var highBits: UInt64 { 0x8080_8080_8080_8080 }
 
     /// Returns the index of the first control byte (below 0x20, or 0x7F) in `start..<end`, or `end` if there is none.

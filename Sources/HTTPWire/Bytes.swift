@@ -1,5 +1,4 @@
 extension [UInt8] {
-    /// Appends all bytes of a span with one copy.
     @inline(__always)
     package mutating func append(copying bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
@@ -11,14 +10,13 @@ extension [UInt8] {
         text.withUTF8Buffer { append(contentsOf: $0) }
     }
 
-    /// Appends a number in decimal digits.
     package mutating func append(decimal number: Int) {
         append(atMost: BufferWriter.maximumNumberLength) { $0.append(decimal: number) }
     }
 
     /// Appends the bytes that `write` produces, at most `length` bytes. Reserves the capacity once, before the call.
     @inline(__always)
-    mutating func append(upTo length: Int, _ write: (inout BufferWriter) -> Void) {
+    mutating func append(atMost length: Int, _ write: (inout BufferWriter) -> Void) {
         append(addingCapacity: length) { output in
             output.withUnsafeMutableBufferPointer { buffer, count in
                 guard let start = buffer.baseAddress else { return }
@@ -48,13 +46,11 @@ struct BufferWriter {
         return end
     }
 
-    /// Appends a string literal.
     @inline(__always)
     mutating func append(_ text: StaticString) {
         advance(by: text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
-    /// Appends all bytes of a span with one copy.
     @inline(__always)
     mutating func append(copying bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { bytes in
@@ -63,8 +59,7 @@ struct BufferWriter {
         }
     }
 
-    /// Appends text that may come from a peer. Replaces each control character with a space, so that the text cannot
-    /// end its line.
+    /// Appends text with each control character replaced by a space, so that the text cannot end its line.
     @inline(__always)
     mutating func append(replacingControlsIn text: Span<UInt8>) {
         let start = advance(by: text.count)
@@ -74,7 +69,6 @@ struct BufferWriter {
         }
     }
 
-    /// Appends a number in decimal digits.
     mutating func append(decimal number: Int) {
         if number < 0 { append("-") }
         var (digitCount, bound) = (1, UInt(10))
@@ -103,8 +97,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// True if the bytes in the range equal this text, ignoring the case of ASCII letters. The text must be in lower
-    /// case.
+    /// True if the bytes in the range equal a lower-case text, ignoring the case of ASCII letters.
     package func holds(ignoringCase text: StaticString, in range: Range<Int>) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { wanted in
@@ -119,8 +112,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// The bytes in the range decoded as UTF-8. Invalid sequences become U+FFFD, because the value of an HTTP field may
-    /// contain arbitrary bytes.
+    /// The bytes in the range as text. The bytes may be invalid UTF-8; invalid sequences become U+FFFD.
     package func text(in range: Range<Int>) -> String {
         extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
@@ -139,7 +131,6 @@ extension UInt8 {
     static let lineFeed = UInt8(ascii: "\n")
     static let space = UInt8(ascii: " ")
 
-    /// A space or a tab.
     @inline(__always)
     var isBlank: Bool { self == .space || self == UInt8(ascii: "\t") }
 

@@ -6,7 +6,6 @@ package struct FieldBlock: Equatable, Sendable {
     /// The field lines. Each line ends with CR LF.
     package private(set) var bytes: [UInt8]
 
-    /// Creates a block without fields.
     package init(reservingCapacity capacity: Int = 0) {
         bytes = []
         bytes.reserveCapacity(capacity)
@@ -44,7 +43,6 @@ package struct FieldBlock: Equatable, Sendable {
         }
     }
 
-    /// Appends a field whose value is an integer.
     package mutating func append(_ name: StaticString, integer: Int) {
         append(name, "", integer: integer)
     }
@@ -54,8 +52,7 @@ package struct FieldBlock: Equatable, Sendable {
         bytes.append(copying: lines)
     }
 
-    /// Appends a field whose name and value may come from a peer. Appends nothing if the name is not a token of RFC
-    /// 9110.
+    /// Appends a field whose name and value may come from a peer. Ignores a name that is not a token of RFC 9110.
     package mutating func append(untrustedName name: String, text: String) {
         guard !name.isEmpty, name.utf8.allSatisfy({ ByteSet.token.contains($0) }) else { return }
         let value = text.utf8Span.span
@@ -75,7 +72,6 @@ package struct FieldBlock: Equatable, Sendable {
         return nil
     }
 
-    /// All fields, in their order.
     package var all: [(name: String, value: String)] {
         let span = bytes.span
         var lines = FieldLines(0..<bytes.count)
@@ -86,7 +82,6 @@ package struct FieldBlock: Equatable, Sendable {
         return fields
     }
 
-    /// Appends all fields of another block.
     package mutating func append(_ other: FieldBlock) {
         bytes.append(contentsOf: other.bytes)
     }

@@ -22,8 +22,7 @@ struct FieldLines {
 extension MessageHead {
     /// Returns the values of all lines of a field, in their order, without surrounding spaces and tabs.
     ///
-    /// The head stores only the range of the first value, because few fields are repeated. This function searches the
-    /// bytes of the head for the other lines.
+    /// The head stores only the range of the first value, so this function searches the head for the other lines.
     package func values(of name: FieldName, in bytes: Span<UInt8>) -> [Range<Int>] {
         guard let first = field(name) else { return [] }
         var values = [first]
@@ -50,14 +49,12 @@ extension MessageHead {
     }
 }
 
-/// An iterator over the elements of a comma-separated field value, such as the value of `Connection` or
-/// `If-None-Match`.
+/// An iterator over the elements of a comma-separated field value, as in `If-None-Match: "1", "2"`.
 ///
 /// A comma inside a quoted string is not a separator. The iterator skips empty elements, as RFC 9110 (5.6.1) requires.
 package struct ListElements: Sendable {
     private var remaining: Range<Int>
 
-    /// Iterates over the list in a range of the bytes.
     package init(_ range: Range<Int>) {
         remaining = range
     }

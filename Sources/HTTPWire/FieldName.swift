@@ -4,6 +4,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
     case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote, forwardedFor
     case accept, acceptEncoding, contentType, contentEncoding, prefer
     case requestID, traceParent
+    // With these fields, a request waits until the daemon has a given commit, or all acknowledged commits.
     case settingsAtLeast, settingsFresh
     case origin, authorization, apiKey, accessControlRequestMethod, accessControlRequestHeaders
 

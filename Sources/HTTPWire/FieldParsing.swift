@@ -163,8 +163,7 @@ extension MessageParser {
     mutating func recordTransferEncoding(_ value: Range<Int>, _ bytes: Span<UInt8>) throws(MessageError) {
         guard partialHead.isHTTP11 else { throw .badRequest("HTTP/1.0 has no Transfer-Encoding; send Content-Length") }
         guard !partialHead.has(.contentLength) else { throw Self.twoFramings }
-        // Splits at every comma, even in a quoted string, and refuses empty elements, so that another HTTP parser
-        // cannot interpret the list differently.
+        // Split at every comma, and refuse empty elements, so that no other parser can interpret the list differently.
         var start = value.lowerBound
         repeat {
             var end = start

@@ -6,6 +6,7 @@ package struct HTTPDate: Sendable, BitwiseCopyable {
     let line: InlineArray<37, UInt8>
 
     /// Formats a Unix time. Clamps it to the years 1970 to 9999, because the format has four digits for the year.
+    /// 253,402,300,799 is the last second of the year 9999.
     package init(unixSeconds: Int) {
         let seconds = max(0, min(unixSeconds, 253_402_300_799))
         let (days, secondOfDay) = seconds.quotientAndRemainder(dividingBy: 86_400)
@@ -42,8 +43,8 @@ package struct HTTPDate: Sendable, BitwiseCopyable {
 
     /// Converts the number of days since 1 January 1970 to a date of the Gregorian calendar.
     ///
-    /// The calculation uses periods of 400 years (146,097 days), and years that begin on 1 March, so that a leap day is
-    /// the last day of its year.
+    /// The calculation uses periods of 400 years (146,097 days) and years that begin on 1 March, which makes a leap day
+    /// the last day of its year. 719,468 days lie between 1 March of the year 0 and 1 January 1970.
     private static func gregorianDate(_ days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let (era, dayOfEra) = shifted.quotientAndRemainder(dividingBy: 146_097)
@@ -55,7 +56,6 @@ package struct HTTPDate: Sendable, BitwiseCopyable {
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 
-    /// Writes the parts of the line one after the other.
     private struct LineWriter {
         var bytes = InlineArray<37, UInt8>(repeating: 0)
         private var count = 0

@@ -19,7 +19,6 @@ package enum MessageError: Error, Equatable, Sendable {
     /// 505. The string names the requested version of HTTP.
     case versionNotSupported(String)
 
-    /// The status of the answer.
     package var status: Int {
         switch self {
         case .badRequest: 400
@@ -78,8 +77,8 @@ package struct MessageLimits: Equatable, Sendable {
         self.maximumBodyLength = max(0, min(maximumBodyLength, 1 << 30))
     }
 
-    /// The maximum number of framing bytes in a chunked body. A chunk of one byte needs five bytes of framing, so
-    /// without this limit a sender could make the server buffer a multiple of `maximumBodyLength`.
+    /// The maximum number of framing bytes in a chunked body. A chunk of one byte has five bytes of framing, so without
+    /// a limit the server might have to buffer a multiple of `maximumBodyLength`. This limit allows chunks of 48 bytes.
     package var maximumFramingLength: Int { 65_536 + maximumBodyLength / 8 }
 
     /// The maximum number of bytes in a line with the size of a chunk and its extensions.

@@ -1,4 +1,3 @@
-/// The head of a request.
 package typealias RequestHead = MessageHead
 
 /// The parsed head of an HTTP message: the start line and the fields.
@@ -41,7 +40,8 @@ package struct MessageHead: Sendable, BitwiseCopyable {
     private var presentFields: UInt32 = 0
     /// One bit for each field that occurs on more than one line.
     private var repeatedFields: UInt32 = 0
-    /// The values of the fields in `presentFields`. The other elements are left over from earlier messages.
+    /// The values of the fields in `presentFields`, one element for each case of ``FieldName``. The other elements are
+    /// left over from earlier messages.
     private var values = InlineArray<25, ByteRange>(repeating: .none)
 
     /// The name of the method as it was sent. For the method `.other`, this range is the only source of the name.
@@ -56,8 +56,7 @@ package struct MessageHead: Sendable, BitwiseCopyable {
     /// brackets of an IPv6 address. The parser has checked its syntax. Empty if the field `Host` is empty; nil if a
     /// request of HTTP/1.0 has no such field.
     package var host: Range<Int>? { hostRange.range }
-    /// The digits of the port after the host, 0 to 65535. Nil if there is no colon; empty if no digits follow the
-    /// colon.
+    /// The digits of the port, 0 to 65535. Nil if no colon follows the host; empty if no digits follow the colon.
     package var port: Range<Int>? { portRange.range }
     /// True if the request is `OPTIONS *`.
     package internal(set) var isServerWide = false
@@ -74,7 +73,6 @@ package struct MessageHead: Sendable, BitwiseCopyable {
         values.span[Int(name.rawValue)].range
     }
 
-    /// True if the message has the field.
     @inline(__always)
     package func has(_ name: FieldName) -> Bool {
         presentFields & 1 << UInt32(name.rawValue) != 0
@@ -94,8 +92,7 @@ package struct MessageHead: Sendable, BitwiseCopyable {
         values[Int(name.rawValue)] = ByteRange(value)
     }
 
-    /// Resets all properties except the values of fields. Assigning a new head would copy several hundred bytes, which
-    /// takes about as long as parsing a request.
+    /// Resets all properties except the values of fields. Assigning a new head would be slower, because it is large.
     mutating func reset() {
         method = .other
         status = 0
@@ -122,8 +119,7 @@ package enum Method: Hashable, Sendable, BitwiseCopyable {
     /// Any other valid method name.
     case other
 
-    /// The maximum length of a method name in bytes. Every registered method is less than half as long, so a peer that
-    /// sends a longer name does not speak HTTP.
+    /// The maximum length of a method name. Every registered method is less than half as long.
     static let maximumLength = 32
 
     /// The name of the method; empty for `other`.

@@ -34,7 +34,6 @@ package struct MessageParser: Sendable {
         static let headIsComplete = Flags(rawValue: 32)
     }
 
-    /// The kind of message that the parser expects.
     package enum Kind: Sendable, BitwiseCopyable {
         case request, response
     }
@@ -54,8 +53,7 @@ package struct MessageParser: Sendable {
     var questionMarkPosition = 0
     var fieldCount = 0
     var contentLength = 0
-    /// The head as parsed so far. Valid only if `headIsComplete` is true. Unlike `head`, this property can be read
-    /// without a copy.
+    /// The head as parsed so far. Valid only if `headIsComplete` is true. Reading it does not copy it, unlike `head`.
     package internal(set) var partialHead = MessageHead()
 
     /// The number of bytes that are missing from the data of the current chunk.
@@ -79,7 +77,6 @@ package struct MessageParser: Sendable {
     /// True if the head has been parsed completely. The body may be incomplete.
     package var headIsComplete: Bool { flags.contains(.headIsComplete) }
 
-    /// True if the whole message has been parsed.
     package var isComplete: Bool { phase == .complete }
 
     /// The head; nil until it is complete. It remains available if the body is then refused.
@@ -88,12 +85,10 @@ package struct MessageParser: Sendable {
     /// True if the parser has received a byte of the request. An empty line before the request does not count.
     package var hasBegun: Bool { phase != .start && phase != .emptyLineEnd }
 
-    /// The length of the complete message in bytes, including an empty line before it; 0 while the message is
-    /// incomplete.
+    /// The length of the complete message, including an empty line before it; 0 while the message is incomplete.
     package var consumed: Int { phase == .complete ? position : 0 }
 
-    /// The length of the message in bytes. Available after the head, if the body has a `Content-Length` and is
-    /// incomplete.
+    /// The length of the message; nil unless the head is complete, has `Content-Length`, and the body is incomplete.
     package var messageLength: Int? { phase == .lengthBody ? partialHead.length + contentLength : nil }
 
     /// The length of the longest message that the limits permit.
@@ -101,7 +96,6 @@ package struct MessageParser: Sendable {
         limits.maximumHeadLength + limits.maximumBodyLength + limits.maximumFramingLength
     }
 
-    /// The number of decoded bytes of a chunked body.
     package var decodedLength: Int { decodedBody.count }
 
     /// The body of the complete message; `none` while the message is incomplete.
@@ -131,7 +125,6 @@ package struct MessageParser: Sendable {
         }
     }
 
-    /// Prepares the parser for another message.
     package mutating func reset() {
         phase = Self.firstPhase(kind)
         flags = Flags()

@@ -56,8 +56,7 @@ package struct RequestTarget: Equatable, Sendable {
         }
     }
 
-    /// Returns the target with the query parameter `name=value` added. Returns the target unchanged if the value is
-    /// nil.
+    /// Returns the target with the query parameter `name=value` added, or unchanged if the value is nil.
     package func with(_ name: StaticString, _ value: String?) -> RequestTarget {
         guard let value else { return self }
         var target = with(flag: name, true)
@@ -66,7 +65,7 @@ package struct RequestTarget: Equatable, Sendable {
         return target
     }
 
-    /// Returns the target with a query parameter that has no value. Returns the target unchanged if `isOn` is false.
+    /// Returns the target with a query parameter without a value added, or unchanged if `isOn` is false.
     package func with(flag name: StaticString, _ isOn: Bool) -> RequestTarget {
         guard isOn else { return self }
         var target = self

@@ -210,11 +210,9 @@ struct Authority {
     var host: Range<Int>
     var port: Range<Int>?
 
-    /// Returns nil if the range is not `host` or `host:port`, or if it is empty. An empty field `Host` is valid, but
-    /// the caller handles it.
+    /// Returns nil if the range is empty, or is not `host` or `host:port`. The caller handles an empty field `Host`.
     ///
-    /// Accepts the hosts of RFC 3986, except hosts with percent-encoding, which no name in use has. Does not accept a
-    /// user name.
+    /// Accepts the hosts of RFC 3986, but no percent-encoded host, which no client uses, and no user name.
     init?(_ bytes: Span<UInt8>, _ range: Range<Int>) {
         var index = range.lowerBound
         let end = range.upperBound

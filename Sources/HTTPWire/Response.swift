@@ -10,9 +10,8 @@ package struct Response: Sendable {
     package var body: [UInt8]
     /// True if the connection is closed after the response.
     package var closes: Bool
-    /// The number of the error code that the response reports, for the metrics; 0 if the response reports no error. Not
-    /// part of the serialized response.
-    package var refusal: UInt8 = 0
+    /// The number of the error code in the response, for the metrics; 0 without an error. Not serialized.
+    package var errorNumber: UInt8 = 0
     /// An object that the connection retains until it has sent the body.
     package var owner: (any AnyObject & Sendable)?
 

@@ -1,7 +1,6 @@
 /// A reader for one response of a server. It buffers the received bytes until the response is complete.
 package struct ResponseReader: Sendable {
-    /// The default limits of a client. They exceed those of the server, because a response can contain a whole suite (a
-    /// named set of settings).
+    /// The default limits of a client. They exceed those of the server, because responses can be large.
     package static let defaultLimits = MessageLimits(
         maximumHeadLength: 65_536, maximumFieldCount: 256, maximumBodyLength: 1 << 30)
 
@@ -41,8 +40,7 @@ package struct ResponseReader: Sendable {
         return nil
     }
 
-    /// Handles the end of the input: the server has closed the connection. Returns the response if this completes it,
-    /// otherwise nil.
+    /// Handles the end of the input. Returns the response if the end completes it, otherwise nil.
     package mutating func receiveEnd() -> Response? {
         parser.endOfInput() ? finish() : nil
     }
@@ -95,6 +93,7 @@ extension MessageParser {
         return phase == .complete
     }
 
+    // In `HTTP/1.1 200 OK`, byte 7 is the minor version, and bytes 9 to 11 are the status.
     mutating func readStatus(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
         while position < min(end, 12) {
             let byte = bytes[position]

@@ -2,8 +2,7 @@
 ///
 /// It contains every parameter, so that the caller can refuse a parameter with an unknown name.
 package struct QueryParameters: Equatable, Sendable {
-    /// A parameter `name=value`. The parameter `name` has the value nil, and `name=` has an empty value. Only the first
-    /// equals sign is a separator.
+    /// A parameter. `name` has the value nil, `name=` has an empty value, and `name=a=b` has the value `a=b`.
     package struct Parameter: Equatable, Sendable {
         package let name: String
         package let value: String?
@@ -92,11 +91,9 @@ package enum QueryError: Error, Equatable, Sendable {
     }
 }
 
-/// The segments of a path as byte ranges. The segments remain percent-encoded, so `%2F` in a segment does not divide
-/// it.
+/// The segments of a path as byte ranges. They remain percent-encoded, so `%2F` does not divide a segment.
 ///
-/// The path `/` has no segments. The path `/v1/` has the segment `v1` and an empty segment, so it differs from `/v1`.
-/// The path `//` has two empty segments.
+/// The path `/` has no segments, `/v1/` has the segment `v1` and an empty segment, and `//` has two empty segments.
 package struct PathSegments: Sendable {
     private var position: Int
     private let end: Int
@@ -117,10 +114,8 @@ package struct PathSegments: Sendable {
     }
 }
 
-/// A strict decoder of the percent-encoding of RFC 3986: `%XX` becomes a byte, and other bytes are unchanged. Unlike in
-/// HTML forms, `+` does not mean a space.
+/// A decoder of the percent-encoding of RFC 3986. Other bytes than `%XX` are unchanged, and so is `+`.
 package enum PercentDecoding {
-    /// Decodes a range of the bytes.
     package static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(PercentDecodingError) -> String {
         var index = range.lowerBound
         while index < range.upperBound, bytes[index] != UInt8(ascii: "%") { index += 1 }

@@ -1,6 +1,5 @@
 // The target SettingsServer composes the daemon from the other targets: it reads the configuration and command line,
 // starts and stops the parts, handles signals and reloads, and reports to the service manager.
-//
 // The target does not implement requests, writes or connections.
 //
 // Read this file first, then Configuration/Option.swift, Program/Program.swift and Reloader.swift.
@@ -32,13 +31,16 @@ package final class Daemon: Sendable {
     private let stopTimeout: UInt64
     private let isStopping: StopFlag
     private let syncTimer: RepeatingTimer
-    private let memoryTimer: RepeatingTimer
+    private let heapTrimTimer: RepeatingTimer
     private let watchdogTimer: RepeatingTimer?
     private let expiryTimer: RepeatingTimer
     private let usageTimer: RepeatingTimer
+    /// The times at which tokens were last used.
     private let tokenUsage: TokenUsage
-    private let board: PolicyBoard
+    /// The current access control and other policies, which a reload replaces.
+    private let policyBoard: PolicyBoard
     private let manager: ServiceManager?
+    /// Reads the stored files periodically to detect damage.
     private let scrub: Scrub
     private let scrubTimer: RepeatingTimer?
     private let reloader: Reloader
@@ -62,8 +64,7 @@ package final class Daemon: Sendable {
         let (policies, files) = try Self.prepare(configuration, listens: sockets.isEmpty)
         let budget = MemoryBudget(limit: configuration.bufferBytes)
         let (state, persistence) = try Self.open(path, configuration, budget, log)
-        let store = Store(
-            state, log: persistence, limits: configuration.writes, clock: { .now() })
+        let store = Store(state, log: persistence, limits: configuration.writes, clock: { .now() })
         let listeners =
             sockets.isEmpty ? try Self.listen(configuration.listen, configuration.socketMode) : sockets
         if !sockets.isEmpty { log.info("the sockets of the service manager replace the option listen") }
@@ -82,28 +83,25 @@ package final class Daemon: Sendable {
         }
         for change in configuration.lowerLimits(toFit: availableFiles) { log.info(change) }
         let isStopping = StopFlag()
-        let board = PolicyBoard(policies)
+        let policyBoard = PolicyBoard(policies)
         let audit = configuration.auditFile.map {
             AuditLog($0, in: DataDirectory(path), on: state, isShared: persistence is EtcdLog, log)
         }
         let schemas = SchemaSetter(store, audit, log)
         let tokenUsage = TokenUsage(in: DataDirectory(path), log: log)
-        (self.tokenUsage, self.board) = (tokenUsage, board)
+        (self.tokenUsage, self.policyBoard) = (tokenUsage, policyBoard)
         _ = schemas.set(files)
         let reloader = Reloader(
-            startConfiguration: startConfiguration, addresses: addresses, availableFiles: availableFiles, board: board,
-            schemas: schemas, audit: audit, tokenUsage: tokenUsage, manager: manager, log: log,
+            startConfiguration: startConfiguration, addresses: addresses, availableFiles: availableFiles,
+            board: policyBoard, schemas: schemas, audit: audit, tokenUsage: tokenUsage, manager: manager, log: log,
             reread: reread ?? { startConfiguration })
         let etcdLog = persistence as? EtcdLog
         let past = (persistence as? LocalLog)?.pastFiles.map { files in
             { @Sendable (state: State) -> any PastReading in PastView(files, state) }
         }
         let service = Service(
-            store: store, policies: board,
-            storage: persistence.figures, watchers: configuration.watchers,
-            budget: budget,
-            audit: audit,
-            past: past,
+            store: store, policies: policyBoard, storage: persistence.figures, watchers: configuration.watchers,
+            budget: budget, audit: audit, past: past,
             peers: etcdLog.map { log in
                 let questions = log.questions
                 return Peers(findEnd: questions.confirmEnd, describe: questions.describe, figures: { log.contents })
@@ -142,9 +140,10 @@ package final class Daemon: Sendable {
         } catch {
             throw .system(error.description)
         }
+        // Performs the periodic work of the log, such as the sync with durability `interval`.
         syncTimer = RepeatingTimer(every: max(1, min(1000, configuration.syncInterval))) {
             store.tend()
-            etcdLog?.reportSilence { board.setStale($0) }
+            etcdLog?.reportSilence { policyBoard.setStale($0) }
         }
         // The scrub reads the stored files slowly, so that it does not delay the writes.
         let pace = ReadPace(bytesPerSecond: 4 << 20)
@@ -154,10 +153,10 @@ package final class Daemon: Sendable {
         self.scrub = scrub
         let scrubSeconds = configuration.scrubInterval
         scrubTimer = scrubSeconds > 0 ? RepeatingTimer(every: scrubSeconds * 1000) { scrub.begin() } : nil
-        memoryTimer = RepeatingTimer(every: FreedMemory.trimInterval * 1000) { FreedMemory.trim() }
-        expiryTimer = RepeatingTimer(every: 86_400_000) { board.policies.warnOfExpiry(log) }
+        heapTrimTimer = RepeatingTimer(every: FreedMemory.trimInterval * 1000) { FreedMemory.trim() }
+        expiryTimer = RepeatingTimer(every: 86_400_000) { policyBoard.policies.warnOfExpiry(log) }
         usageTimer = RepeatingTimer(every: TokenUsage.interval * 1000) {
-            tokenUsage.collect(from: board.policies.access)
+            tokenUsage.collect(from: policyBoard.policies.access)
         }
         self.manager = manager
         watchdogTimer = Self.watchdog(manager, server, store, log)
@@ -198,8 +197,7 @@ package final class Daemon: Sendable {
         }
     }
 
-    /// Returns the numeric addresses of a host, or the path of a Unix domain socket. Throws if the process cannot
-    /// create the socket in its directory.
+    /// Returns the numeric addresses of a host, or the path of a socket. Throws if the socket cannot be created.
     private static func resolve(_ address: ListenAddress) throws(ListenError) -> [ListenAddress] {
         switch address {
         case .tcp(let host, let port):
@@ -221,6 +219,7 @@ package final class Daemon: Sendable {
     ) -> RepeatingTimer? {
         guard let manager, let interval = manager.watchdogInterval else { return nil }
         var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
+        // The decide stage decides the queued writes; the commit stage makes them durable.
         parts.append(Watchdog.Part("the decide stage") { store.passThroughDecideStage($0) })
         parts.append(Watchdog.Part("the commit stage") { store.passThroughCommitStage($0) })
         parts.append(Watchdog.Part("the acceptor") { server.inNextAcceptance($0) })
@@ -249,12 +248,12 @@ package final class Daemon: Sendable {
         scrubTimer?.stop()
         scrub.stop()
         server.stop(within: stopTimeout) {
-            [store, persistence, audit, accessLog, syncTimer, memoryTimer, stopTimeout, tokenUsage, board] in
+            [store, persistence, audit, accessLog, syncTimer, heapTrimTimer, stopTimeout, tokenUsage, policyBoard] in
             store.whenIdle { _ in
-                tokenUsage.collect(from: board.policies.access)
+                tokenUsage.collect(from: policyBoard.policies.access)
                 audit?.finish()
                 syncTimer.stop()
-                memoryTimer.stop()
+                heapTrimTimer.stop()
                 var failure: FileError?
                 do throws(FileError) {
                     try persistence.close(within: stopTimeout)
@@ -276,6 +275,7 @@ package final class Daemon: Sendable {
         options.syncInterval = UInt64(max(1, configuration.syncInterval)) * 1_000_000
         options.snapshotJournalBytes = configuration.snapshotJournalBytes
         options.snapshotInterval = UInt64(max(1, configuration.snapshotInterval)) * 1_000_000_000
+        // Memory for snapshots and for the files of past commits counts against the memory budget.
         let replacedCharge = budget.charge()
         options.chargeReplaced = { replacedCharge.resize(to: $0) }
         let lineCharge = budget.charge()
@@ -332,7 +332,6 @@ package enum StartError: Error, CustomStringConvertible {
     case recovery(RecoveryError)
     /// The configuration refers to something that does not exist, or is not safe.
     case configuration(ConfigurationError)
-    /// The daemon cannot listen on an address.
     case listen(ListenError)
     /// The operating system refuses a resource that every daemon needs. The string is the error message.
     case system(String)

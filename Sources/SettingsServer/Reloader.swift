@@ -28,7 +28,6 @@ final class Reloader: Sendable {
     private let state: Mutex<State>
     private let hasLastReloadFailed = Atomic(false)
 
-    /// True if the last reload failed.
     var lastReloadFailed: Bool { hasLastReloadFailed.load(ordering: .relaxed) }
 
     private struct State {
@@ -84,8 +83,7 @@ final class Reloader: Sendable {
         }
     }
 
-    /// Replaces the current policies. Then collects the times at which tokens were last used from the replaced access
-    /// policy, which records them.
+    /// Replaces the policies. The replaced access policy has recorded when tokens were last used, so save these times.
     private func install(_ policies: Policies) {
         let replaced = board.policies.access
         board.post(policies)
@@ -104,8 +102,7 @@ final class Reloader: Sendable {
         return true
     }
 
-    /// Reloads everything except the schemas. Returns the names of the changed options that need a restart, and the
-    /// schemas to set.
+    /// Reloads all but the schemas. Returns the options that changed and need a restart, and the schemas to set.
     private func reload() throws(ConfigurationError) -> (restartOptions: [String], files: [SchemaFile]?) {
         var configuration = try reread()
         let policies = try Policies(configuration)
@@ -165,8 +162,7 @@ extension Policies {
         if let warning = access?.expiryWarning { log.warning(warning) }
     }
 
-    /// Throws if an address is reachable from the network, access control is off, and the configuration does not permit
-    /// this combination.
+    /// Throws if the network can reach an address without access control, unless the configuration permits this.
     func checkExposure(of addresses: [ListenAddress], _ configuration: Configuration) throws(ConfigurationError) {
         guard access == nil, !configuration.isOpenToNetwork, let address = addresses.first(where: { !$0.isLocal })
         else {

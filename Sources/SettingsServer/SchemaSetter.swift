@@ -7,18 +7,15 @@ internal import SettingsStorage
 internal import SettingsWeb
 internal import Synchronization
 
-/// Sets the schemas of suites (named sets of settings) to the schemas in configured files, at the start and at each
-/// reload.
+/// Sets the schemas of suites (named sets of settings) from the configured files, at the start and at each reload.
 ///
-/// If the stored values of a suite violate the schema in its file, the suite keeps its values and its current schema.
-/// This does not affect other suites.
+/// A suite whose stored values violate the schema in its file keeps its values and its current schema.
 final class SchemaSetter: Sendable {
     /// The name of the caller in the commits that set these schemas.
     static let caller = "config"
     /// The maximum number of violations in a log line.
     private static let maximumLoggedViolations = 10
-    /// For how long a write is retried while the write queue is full, in nanoseconds, and the time between two
-    /// attempts.
+    /// The time for which a write is retried while the write queue is full, in nanoseconds.
     private static let retryDuration: UInt64 = 60_000_000_000
     private static let retryInterval = Duration.milliseconds(200)
 
@@ -74,6 +71,7 @@ final class SchemaSetter: Sendable {
         let end = MonotonicClock.system.now() + Self.retryDuration
         while true {
             let receiver = AwaitedResult()
+            // `enqueue` returns a result only if the queue is full. The receiver does not use the identifier.
             let result = store.enqueue(WriteID(low: 0), request, for: receiver) ?? receiver.wait()
             guard case .failure(let problem) = result.answer, problem.code == .overloaded,
                 MonotonicClock.system.now() < end

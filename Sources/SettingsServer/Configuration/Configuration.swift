@@ -4,8 +4,7 @@ package import SettingsEngine
 package import SettingsStorage
 package import SettingsWeb
 
-/// The configuration of the daemon: the value of every option. The initial values are the defaults. ``Option/all``
-/// documents the options.
+/// The value of every option, initially the default. ``Option/all`` documents the options.
 package struct Configuration: Sendable {
     package var listen: [ListenAddress] = [.tcp(host: "127.0.0.1", port: 7070)]
     package var socketMode: UInt32 = 0o600
@@ -60,9 +59,11 @@ extension Configuration {
     /// A client beyond the limits then gets an error instead of waiting for a descriptor, and some connections remain
     /// available to clients that are not watchers.
     ///
-    /// - Parameter files: the number of descriptors for connections, including refused connections; at least two.
+    /// - Parameter files: the number of descriptors for connections; at least two. It includes the connections that the
+    ///   daemon accepts only to send an error (`refusedConnections`).
     /// - Returns: a description of each change, with its reason, for the log.
     package mutating func lowerLimits(toFit files: Int) -> [String] {
+        // At most 95 % of the connections may come from one address, and at most 95 % may be watchers.
         var changes: [String] = []
         transport.refusedConnections = min(transport.refusedConnections, max(1, files / 8))
         let maximum = max(1, files - transport.refusedConnections)

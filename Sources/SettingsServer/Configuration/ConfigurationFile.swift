@@ -142,8 +142,7 @@ extension Configuration {
         return path.reversed().reduce(value) { inner, name in "{\(JSONValue.string(name)): \(inner)}" }
     }
 
-    /// Returns the names of the members that an object may have. An empty `group` means the top-level object of the
-    /// file.
+    /// Returns the names that an object may contain. An empty `group` means the top-level object of the file.
     private static func names(in group: [String]) -> [String] {
         var names: [String] = []
         for option in Option.all where option.isInside(group) {

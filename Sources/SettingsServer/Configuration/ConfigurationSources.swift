@@ -20,10 +20,9 @@ extension Configuration {
             let suffix = String(decoding: name.utf8.dropFirst("SETTINGSD_".utf8.count), as: UTF8.self)
             guard !Self.isServiceLink(suffix) else { continue }
             // Suggest the option if only the name of its object is missing.
+            let candidates = known.filter { $0.utf8.reversed().starts(with: "_\(suffix)".utf8.reversed()) }
             let nearest =
-                known.filter { $0.utf8.reversed().starts(with: "_\(suffix)".utf8.reversed()) }.min {
-                    $0.count < $1.count
-                }
+                candidates.min { $0.count < $1.count }
                 ?? NameSuggestion.nearest(to: name, among: known, limit: 1).first
             throw ConfigurationError(
                 "unknown variable \(name) in the environment",
@@ -78,8 +77,7 @@ extension Option {
         return "SETTINGSD_" + words.joined(separator: "_")
     }
 
-    /// Sets the option in a configuration, and records the source of the value. `name` is the name of the option in
-    /// error messages.
+    /// Sets the option and records the source of its value. `name` is the name of the option in error messages.
     func apply(
         _ value: JSONValue, named name: String, from source: String, to configuration: inout Configuration
     ) throws(ConfigurationError) {

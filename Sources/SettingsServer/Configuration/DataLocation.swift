@@ -45,8 +45,7 @@ package struct DataLocation: Hashable, Sendable {
         return text
     }
 
-    /// Returns the first directory of a list. systemd separates the directories with colons if the unit file requests
-    /// several directories.
+    /// Returns the first directory of a list. systemd separates the directories with colons.
     private static func first(of list: String) -> String? {
         list.utf8.split(separator: UInt8(ascii: ":")).first.map { String(decoding: $0, as: UTF8.self) }
     }

@@ -48,8 +48,7 @@ extension Option {
         ).onCommandLine("DIR"),
         path(
             "schemas", \.schemas, or: "none",
-            "a folder with a schema `SUITE.json` for each suite that should have this schema; see [Schemas from "
-                + "files](#schemas-from-files)"
+            "a folder with schemas of suites, in files `SUITE.json`; see [Schemas from files](#schemas-from-files)"
         ).onCommandLine("DIR").reloadable(),
     ]
 
@@ -86,13 +85,11 @@ extension Option {
     private static let access: [Option] = [
         path(
             "access.tokens", \.access.tokens, or: "none",
-            "the token file; with any option of the group `access`, or an empty object `access`, callers need "
-                + "grants: see [security](security.md)"
+            "the token file; a member `access`, even an empty one, makes grants necessary: see [security](security.md)"
         ).onCommandLine("FILE").reloadable(),
         Option(
             "access.users", "",
-            "the grants of users of Unix domain sockets, and of groups, whose names follow a `%`, as "
-                + "`{\"%ops\": [\"*:read\"]}`",
+            "the grants of users of Unix domain sockets, and of groups after a `%`, as `{\"%ops\": [\"*:read\"]}`",
             variableSyntax: .json
         ) { json, name, configuration throws(ConfigurationError) in
             guard let object = json.object else {
@@ -123,8 +120,7 @@ extension Option {
         .bool("access.openMetrics", \.access.opensMetrics, "true if `/metrics` requires no grant").reloadable(),
         .list(
             "trustedProxies", 0...256, of: "addresses", \.proxyList,
-            "proxies whose `X-Forwarded-For` contains the address of the client, as `127.0.0.1`, `10.0.0.0/8` "
-                + "or `unix`",
+            "proxies whose `X-Forwarded-For` names the client, as `127.0.0.1`, `10.0.0.0/8` or `unix`",
             read: { text, name throws(ConfigurationError) in
                 guard text == "unix" || AddressRange(text) != nil else {
                     throw ConfigurationError(
@@ -168,19 +164,17 @@ extension Option {
             "the interval at which the daemon slowly reads its files to detect damage on disk; 0 for never"),
         .integer(
             "history.commits", 1...16_777_216, \.history.commits,
-            "the maximum number of recent commits in memory, for watchers that resume, for `?at=` and for "
-                + "repeated requests"),
+            "recent commits to keep in memory, for watchers that resume, `?at=` and repeated requests"),
         .integer("history.bytes", 4096...1 << 40, \.history.bytes, "the approximate maximum memory for recent commits"),
         .integer(
             "history.suiteCommits", 0...16_777_216, \.history.suiteCommits,
             "the newest commits of each suite that remain in memory when other suites fill the history"),
         .integer(
             "history.suiteBytes", 0...1 << 40, \.history.suiteBytes,
-            "the maximum memory for these commits of each suite; all suites together get at most half of the history"),
+            "the maximum memory for the newest commits of each suite; all suites get at most half of the history"),
         .integer(
             "history.days", 0...36_500, \.historyDays,
-            "the number of days to keep commits, on disk if they do not fit into memory; 0 to keep commits in "
-                + "memory only"),
+            "days to keep commits, on disk if they do not fit into memory; 0 to keep commits in memory only"),
     ]
 
     private static let clientOptions: [Option] = [
@@ -211,17 +205,16 @@ extension Option {
     private static let transportLimits: [Option] = [
         .integer(
             "limits.connections", 1...1_000_000, \.transport.connections,
-            "simultaneous connections; the daemon lowers the number if the limit of open files requires it "
-                + "(`LimitNOFILE`)"),
+            "simultaneous connections; lowered if the limit of open files requires it (`LimitNOFILE`)"),
         .integer(
             "limits.connectionsPerAddress", 1...1_000_000, \.transport.connectionsPerAddress,
             "simultaneous connections from one address; lower it if clients are not trusted"),
         .integer(
             "limits.watchers", 0...1_000_000, \.watchers.total,
-            "simultaneous requests that wait for a change; the daemon keeps it below the limit of connections"),
+            "simultaneous requests that wait for a change; lowered if it is not below the limit of connections"),
         .integer(
             "limits.watchersPerCaller", 0...1_000_000, \.watchers.perCaller,
-            "the same for each caller, which is a token, a user or an address; lower it if clients are not trusted"),
+            "waiting requests of each caller, which is a token, user or address; lower it if clients are not trusted"),
         .integer(
             "limits.requestsPerSecond", 0...1_000_000, \.rate.perSecond,
             "requests per second of each caller; 0 for no limit. Local programs without a credential have no limit"
@@ -233,7 +226,7 @@ extension Option {
         .integer("limits.targetBytes", 128...1 << 20, \.targetBytes, "the length of a path with its query"),
         .integer("limits.headBytes", 256...1 << 20, \.headBytes, "the length of the head of a request"),
         .integer("limits.headFields", 8...4096, \.headFields, "the number of header fields of a request"),
-        .integer("limits.bodyBytes", 1024...1 << 30, \.bodyBytes, "length of a body"),
+        .integer("limits.bodyBytes", 1024...1 << 30, \.bodyBytes, "the length of a body"),
         .seconds(
             "limits.headSeconds", 1...3600, \.transport.headTime, "the time in which a client must send a complete head"
         ),
@@ -266,13 +259,11 @@ extension Option {
     private static let memoryLimits: [Option] = [
         .integer(
             "limits.bufferBytes", 1 << 20...1 << 40, \.bufferBytes,
-            "memory for requests and answers in transit: received bodies, background work, unsent answers; when it is "
-                + "exhausted, the daemon ends transfers that are slower than 64 KiB per second"),
+            "memory for requests and answers in transit: received bodies, background work, unsent answers; if it is "
+                + "exhausted, transfers below 64 KiB/s are ended"),
         .integer(
             "limits.queuedWriteBytes", 4096...1 << 40, \.writes.waitingBytes,
-            "bytes of queued writes, of which one caller may use half while other callers wait; beyond the "
-                + "limit, a write gets 503 "
-                + "`overloaded`"),
+            "bytes of queued writes, half of them for one caller while others wait; more get 503 `overloaded`"),
         .integer(
             "limits.commitKeys", 100...1 << 30, \.writes.commitKeys,
             "keys that one write may change; keys that a suite with a schema may store"),
@@ -298,8 +289,7 @@ extension Option {
     private static let processOptions: [Option] = [
         .integer(
             "loops", 0...128, \.loopCount,
-            "the number of event loops; 0 for half the number of cores. One loop per core notifies thousands of "
-                + "watchers sooner"),
+            "event loops; 0 for half the number of cores. One for each core wakes thousands of watchers sooner"),
         .integer("stopSeconds", 0...3600, \.stopSeconds, "the time that a stop gives to open connections"),
         .word("log", \.logLevel, "the lowest level of messages that the daemon logs")
             .onCommandLine(Log.Level.allCases.map(\.rawValue).joined(separator: "|")).reloadable(),
@@ -309,8 +299,7 @@ extension Option {
         ).reloadable(),
         .integer(
             "slowRequestMs", 0...3_600_000, \.logging.slowMilliseconds,
-            "the duration in milliseconds from which the daemon logs a request as slow, with the time of each "
-                + "part; 0 for never"
+            "duration in milliseconds from which a request is logged as slow, with the time of each part; 0 for never"
         ).reloadable(),
     ]
 

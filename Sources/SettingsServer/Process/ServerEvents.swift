@@ -2,7 +2,6 @@ internal import HTTPServer
 internal import SettingsStorage
 
 extension Log {
-    /// Logs an event of the HTTP server.
     func add(_ event: TransportEvent) {
         switch event {
         case .acceptPaused(let error):

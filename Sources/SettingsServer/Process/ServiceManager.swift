@@ -49,7 +49,6 @@ package final class ServiceManager: Sendable {
             "RELOADING=1\nMONOTONIC_USEC=\(MonotonicClock.system.now() / 1000)\nSTATUS=reading the configuration again")
     }
 
-    /// Reports that the daemon stops.
     func stopping() { send("STOPPING=1\nSTATUS=stopping", isLast: true) }
 
     /// Reports to the watchdog that the daemon works. Does not log failures, because this call is frequent, and because

@@ -1,8 +1,7 @@
 package import SettingsStorage
 internal import Synchronization
 
-/// Reports to the watchdog of the service manager while every event loop, the acceptor, and both stages of the write
-/// path make progress.
+/// Reports to the watchdog of the service manager while all parts of the daemon make progress.
 ///
 /// If one of these parts hangs, the service manager gets no report and restarts the daemon. Thread-safe.
 package final class Watchdog: Sendable {

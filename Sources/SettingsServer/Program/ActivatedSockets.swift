@@ -8,7 +8,7 @@ enum ActivatedSockets {
 
     /// Returns the sockets. Returns an empty array if the environment names none, or names sockets for a different
     /// process. Throws if a socket does not listen.
-    static func take(_ environment: [String: String], process: Int32) throws(ConfigurationError) -> [Listener] {
+    static func listeners(from environment: [String: String], process: Int32) throws(ConfigurationError) -> [Listener] {
         guard environment["LISTEN_PID"] == String(process), let text = environment["LISTEN_FDS"] else { return [] }
         guard let count = Int32(text), (0...1024).contains(count) else {
             throw ConfigurationError("LISTEN_FDS is \(text)", remedy: "it must be the number of sockets, 0 to 1024")

@@ -117,9 +117,7 @@ extension Arguments {
             case .json: "print-config, token list: print JSON for programs"
             case .help: "print this help, also as -h"
             case .version: "print the version"
-            case .printConfig:
-                "print the effective configuration: every option with its value and the source "
-                    + "of the value"
+            case .printConfig: "print the effective configuration: every option with its value and its source"
             case .checkConfig: "check the configuration without starting the daemon"
             case .openToNetwork: "listen on network addresses without access control: every caller has full access"
             }
@@ -246,10 +244,8 @@ extension Arguments {
                 "\(flag.name) accepts no command, but the command line has \(Self.quoted(text))",
                 "omit \(Self.quoted(text))")
         default:
-            let nearest = NameSuggestion.nearest(
-                to: text, among: ["check", "repair", "restore", "token", "cluster"], limit: 1
-            )
-            .first
+            let commands = ["check", "repair", "restore", "token", "cluster"]
+            let nearest = NameSuggestion.nearest(to: text, among: commands, limit: 1).first
             throw Self.usage(
                 "unknown command \(Self.quoted(text))",
                 nearest.map { "did you mean \($0)?" }
@@ -273,10 +269,8 @@ extension Arguments {
                 nearest.map { "did you mean \($0)?" } ?? "it must be one of \(verbs.joined(separator: ", "))")
         }
         guard token.name == nil, token.verb != .list else {
-            throw usage(
-                "unexpected word \(quoted(word))",
-                "write settingsd token \(token.verb?.rawValue ?? "") \(token.name ?? "")"
-            )
+            let verb = token.verb?.rawValue ?? ""
+            throw usage("unexpected word \(quoted(word))", "write settingsd token \(verb) \(token.name ?? "")")
         }
         token.name = word
         return token
@@ -357,11 +351,9 @@ extension Arguments {
             "       settingsd restore FILE [--data DIR]   fill an empty data directory from a backup",
             "       settingsd token create NAME --grant GRANT... [--expires TIME]",
             "       settingsd token list [--json]",
-            "       settingsd token revoke NAME           create, list and revoke tokens in the file of "
-                + "--access.tokens",
+            "       settingsd token revoke NAME           create, list, revoke tokens in the file of --access.tokens",
             "       settingsd cluster status              print what etcd contains, with --etcd.endpoints",
-            "       settingsd cluster import|export DIR   copy a data directory into etcd, or etcd into a new "
-                + "directory",
+            "       settingsd cluster import|export DIR   copy a directory into etcd, or etcd into a directory",
             "       settingsd cluster new-epoch           make clients reload all settings, after etcd was restored",
             "",
             "options:",
@@ -396,8 +388,7 @@ extension Arguments {
         lines += [
             line,
             "",
-            "environment: each option of the file has a variable, as SETTINGSD_LIMITS_BUFFER_BYTES for "
-                + "limits.bufferBytes;",
+            "environment: each option has a variable, as SETTINGSD_LIMITS_BUFFER_BYTES for limits.bufferBytes;",
             "         commas separate the elements of a list; SETTINGSD_CONFIG is the path of the file",
             "",
             "signals: TERM and INT stop the daemon cleanly; a second TERM or INT, or QUIT, stops it immediately;",

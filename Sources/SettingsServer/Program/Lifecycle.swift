@@ -117,7 +117,7 @@ final class Lifecycle: @unchecked Sendable {
                 if case .stopping(nil) = phase { false } else { true }
             }
             guard hasServed else {
-                self.log.info("the daemon stopped before it had started")
+                self.log.info("the process ends before the daemon has started")
                 Program.exit(with: .success)
             }
             self.log.error(

@@ -67,9 +67,8 @@ package enum Program {
     private static func serve(
         _ configuration: Configuration, reread: @escaping @Sendable () throws(ConfigurationError) -> Configuration
     ) throws -> Never {
-        // Take the sockets before the process opens any other file: otherwise, if a socket is missing, another file
-        // could have its descriptor.
-        let sockets = try ActivatedSockets.take(EnvironmentVariables.all, process: CurrentProcess.identifier)
+        // Take the sockets first: if a socket is missing, a file that was opened earlier could have its descriptor.
+        let sockets = try ActivatedSockets.listeners(from: EnvironmentVariables.all, process: CurrentProcess.identifier)
         let log = Log.standardError(level: configuration.logLevel, clock: { Timestamp.now() })
         let lifecycle = Lifecycle(stopSeconds: configuration.stopSeconds, log: log)
         let location = try location(of: configuration)
@@ -103,8 +102,7 @@ package enum Program {
         }
     }
 
-    /// Prints what a repair would remove from a damaged data directory and, if `isConfirmed` is true, performs the
-    /// repair.
+    /// Prints what a repair would remove from a damaged data directory. If `isConfirmed` is true, repairs it.
     private static func repair(_ path: String, isConfirmed: Bool) throws(ProgramError) -> ExitCode {
         let isCopy: Bool
         do {

@@ -87,19 +87,14 @@ extension ListenError {
         switch reason {
         case .malformed: "write it like \(example)"
         case .unresolved: "give an address of this machine, or a name that resolves to such an address"
-        case .refused(.occupied): "remove the file if it is not needed, or choose another path with --listen"
+        case .refused(.occupied): "find out what uses this path, or choose another path with --listen"
         case .refused(.system) where isUnix: "give a path in an existing directory to which the daemon may write"
         case .refused(.system(let error)):
             switch error.code {
             case SystemErrorCode.addressInUse:
-                "stop the program that listens on this address, or choose "
-                    + "another port with --listen"
-            case SystemErrorCode.accessDenied:
-                "choose a port of at least 1024, or give the program "
-                    + "CAP_NET_BIND_SERVICE"
-            case SystemErrorCode.addressNotAvailable:
-                "give an address of this machine; 0.0.0.0 means all of "
-                    + "its addresses"
+                "stop the program that uses this port, or choose another port with --listen"
+            case SystemErrorCode.accessDenied: "choose a port above 1023, or give the program CAP_NET_BIND_SERVICE"
+            case SystemErrorCode.addressNotAvailable: "give an address of this machine, or 0.0.0.0 for all addresses"
             default: "choose another address with --listen"
             }
         }

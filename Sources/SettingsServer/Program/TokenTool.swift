@@ -118,8 +118,7 @@ struct TokenTool {
     /// Returns the process of the daemon that uses a data directory; nil if there is none.
     private static func daemon(of directory: DataDirectory) -> RunningProcess? {
         guard let process = DirectoryLock.process(of: directory).map(RunningProcess.init) else { return nil }
-        // The lock file may contain the identifier of a process that has ended, and a different program may now have
-        // this identifier.
+        // The lock file may name a process that has ended, and another program may have its identifier now.
         return process.hasNameOfCurrentProcess ? process : nil
     }
 
@@ -129,8 +128,7 @@ struct TokenTool {
         if let process = daemon {
             next =
                 ProcessSignal.hangUp.send(to: process)
-                ? "sent SIGHUP to the daemon, process \(process.identifier); its log says whether it could read "
-                    + "the file"
+                ? "sent SIGHUP to the daemon, process \(process.identifier); see its log for the result"
                 : "the daemon reads the file after SIGHUP (kill -HUP \(process.identifier)) or POST /v1/reload"
         }
         Program.printError("\(result); \(next)")

@@ -113,7 +113,7 @@ struct LifecycleTests {
             #expect(second.code == 69)
             #expect(
                 second.errors == "settingsd: cannot listen on \(place): another program answers there: "
-                    + "remove the file if it is not needed, or choose another path with --listen\n")
+                    + "find out what uses this path, or choose another path with --listen\n")
             process.signal(number)
             #expect(try process.end().code == (number == SIGKILL ? -SIGKILL : 0))
             #expect((access(path, F_OK) == 0) == (number == SIGKILL))

@@ -165,7 +165,7 @@ struct ProgramTests {
                 == ChildProcess.End(
                     code: 69, output: "",
                     errors: "settingsd: cannot listen on \(listener.address): bind: Address already in use (error 98): "
-                        + "stop the program that listens on this address, or choose another port with --listen\n"))
+                        + "stop the program that uses this port, or choose another port with --listen\n"))
         withExtendedLifetime(listener) {}
     }
 
