@@ -74,7 +74,7 @@ final class Backlog {
         if count > bytes.capacity {
             // Copying some megabytes takes milliseconds. So once a sixteenth of the request is there, the array gets capacity for all of it, and
             // for what is read of the next request. Capacity without bytes takes no memory.
-            let length = parser.messageLength ?? parser.longestMessage
+            let length = parser.messageLength ?? parser.maximumMessageLength
             let reservesAll = length / 16 <= count
             bytes.reserveCapacity(max(count, reservesAll ? length + LoopContext.readSize : 2 * bytes.capacity))
         }
@@ -91,7 +91,7 @@ final class Backlog {
         } else if size > Self.smallRequest {
             // The bytes of a chunked body are kept twice, as received and decoded.
             let isLarge = size > Self.chunkedBodyBytes - LoopContext.readSize
-            needed = isLarge ? 2 * parser.longestMessage : Self.chunkedBodyBytes
+            needed = isLarge ? 2 * parser.maximumMessageLength : Self.chunkedBodyBytes
         }
         return needed > requestedBytes ? needed : nil
     }

@@ -146,7 +146,7 @@ extension Connection {
             guard parser.headIsComplete else { break }
             let body = parser.body
             let largeBody = kept?.largeBody(body, from: start)
-            guard !isHeldBack, offer(parser.current, message, body, largeBody, context) else {
+            guard !isHeldBack, offer(parser.partialHead, message, body, largeBody, context) else {
                 return Taken(count: start, waiting: .answers)
             }
             start += parser.consumed

@@ -137,8 +137,8 @@ extension Connection {
         let isLong = response.body.count >= OutputQueue.sharedLength && !form.isHead
         let keepsAlive = keepsAlive(after: response, form, isLast: isLast, context)
         ResponseWriter.append(
-            response, to: &context.output, head: form.isHead || isLong, keepAlive: keepsAlive, http11: form.isHTTP11,
-            date: context.date, more: context.moreFields[form.fields])
+            response, to: &context.output, omitsBody: form.isHead || isLong, keepAlive: keepsAlive,
+            http11: form.isHTTP11, date: context.date, additionalFields: context.moreFields[form.fields])
         guard isLong, response.status != 304, response.status != 204 else { return }
         flush(context)
         send(response.body, owner: response.owner, context)

@@ -200,10 +200,10 @@ extension Connection {
         // Before HTTP/1.1 the end of such a body is the end of the connection.
         if !answer.form.isHTTP11 { takesRequests = false }
         ResponseWriter.appendStreamHead(
-            response, to: &context.output, head: answer.form.isHead,
+            response, to: &context.output, omitsBody: answer.form.isHead,
             keepAlive: keepsAlive(after: response, answer.form, isLast: owed.count == 1, context),
             http11: answer.form.isHTTP11, date: context.date,
-            more: context.moreFields[answer.form.fields])
+            additionalFields: context.moreFields[answer.form.fields])
         // Its fields are not needed any more, and a stream may last for days.
         owed[0].response = Response(status: response.status)
     }

@@ -37,8 +37,8 @@ struct JointSending {
         }
         let start = bytes.count
         ResponseWriter.append(
-            response, to: &bytes, head: form.isHead, keepAlive: keepsAlive, http11: form.isHTTP11, date: context.date,
-            more: context.moreFields[form.fields])
+            response, to: &bytes, omitsBody: form.isHead, keepAlive: keepsAlive, http11: form.isHTTP11,
+            date: context.date, additionalFields: context.moreFields[form.fields])
         last = (response, form, keepsAlive, start, bytes.count)
         pieces.append(Piece(descriptor: descriptor, start: start, end: bytes.count))
     }

@@ -1,19 +1,19 @@
-/// The body: so many bytes, or chunks.
+/// Parses the body: a number of bytes, chunks, or all bytes until the connection is closed.
 extension MessageParser {
-    /// Reads on to the end of the message; false if it needs more bytes.
+    /// Parses the rest of the message. Returns false if it needs more bytes.
     @inline(__always)
     mutating func readBody(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         switch phase {
         case .complete: return true
-        case .bodyToEnd:
+        case .bodyUntilClose:
             position = bytes.count
-            guard position - current.length <= limits.maximumBodyLength else {
+            guard position - partialHead.length <= limits.maximumBodyLength else {
                 throw .bodyTooLarge(limit: limits.maximumBodyLength)
             }
             return false
         case .lengthBody:
-            guard bytes.count - current.length >= contentLength else { return false }
-            position = current.length + contentLength
+            guard bytes.count - partialHead.length >= contentLength else { return false }
+            position = partialHead.length + contentLength
             phase = .complete
             return true
         default: return try readChunks(bytes)
@@ -22,30 +22,32 @@ extension MessageParser {
 
     private mutating func readChunks(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         while phase.rawValue >= Phase.chunkSize.rawValue, phase != .complete {
-            guard try readOfChunk(bytes) else { return false }
+            guard try readNextPartOfChunk(bytes) else { return false }
         }
         let end = min(bytes.count, trailerStart + limits.maximumHeadLength)
         while phase != .sectionEnd, phase != .complete {
-            guard try readOfFields(bytes, to: end) else { return try headGoesOn(bytes, from: trailerStart) }
+            guard try readNextPartOfFields(bytes, to: end) else {
+                return try reportIncompleteSection(bytes, from: trailerStart)
+            }
         }
         phase = .complete
         return true
     }
 
-    /// One step through the chunks; false if it needs more bytes.
-    private mutating func readOfChunk(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
+    /// Parses one part of a chunk. Returns false if it needs more bytes.
+    private mutating func readNextPartOfChunk(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         guard position < bytes.count else { return false }
         switch phase {
         case .chunkSize: return try readChunkSize(bytes)
         case .chunkExtension: return try readChunkExtension(bytes)
         case .chunkSizeLineEnd: return try finishChunkLine(bytes)
         case .chunkData:
-            let end = position + min(chunkRest, bytes.count - position)
+            let end = position + min(remainingChunkLength, bytes.count - position)
             reserve(end - position)
             decodedBody.append(copying: bytes.extracting(position..<end))
-            chunkRest -= end - position
+            remainingChunkLength -= end - position
             position = end
-            if chunkRest == 0 { phase = .chunkDataReturn }
+            if remainingChunkLength == 0 { phase = .chunkDataReturn }
             return true
         case .chunkDataReturn:
             guard bytes[position] == .carriageReturn else {
@@ -56,8 +58,8 @@ extension MessageParser {
             return true
         default:
             guard try readLineEnd(bytes, to: bytes.count, then: .chunkSize) else { return false }
-            mark = position
-            chunkDigits = 0
+            elementStart = position
+            chunkSizeDigitCount = 0
             return true
         }
     }
@@ -66,25 +68,25 @@ extension MessageParser {
         while position < bytes.count {
             let byte = bytes[position]
             if let digit = byte.hexadecimalValue {
-                // Sixteen digits are all that the largest number takes; more could only be zeros in front.
-                guard chunkDigits < 16 else { throw .badRequest("the size of a chunk has more than 16 digits") }
-                chunkDigits += 1
-                chunkRest = chunkRest << 4 | Int(digit)
-                guard chunkRest <= limits.maximumBodyLength - decodedBody.count else {
+                // A 64-bit number has at most 16 digits, so a longer size has leading zeros.
+                guard chunkSizeDigitCount < 16 else { throw .badRequest("the size of a chunk has more than 16 digits") }
+                chunkSizeDigitCount += 1
+                remainingChunkLength = remainingChunkLength << 4 | Int(digit)
+                guard remainingChunkLength <= limits.maximumBodyLength - decodedBody.count else {
                     throw .bodyTooLarge(limit: limits.maximumBodyLength)
                 }
                 position += 1
                 continue
             }
-            guard chunkDigits > 0 else {
-                throw .badRequest("a chunk must begin with its size in hexadecimal digits; found \(byte.named)")
+            guard chunkSizeDigitCount > 0 else {
+                throw .badRequest("a chunk must begin with its size in hexadecimal digits; found \(byte.displayName)")
             }
             switch byte {
             case UInt8(ascii: ";"): phase = .chunkExtension
-            // Some servers pad the size.
+            // Some servers pad the size with spaces.
             case .space where kind == .response: phase = .chunkExtension
             case .carriageReturn: phase = .chunkSizeLineEnd
-            default: throw .badRequest("CR LF or ';' must follow the size of a chunk; found \(byte.named)")
+            default: throw .badRequest("CR LF or ';' must follow the size of a chunk; found \(byte.displayName)")
             }
             position += 1
             return true
@@ -92,14 +94,14 @@ extension MessageParser {
         return false
     }
 
-    /// Extensions mean nothing here; they are passed over, but not without end.
+    /// Skips the extensions of a chunk, which the parser does not support. Their length is limited.
     private mutating func readChunkExtension(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
-        let longest = MessageLimits.maximumChunkLineLength
-        let bound = min(bytes.count, mark + longest)
+        let maximum = MessageLimits.maximumChunkLineLength
+        let bound = min(bytes.count, elementStart + maximum)
         while true {
-            position = bytes.firstControl(from: position, to: bound)
-            guard position < mark + longest else {
-                throw .badRequest("the line with the size of a chunk must be at most \(longest) bytes long")
+            position = bytes.firstControlByte(from: position, to: bound)
+            guard position < elementStart + maximum else {
+                throw .badRequest("the line with the size of a chunk must be at most \(maximum) bytes long")
             }
             guard position < bound else { return false }
             switch bytes[position] {
@@ -108,12 +110,13 @@ extension MessageParser {
                 position += 1
                 phase = .chunkSizeLineEnd
                 return true
-            case let byte: throw .badRequest("an extension of a chunk has the control \(byte.named)")
+            case let byte: throw .badRequest("an extension of a chunk contains the control \(byte.displayName)")
             }
         }
     }
 
-    /// Makes room in the decoded body. A long one of a request soon gets all its room at once: copying it takes milliseconds.
+    /// Reserves capacity in the decoded body. Once the body of a request has a sixteenth of the maximum length, the
+    /// function reserves the maximum, because each reallocation of a long body copies it, which takes milliseconds.
     private mutating func reserve(_ count: Int) {
         guard kind == .request, decodedBody.count + count > decodedBody.capacity,
             decodedBody.count >= limits.maximumBodyLength / 16
@@ -121,23 +124,23 @@ extension MessageParser {
         decodedBody.reserveCapacity(max(decodedBody.count + count, limits.maximumBodyLength))
     }
 
-    /// Takes what was decoded of chunks. Forgets the bytes that led there, whose number it returns: the next call to `parse`
-    /// has to be given the bytes behind them.
-    mutating func takeDecoded() -> (body: [UInt8], forgotten: Int) {
+    /// Removes the decoded part of a chunked body, and returns it with the number of bytes that have been parsed. The
+    /// caller must remove these bytes from its buffer before the next call of ``parse(_:)``.
+    mutating func removeDecodedBody() -> (body: [UInt8], parsedLength: Int) {
         guard phase.rawValue >= Phase.chunkSize.rawValue, phase != .complete else { return ([], 0) }
         let isInSizeLine = phase == .chunkSize || phase == .chunkExtension || phase == .chunkSizeLineEnd
-        let forgotten = isInSizeLine ? mark : position
-        (position, mark, current.length) = (position - forgotten, 0, 0)
+        let parsedLength = isInSizeLine ? elementStart : position
+        (position, elementStart, partialHead.length) = (position - parsedLength, 0, 0)
         defer { decodedBody = [] }
-        return (decodedBody, forgotten)
+        return (decodedBody, parsedLength)
     }
 
     private mutating func finishChunkLine(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         guard try readLineEnd(bytes, to: bytes.count, then: .chunkData) else { return false }
-        guard position - current.length - decodedBody.count <= limits.maximumFramingLength else {
+        guard position - partialHead.length - decodedBody.count <= limits.maximumFramingLength else {
             throw .badRequest("the chunks of the body are too small; send larger ones, or Content-Length")
         }
-        if chunkRest == 0 {
+        if remainingChunkLength == 0 {
             trailerStart = position
             fieldCount = 0
             phase = .lineStart
@@ -146,23 +149,23 @@ extension MessageParser {
     }
 }
 
-/// Where the body of a complete message is.
+/// The location of the body of a complete message.
 package enum MessageBody: Equatable, Sendable {
     /// The message has no body, not even an empty one.
     case none
-    /// The body stands in the bytes of the message as it is.
+    /// The body is a range of the bytes that were parsed.
     case inPlace(Range<Int>)
-    /// The body was sent in chunks, which are joined here.
+    /// The body was sent in chunks. The associated value contains their joined data.
     case decoded([UInt8])
 
-    /// Calls with the bytes of the body, empty if there is none. `bytes` are those that were parsed.
+    /// Calls a closure with the bytes of the body. `bytes` is the buffer that was parsed.
     package func withBytes<Result: ~Copyable, Failure: Error>(
-        of bytes: Span<UInt8>, _ use: (Span<UInt8>) throws(Failure) -> Result
+        of bytes: Span<UInt8>, _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         switch self {
-        case .none: try use(bytes.extracting(0..<0))
-        case .inPlace(let range): try use(bytes.extracting(range))
-        case .decoded(let decoded): try use(decoded.span)
+        case .none: try body(bytes.extracting(0..<0))
+        case .inPlace(let range): try body(bytes.extracting(range))
+        case .decoded(let decoded): try body(decoded.span)
         }
     }
 }

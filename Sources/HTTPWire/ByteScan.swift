@@ -1,14 +1,14 @@
-/// Looking for the end of a token, eight bytes at a time: heads are mostly bytes that mean nothing to the parser.
+/// Searches for delimiters, eight bytes at a time. Most bytes of a head are not delimiters.
 ///
-/// Both scans find the *first* byte sought exactly: in these sums a borrow can only blur bytes above one that is
-/// itself sought.
+/// The searches use the SWAR technique ("determine if a word has a byte less than n"). A borrow of its subtraction can
+/// mark a byte wrongly only above a byte that matches, so the lowest marked byte always matches.
 extension Span<UInt8> {
     private static var ones: UInt64 { 0x0101_0101_0101_0101 }
     private static var highBits: UInt64 { 0x8080_8080_8080_8080 }
 
-    /// Where, from `start` up to `end`, the first control byte (below 0x20, or 0x7F) stands; `end` if there is none.
+    /// Returns the index of the first control byte (below 0x20, or 0x7F) in `start..<end`, or `end` if there is none.
     @inline(__always)
-    func firstControl(from start: Int, to end: Int) -> Int {
+    func firstControlByte(from start: Int, to end: Int) -> Int {
         var index = start
         while index &+ 8 <= end {
             let word = eightBytes(at: index)
@@ -24,10 +24,10 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Where, from `start` up to `end`, the first byte stands that ends a target or means something in it: a space,
-    /// a control byte, `?` or `#`; `end` if there is none.
+    /// Returns the index of the first byte in `start..<end` that ends a request target, divides it, or is not allowed
+    /// in it: a space, a control byte, `?` or `#`. Returns `end` if there is none.
     @inline(__always)
-    func firstTargetMark(from start: Int, to end: Int) -> Int {
+    func firstTargetDelimiter(from start: Int, to end: Int) -> Int {
         var index = start
         while index &+ 8 <= end {
             let word = eightBytes(at: index)
@@ -45,20 +45,20 @@ extension Span<UInt8> {
         return index
     }
 
-    /// Eight bytes as a number, the first of them lowest.
+    /// Loads eight bytes as a little-endian number.
     @inline(__always)
     func eightBytes(at index: Int) -> UInt64 {
-        // "Unsafe" is only that the type is free to choose: any eight bytes are a UInt64, and the bounds are checked.
+        // The load is safe although its name says "unsafe": it checks the bounds, and any eight bytes form a UInt64.
         UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
     }
 
-    /// The high bit of each byte that is below `bound`, which is at most 0x80.
+    /// Returns a word with the high bit set in each byte of `word` that is below `bound`. The bound is at most 0x80.
     @inline(__always)
     private static func below(_ bound: UInt8, _ word: UInt64) -> UInt64 {
         (word &- ones &* UInt64(bound)) & ~word & highBits
     }
 
-    /// The high bit of each byte that equals an ASCII byte.
+    /// Returns a word with the high bit set in each byte of `word` that equals the ASCII character `byte`.
     @inline(__always)
     private static func equal(to byte: UInt8, _ word: UInt64) -> UInt64 {
         below(1, word ^ (ones &* UInt64(byte)))

@@ -1,95 +1,90 @@
 extension [UInt8] {
-    /// Adds all bytes of a span at once.
     @inline(__always)
     package mutating func append(copying bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
     }
 
-    /// Adds text that stands in the program, without making a `String` of it.
+    /// Appends a string literal without allocating a `String`.
     @inline(__always)
     package mutating func append(_ text: StaticString) {
         text.withUTF8Buffer { append(contentsOf: $0) }
     }
 
-    /// Adds a number in decimal digits.
     package mutating func append(decimal number: Int) {
-        append(upTo: Room.longestNumber) { $0.append(decimal: number) }
+        append(atMost: BufferWriter.maximumNumberLength) { $0.append(decimal: number) }
     }
 
-    /// Adds at most so many bytes, piece by piece: the array makes room once for all of them.
+    /// Appends the bytes that `write` produces, at most `length` bytes. Reserves the capacity once, before the call.
     @inline(__always)
-    mutating func append(upTo length: Int, _ write: (inout Room) -> Void) {
+    mutating func append(atMost length: Int, _ write: (inout BufferWriter) -> Void) {
         append(addingCapacity: length) { output in
             output.withUnsafeMutableBufferPointer { buffer, count in
                 guard let start = buffer.baseAddress else { return }
-                var room = Room(end: start + count, limit: start + buffer.count)
-                write(&room)
-                count = room.end - start
+                var writer = BufferWriter(end: start + count, limit: start + buffer.count)
+                write(&writer)
+                count = writer.end - start
             }
         }
     }
 }
 
-/// Room behind the bytes of an array, which is filled from left to right. Adding more than fits traps.
+/// A writer into the reserved capacity behind the elements of an array. Writing more bytes than were reserved traps.
 ///
-/// `JSONWriter` has one like it, as neither module may import the other.
-struct Room {
-    /// The bytes of the longest number.
-    static let longestNumber = 20
+/// `JSONWriter` in the target SettingsModel contains a similar type, because neither target may import the other.
+struct BufferWriter {
+    /// The length of the longest decimal `Int`, which is `Int.min`: a sign and 19 digits.
+    static let maximumNumberLength = 20
 
     fileprivate var end: UnsafeMutablePointer<UInt8>
     fileprivate let limit: UnsafeMutablePointer<UInt8>
 
-    /// Returns the place of the next bytes, which the caller fills.
+    /// Returns a pointer to the next `count` bytes of the capacity, which the caller must initialize.
     @inline(__always)
-    private mutating func take(_ count: Int) -> UnsafeMutablePointer<UInt8> {
+    private mutating func advance(by count: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(count <= limit - end)
         defer { end += count }
         return end
     }
 
-    /// Adds text that stands in the program.
     @inline(__always)
     mutating func append(_ text: StaticString) {
-        take(text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
+        advance(by: text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
-    /// Adds all bytes of a span at once.
     @inline(__always)
     mutating func append(copying bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { bytes in
             guard let source = bytes.baseAddress else { return }
-            take(bytes.count).initialize(from: source, count: bytes.count)
+            advance(by: bytes.count).initialize(from: source, count: bytes.count)
         }
     }
 
-    /// Adds text from anywhere, with a space for each control character.
+    /// Appends text with each control character replaced by a space, so that the text cannot end its line.
     @inline(__always)
-    mutating func append(onOneLine text: Span<UInt8>) {
-        let start = take(text.count)
+    mutating func append(replacingControlsIn text: Span<UInt8>) {
+        let start = advance(by: text.count)
         for index in text.indices {
             let byte = text[index]
             start[index] = byte < 0x20 || byte == 0x7F ? .space : byte
         }
     }
 
-    /// Adds a number in decimal digits.
     mutating func append(decimal number: Int) {
         if number < 0 { append("-") }
-        var (count, bound) = (1, UInt(10))
-        while number.magnitude >= bound { (count, bound) = (count + 1, bound * 10) }
-        let start = take(count)
-        var rest = number.magnitude
+        var (digitCount, bound) = (1, UInt(10))
+        while number.magnitude >= bound { (digitCount, bound) = (digitCount + 1, bound * 10) }
+        let start = advance(by: digitCount)
+        var quotient = number.magnitude
         repeat {
-            count -= 1
-            start[count] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        } while rest > 0
+            digitCount -= 1
+            start[digitCount] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: quotient % 10)
+            quotient /= 10
+        } while quotient > 0
     }
 }
 
 extension Span<UInt8> {
-    /// True if exactly this text stands in the range.
+    /// True if the bytes in the range equal this text.
     package func holds(_ text: StaticString, in range: Range<Int>) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { wanted in
@@ -102,7 +97,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// True if this text, given in lower case, stands in the range; the case of ASCII letters is ignored.
+    /// True if the bytes in the range equal a lower-case text, ignoring the case of ASCII letters.
     package func holds(ignoringCase text: StaticString, in range: Range<Int>) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { wanted in
@@ -117,7 +112,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// The range as text, for values of fields; invalid UTF-8 shows as U+FFFD.
+    /// The bytes in the range as text. The bytes may be invalid UTF-8; invalid sequences become U+FFFD.
     package func text(in range: Range<Int>) -> String {
         extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
@@ -136,18 +131,17 @@ extension UInt8 {
     static let lineFeed = UInt8(ascii: "\n")
     static let space = UInt8(ascii: " ")
 
-    /// A space or a tab.
     @inline(__always)
     var isBlank: Bool { self == .space || self == UInt8(ascii: "\t") }
 
-    /// The byte as it can be named in a sentence: `'a'` or `byte 0x0B`.
-    var named: String {
+    /// A description of the byte for error messages, such as `'a'` or `byte 0x0B`.
+    var displayName: String {
         if self > 0x20 && self < 0x7F { return "'\(Character(Unicode.Scalar(self)))'" }
         let digits = String(self, radix: 16, uppercase: true)
         return "byte 0x" + (digits.utf8.count == 1 ? "0" : "") + digits
     }
 
-    /// The value of a hexadecimal digit of either case; nil if the byte is none.
+    /// The value of a hexadecimal digit of either case; nil if the byte is not a hexadecimal digit.
     var hexadecimalValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
@@ -158,23 +152,23 @@ extension UInt8 {
     }
 }
 
-/// A set of ASCII bytes, one bit each: asking it costs no table in memory and no branch for each kind of byte.
+/// A set of ASCII bytes as a 128-bit mask. Compared with a lookup table, it needs no memory access.
 struct ByteSet: Sendable {
-    /// The bytes below 64.
+    /// One bit for each byte below 64.
     let low: UInt64
-    /// The bytes from 64 to 127.
+    /// One bit for each byte from 64 to 127.
     let high: UInt64
 
     /// The bytes of a token of RFC 9110: letters, digits and ``!#$%&'*+-.^_`|~``.
     static let token = ByteSet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE)
-    /// The bytes of the name of a method: a token without lower-case letters. Methods are distinguished by
-    /// case, and every registered one is in capitals, so `get` is a mistake rather than another method.
+    /// The bytes of the name of a method: the bytes of a token except lower-case letters. Method names are
+    /// case-sensitive, and every registered method is in upper case, so `get` is a mistake of the client.
     static let method = ByteSet(low: 0x03FF_6CFA_0000_0000, high: 0x5000_0001_C7FF_FFFE)
-    /// The bytes of the name of a host: unreserved bytes and sub-delimiters of RFC 3986.
+    /// The bytes of a host name: the unreserved characters and the sub-delimiters of RFC 3986.
     static let hostName = ByteSet(low: 0x2BFF_7FD2_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
-    /// The bytes that a URI needs not encode: the unreserved bytes of RFC 3986.
+    /// The bytes that need no percent-encoding in a URI: the unreserved characters of RFC 3986.
     static let unreserved = ByteSet(low: 0x03FF_6000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
-    /// The bytes between the brackets of an IPv6 address.
+    /// The bytes that may occur between the brackets of an IPv6 address: hexadecimal digits, `:` and `.`.
     static let addressInBrackets = ByteSet(low: 0x07FF_4000_0000_0000, high: 0x0000_007E_0000_007E)
 
     @inline(__always)
@@ -184,9 +178,10 @@ struct ByteSet: Sendable {
     }
 }
 
-/// A range of offsets into a message in half the room of a `Range<Int>`; heads are bounded far below 4 GiB.
+/// A range of offsets into a message, in half the memory of a `Range<Int>`. 32 bits suffice, because a head is limited
+/// to 1 GiB (see ``MessageLimits``).
 ///
-/// All zero means that there is none: nothing that is ever noted ends before the first byte of a message.
+/// Both offsets are zero if there is no range. A recorded range always ends after the first byte of the message.
 struct ByteRange: Sendable, BitwiseCopyable {
     private var lower: UInt32
     private var upper: UInt32

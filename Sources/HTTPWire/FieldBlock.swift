@@ -1,12 +1,11 @@
-/// A list of fields as they travel, so that fields that many responses share are rendered once.
+/// Serialized HTTP fields. The fields that many responses share are serialized once and copied.
 ///
-/// Names are literals of the program. Values may come from anywhere: control characters become spaces, so no value can end
-/// its line and bring in another field.
+/// Names are string literals. Values may come from a client: each control character is replaced with a space, so that a
+/// value cannot inject another field.
 package struct FieldBlock: Equatable, Sendable {
-    /// The lines, each with its CR LF.
+    /// The field lines. Each line ends with CR LF.
     package private(set) var bytes: [UInt8]
 
-    /// No fields, with room for some.
     package init(reservingCapacity capacity: Int = 0) {
         bytes = []
         bytes.reserveCapacity(capacity)
@@ -14,56 +13,56 @@ package struct FieldBlock: Equatable, Sendable {
 
     package var isEmpty: Bool { bytes.isEmpty }
 
-    /// Adds a field.
+    /// Appends a field whose value is a string literal.
     package mutating func append(_ name: StaticString, _ value: StaticString) {
         value.withUTF8Buffer { append(name, $0.span) }
     }
 
-    /// Adds a field with text from anywhere.
+    /// Appends a field whose value may come from a client.
     package mutating func append(_ name: StaticString, text: String) {
         append(name, text.utf8Span.span)
     }
 
-    /// Adds a field with bytes from anywhere.
+    /// Appends a field whose value consists of bytes that may come from a client.
     package mutating func append(_ name: StaticString, _ value: Span<UInt8>) {
-        append(name, upTo: value.count) { $0.append(onOneLine: value) }
+        append(name, upTo: value.count) { $0.append(replacingControlsIn: value) }
     }
 
-    /// Adds a field with a number that has text round it, without a string made of them.
+    /// Appends a field whose value is an integer between texts, such as an entity tag. Allocates no string.
     package mutating func append(
-        _ name: StaticString, _ before: String, _ mark: StaticString = "", integer: Int, _ after: StaticString = ""
+        _ name: StaticString, _ prefix: String, _ separator: StaticString = "", integer: Int,
+        _ suffix: StaticString = ""
     ) {
-        let before = before.utf8Span.span
-        let length = before.count + mark.utf8CodeUnitCount + after.utf8CodeUnitCount
-        append(name, upTo: length + Room.longestNumber) { room in
-            room.append(onOneLine: before)
-            room.append(mark)
-            room.append(decimal: integer)
-            room.append(after)
+        let prefix = prefix.utf8Span.span
+        let length = prefix.count + separator.utf8CodeUnitCount + suffix.utf8CodeUnitCount
+        append(name, upTo: length + BufferWriter.maximumNumberLength) { writer in
+            writer.append(replacingControlsIn: prefix)
+            writer.append(separator)
+            writer.append(decimal: integer)
+            writer.append(suffix)
         }
     }
 
-    /// Adds a field with a number.
     package mutating func append(_ name: StaticString, integer: Int) {
         append(name, "", integer: integer)
     }
 
-    /// Adds lines of fields that were received and whose form was checked.
+    /// Appends received field lines whose syntax has been checked.
     mutating func append(lines: Span<UInt8>) {
         bytes.append(copying: lines)
     }
 
-    /// Adds a field with a name and a value from anywhere; left out if the name is no token.
-    package mutating func append(foreignName name: String, text: String) {
+    /// Appends a field whose name and value may come from a peer. Ignores a name that is not a token of RFC 9110.
+    package mutating func append(untrustedName name: String, text: String) {
         guard !name.isEmpty, name.utf8.allSatisfy({ ByteSet.token.contains($0) }) else { return }
         let value = text.utf8Span.span
         bytes.append(contentsOf: name.utf8)
         bytes.append(": ")
-        bytes.append(upTo: value.count) { $0.append(onOneLine: value) }
+        bytes.append(atMost: value.count) { $0.append(replacingControlsIn: value) }
         bytes.append("\r\n")
     }
 
-    /// Returns the value of the first field of a name, which is given in lower case; nil if there is none.
+    /// Returns the value of the first field with a name, or nil if there is none. The name must be in lower case.
     package func value(of name: StaticString) -> String? {
         let span = bytes.span
         var lines = FieldLines(0..<bytes.count)
@@ -73,7 +72,6 @@ package struct FieldBlock: Equatable, Sendable {
         return nil
     }
 
-    /// All fields in their order.
     package var all: [(name: String, value: String)] {
         let span = bytes.span
         var lines = FieldLines(0..<bytes.count)
@@ -84,27 +82,26 @@ package struct FieldBlock: Equatable, Sendable {
         return fields
     }
 
-    /// Adds all fields of another block.
     package mutating func append(_ other: FieldBlock) {
         bytes.append(contentsOf: other.bytes)
     }
 
-    /// Adds a field with a value of at most so many bytes.
+    /// Appends a field. `value` writes the value, which has at most `length` bytes.
     @inline(__always)
     private mutating func append(
-        _ name: StaticString, upTo length: Int, _ value: (inout Room) -> Void
+        _ name: StaticString, upTo length: Int, _ value: (inout BufferWriter) -> Void
     ) {
-        assert(Self.isOfferedHere(name), "\(name) is no name of a field, or the writer's to send")
-        bytes.append(upTo: name.utf8CodeUnitCount + length + 4) { room in
-            room.append(name)
-            room.append(": ")
-            value(&room)
-            room.append("\r\n")
+        assert(Self.isAllowed(name), "\(name) is not a valid field name, or ResponseWriter adds this field")
+        bytes.append(atMost: name.utf8CodeUnitCount + length + 4) { writer in
+            writer.append(name)
+            writer.append(": ")
+            value(&writer)
+            writer.append("\r\n")
         }
     }
 
-    /// True if this is the name of a field, and none of those that `ResponseWriter` sends by itself.
-    static func isOfferedHere(_ name: StaticString) -> Bool {
+    /// True if the text is a valid field name, and not the name of a field that ``ResponseWriter`` adds.
+    static func isAllowed(_ name: StaticString) -> Bool {
         name.withUTF8Buffer { buffer in
             let span = buffer.span
             guard !span.isEmpty else { return false }

@@ -1,4 +1,5 @@
-/// The fields in bytes whose form was checked: the ranges of each name and of its value without the blanks around it.
+/// An iterator over field lines that the parser has already checked. It returns the range of each name, and the range
+/// of the value without surrounding spaces and tabs.
 struct FieldLines {
     private var position: Int
     private let end: Int
@@ -19,9 +20,9 @@ struct FieldLines {
 }
 
 extension MessageHead {
-    /// The values of all lines of a field, in their order, without the blanks around them.
+    /// Returns the values of all lines of a field, in their order, without surrounding spaces and tabs.
     ///
-    /// The head keeps the first only, since hardly any field comes twice: the others are looked for again in its bytes.
+    /// The head stores only the range of the first value, so this function searches the head for the other lines.
     package func values(of name: FieldName, in bytes: Span<UInt8>) -> [Range<Int>] {
         guard let first = field(name) else { return [] }
         var values = [first]
@@ -35,7 +36,8 @@ extension MessageHead {
         return values
     }
 
-    /// The value of the first line of a field that is not in ``FieldName``; nil if there is none. Looks at all lines.
+    /// Returns the value of the first line of a field that is not a case of ``FieldName``, or nil if the message does
+    /// not have the field. Searches all lines of the head.
     package func value(ofFieldNamed name: StaticString, in bytes: Span<UInt8>) -> Range<Int>? {
         var start = 0
         while start < length, bytes[start] != .lineFeed { start += 1 }
@@ -47,35 +49,34 @@ extension MessageHead {
     }
 }
 
-/// The elements of a value that is a list with commas, such as that of `Connection` or `If-None-Match`.
+/// An iterator over the elements of a comma-separated field value, as in `If-None-Match: "1", "2"`.
 ///
-/// Commas between quotation marks divide nothing. Empty elements are passed over, as RFC 9110 asks of recipients.
+/// A comma inside a quoted string is not a separator. The iterator skips empty elements, as RFC 9110 (5.6.1) requires.
 package struct ListElements: Sendable {
-    private var rest: Range<Int>
+    private var remaining: Range<Int>
 
-    /// Goes through the list in this range of the bytes.
     package init(_ range: Range<Int>) {
-        rest = range
+        remaining = range
     }
 
-    /// The next element without the blanks around it; nil if there is none.
+    /// Returns the next element without surrounding spaces and tabs, or nil at the end of the list.
     package mutating func next(in bytes: Span<UInt8>) -> Range<Int>? {
-        while !rest.isEmpty {
-            let start = rest.lowerBound
+        while !remaining.isEmpty {
+            let start = remaining.lowerBound
             var end = start
             var isQuoted = false
-            while end < rest.upperBound {
+            while end < remaining.upperBound {
                 let byte = bytes[end]
                 if byte == UInt8(ascii: "\"") {
                     isQuoted.toggle()
-                } else if byte == UInt8(ascii: "\\"), isQuoted, end + 1 < rest.upperBound {
+                } else if byte == UInt8(ascii: "\\"), isQuoted, end + 1 < remaining.upperBound {
                     end += 1
                 } else if byte == UInt8(ascii: ","), !isQuoted {
                     break
                 }
                 end += 1
             }
-            rest = min(end + 1, rest.upperBound)..<rest.upperBound
+            remaining = min(end + 1, remaining.upperBound)..<remaining.upperBound
             let element = bytes.trimmed(start..<end)
             if !element.isEmpty { return element }
         }

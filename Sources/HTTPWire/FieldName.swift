@@ -1,13 +1,14 @@
-/// The fields that the daemon reads. All others are checked for form and passed over.
+/// The fields that the parser stores in the head. It checks the syntax of all other fields, and ignores their values.
 package enum FieldName: UInt8, CaseIterable, Sendable {
     case host, contentLength, transferEncoding, connection, expect
     case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote, forwardedFor
     case accept, acceptEncoding, contentType, contentEncoding, prefer
     case requestID, traceParent
+    // With these fields, a request waits until the daemon has a given commit, or all acknowledged commits.
     case settingsAtLeast, settingsFresh
     case origin, authorization, apiKey, accessControlRequestMethod, accessControlRequestHeaders
 
-    /// The name as it is usually written.
+    /// The name in its usual spelling.
     package var text: StaticString {
         switch self {
         case .host: "Host"
@@ -38,24 +39,23 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// True if a request may have the field on several lines.
+    /// True if a request may have the field on more than one line.
     ///
-    /// The lines of `Connection`, `Transfer-Encoding`, `Accept-Encoding`, `Prefer`, `X-Forwarded-For` and the lists of tags are taken together, as RFC 9110 (5.3)
-    /// says of fields that are lists. Of `Accept` and of the names of requests the first line counts. Any other field given twice is refused: a proxy
-    /// may have read the other one.
+    /// Most of these fields are lists, whose lines are combined as RFC 9110 (5.3) describes. For `Accept`,
+    /// `X-Request-Id` and `traceparent`, the daemon uses the first line. Any other repeated field is refused, because a
+    /// proxy may have used a different line than the daemon would use.
     var mayRepeat: Bool {
         switch self {
         case .connection, .transferEncoding, .accept, .acceptEncoding, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor,
-            .requestID,
-            .traceParent:
+            .requestID, .traceParent:
             true
         default: false
         }
     }
 
-    /// The field that a token names, in either case; nil if it is not read.
+    /// Finds the field with a name, ignoring case. Returns nil if the enumeration does not contain the field.
     init?(_ bytes: Span<UInt8>, _ name: Range<Int>) {
-        // The length leaves one to four candidates.
+        // At most four names have the same length; their first letters differ.
         let candidate: FieldName
         switch name.count {
         case 4: candidate = .host
@@ -95,8 +95,10 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
         self = candidate
     }
 
-    /// True if a token is this name. Of the bytes that tokens consist of, only the two cases of a letter become the
-    /// same when bit 5 is set and are letters or hyphens then.
+    /// True if the bytes in the range equal the name, ignoring case. The range must have the length of the name.
+    ///
+    /// The comparison sets bit 5 of each byte, which makes the two cases of a letter equal. No other byte of a token
+    /// becomes equal to a letter or a hyphen, and the names contain nothing else.
     @inline(__always)
     static func isSame(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: StaticString) -> Bool {
         name.withUTF8Buffer { wanted in

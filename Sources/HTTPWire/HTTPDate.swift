@@ -1,17 +1,19 @@
-/// A second in the form of the field `Date`: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// A time with the precision of a second, formatted as the field `Date` requires: `Sun, 06 Nov 1994 08:49:37 GMT`.
 ///
-/// Rendered once, together with the field's name, and then copied into every response of that second.
+/// The field is formatted once and then copied into every response of the same second.
 package struct HTTPDate: Sendable, BitwiseCopyable {
-    /// `Date: …` with its CR LF.
+    /// The whole field line, `Date: …` with CR LF.
     let line: InlineArray<37, UInt8>
 
-    /// The date; a time before 1970 or after 9999 is taken as the nearest one within, as the form has four digits.
+    /// Formats a Unix time. Clamps it to the years 1970 to 9999, because the format has four digits for the year.
+    /// 253,402,300,799 is the last second of the year 9999.
     package init(unixSeconds: Int) {
         let seconds = max(0, min(unixSeconds, 253_402_300_799))
-        let (days, rest) = seconds.quotientAndRemainder(dividingBy: 86_400)
-        let (year, month, day) = Self.civil(days)
+        let (days, secondOfDay) = seconds.quotientAndRemainder(dividingBy: 86_400)
+        let (year, month, day) = Self.gregorianDate(days)
         var line = LineWriter()
         line.write("Date: ")
+        // 1 January 1970 was a Thursday, the weekday with the index 4.
         line.write(Self.weekdays[(days + 4) % 7])
         line.write(", ")
         line.write(day, digits: 2)
@@ -20,16 +22,16 @@ package struct HTTPDate: Sendable, BitwiseCopyable {
         line.write(" ")
         line.write(year, digits: 4)
         line.write(" ")
-        line.write(rest / 3_600, digits: 2)
+        line.write(secondOfDay / 3_600, digits: 2)
         line.write(":")
-        line.write(rest / 60 % 60, digits: 2)
+        line.write(secondOfDay / 60 % 60, digits: 2)
         line.write(":")
-        line.write(rest % 60, digits: 2)
+        line.write(secondOfDay % 60, digits: 2)
         line.write(" GMT\r\n")
         self.line = line.bytes
     }
 
-    /// The text without the name of the field.
+    /// The value of the field: the line without `Date: ` and CR LF.
     package var text: String {
         line.span.text(in: 6..<35)
     }
@@ -39,9 +41,11 @@ package struct HTTPDate: Sendable, BitwiseCopyable {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// The date of a number of days after 1 January 1970, in the Gregorian calendar: counted in eras of 400 years that
-    /// begin in March, so that the day that leap years add is the last of its year.
-    private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
+    /// Converts the number of days since 1 January 1970 to a date of the Gregorian calendar.
+    ///
+    /// The calculation uses periods of 400 years (146,097 days) and years that begin on 1 March, which makes a leap day
+    /// the last day of its year. 719,468 days lie between 1 March of the year 0 and 1 January 1970.
+    private static func gregorianDate(_ days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let (era, dayOfEra) = shifted.quotientAndRemainder(dividingBy: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -52,7 +56,6 @@ package struct HTTPDate: Sendable, BitwiseCopyable {
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
     }
 
-    /// Fills the line from left to right.
     private struct LineWriter {
         var bytes = InlineArray<37, UInt8>(repeating: 0)
         private var count = 0
@@ -67,10 +70,10 @@ package struct HTTPDate: Sendable, BitwiseCopyable {
         }
 
         mutating func write(_ number: Int, digits: Int) {
-            var rest = number
+            var quotient = number
             for index in stride(from: count + digits - 1, through: count, by: -1) {
-                bytes[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
+                bytes[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: quotient % 10)
+                quotient /= 10
             }
             count += digits
         }

@@ -1,24 +1,24 @@
-/// Why bytes are not taken as a request. Where the next request begins is then unknown or not to be trusted, so the
-/// connection is closed after the answer, whatever the error.
+/// The reason why the parser refuses a message, with the HTTP status for the answer of a server.
+///
+/// After any of these errors the start of the next message is unknown, so the connection must be closed.
 package enum MessageError: Error, Equatable, Sendable {
-    /// 400. The sentence says what is wrong.
+    /// 400. The string describes the fault.
     case badRequest(String)
-    /// 413. The head is complete and can be looked at: who may not ask at all should hear that first.
+    /// 413. `MessageParser.head` is available, so that the server can check authorization before it answers 413.
     case bodyTooLarge(limit: Int)
     /// 414.
     case targetTooLong(limit: Int)
-    /// 417. The sentence says what was expected.
+    /// 417. The string names the expectation that the server supports.
     case expectationFailed(String)
-    /// 431: the head or the trailers have too many bytes.
+    /// 431: the head or the trailers are too long.
     case headTooLarge(limit: Int)
     /// 431: there are too many fields or trailers.
     case tooManyFields(limit: Int)
-    /// 501. The sentence names the coding.
+    /// 501. The string names the transfer coding that the parser supports.
     case codingNotImplemented(String)
-    /// 505. The sentence names the version.
+    /// 505. The string names the requested version of HTTP.
     case versionNotSupported(String)
 
-    /// The status of the answer.
     package var status: Int {
         switch self {
         case .badRequest: 400
@@ -31,7 +31,7 @@ package enum MessageError: Error, Equatable, Sendable {
         }
     }
 
-    /// What is wrong and what to do, as a sentence without its full stop.
+    /// The fault and how to correct it, as a sentence without a full stop.
     package var reason: String {
         switch self {
         case .badRequest(let reason), .expectationFailed(let reason), .codingNotImplemented(let reason),
@@ -39,12 +39,12 @@ package enum MessageError: Error, Equatable, Sendable {
             reason
         case .bodyTooLarge(let limit): "the body must be at most \(limit) bytes long"
         case .targetTooLong(let limit): "the target of the request must be at most \(limit) bytes long"
-        case .headTooLarge(let limit): "the fields of the request must be at most \(limit) bytes long, all together"
+        case .headTooLarge(let limit): "the fields of the request must be at most \(limit) bytes long in total"
         case .tooManyFields(let limit): "a request must have at most \(limit) fields"
         }
     }
 
-    /// The limit that was exceeded, where it was one.
+    /// The limit that the message exceeds; nil for an error that does not concern a limit.
     package var limit: Int? {
         switch self {
         case .bodyTooLarge(let limit), .targetTooLong(let limit), .headTooLarge(let limit), .tooManyFields(let limit):
@@ -54,18 +54,18 @@ package enum MessageError: Error, Equatable, Sendable {
     }
 }
 
-/// How much of a request is taken before it is refused.
+/// The maximum sizes of the parts of a message. The parser refuses a message that exceeds a maximum.
 package struct MessageLimits: Equatable, Sendable {
-    /// Bytes of the target, in the form in which it was sent.
+    /// Bytes of the request target as it was sent.
     package let maximumTargetLength: Int
-    /// Bytes of the head, from the first of the request to the end of the empty line; and as much for trailers.
+    /// Bytes of the head, including the empty line at its end. The same limit applies to the trailers.
     package let maximumHeadLength: Int
-    /// Fields of the head; and as many trailers.
+    /// Fields of the head. The same limit applies to the trailers.
     package let maximumFieldCount: Int
-    /// Bytes of the body, without the framing of chunks.
+    /// Bytes of the body, excluding the framing of chunks.
     package let maximumBodyLength: Int
 
-    /// Limits; a number out of the reach of the parser (1 to 1 GiB) is taken as the nearest one in it.
+    /// Creates limits. The parser supports 1 to 1 GiB, and 0 for the body; the initializer clamps other numbers.
     package init(
         maximumTargetLength: Int = 8_192, maximumHeadLength: Int = 16_384, maximumFieldCount: Int = 64,
         maximumBodyLength: Int = 16 << 20
@@ -77,10 +77,10 @@ package struct MessageLimits: Equatable, Sendable {
         self.maximumBodyLength = max(0, min(maximumBodyLength, 1 << 30))
     }
 
-    /// How many bytes of a chunked body may be framing. Chunks of one byte are five times as much framing as body, so
-    /// without a bound a sender could make the server hold a multiple of the longest body.
+    /// The maximum number of framing bytes in a chunked body. A chunk of one byte has five bytes of framing, so without
+    /// a limit the server might have to buffer a multiple of `maximumBodyLength`. This limit allows chunks of 48 bytes.
     package var maximumFramingLength: Int { 65_536 + maximumBodyLength / 8 }
 
-    /// Bytes of one line with the size of a chunk and its extensions.
+    /// The maximum number of bytes in a line with the size of a chunk and its extensions.
     static let maximumChunkLineLength = 256
 }

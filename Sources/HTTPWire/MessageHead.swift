@@ -1,18 +1,20 @@
-/// The head of a request, as the daemon reads it.
 package typealias RequestHead = MessageHead
 
-/// The head of a message: the ranges of its parts in the bytes that were parsed.
+/// The parsed head of an HTTP message: the start line and the fields.
 ///
-/// Plain numbers, no references: copying it copies memory. It is useful only together with its bytes.
+/// The head consists of flags and of byte ranges in the buffer that was parsed, so it can be interpreted only together
+/// with that buffer. It contains no references, so copying it needs no reference counting.
 package struct MessageHead: Sendable, BitwiseCopyable {
-    /// How the length of the body is known.
+    /// How the end of the body is determined.
     package enum Framing: Equatable, Sendable, BitwiseCopyable {
         /// There is no body.
         case none
+        /// The field `Content-Length` has the number of bytes.
         case length(Int)
+        /// The body is sent in chunks (`Transfer-Encoding: chunked`).
         case chunked
-        /// The body of a response ends with the connection.
-        case toEnd
+        /// The body ends when the server closes the connection. Occurs only in responses.
+        case untilClose
     }
 
     package internal(set) var method: Method = .other
@@ -20,12 +22,12 @@ package struct MessageHead: Sendable, BitwiseCopyable {
     package internal(set) var status = 0
     /// True for HTTP/1.1 and later 1.x, false for HTTP/1.0.
     package internal(set) var isHTTP11 = true
-    /// True if the peer lets the connection stay open for another request.
+    /// True if the peer permits another request on the connection after this message.
     package internal(set) var keepsAlive = true
     /// True if the peer waits for `100 Continue` before it sends the body.
     package internal(set) var expectsContinue = false
     package internal(set) var framing: Framing = .none
-    /// The bytes up to the body.
+    /// The length of the head in bytes, including the empty line at its end.
     package internal(set) var length = 0
 
     var methodRange = ByteRange.none
@@ -34,62 +36,63 @@ package struct MessageHead: Sendable, BitwiseCopyable {
     var queryRange = ByteRange.none
     var hostRange = ByteRange.none
     var portRange = ByteRange.none
-    /// A bit for each field that is there: the answer to most questions, without a look at the values.
-    private var present: UInt32 = 0
-    /// A bit for each field that stands on several lines.
-    private var repeated: UInt32 = 0
-    /// The values of the fields that are there; others are left over from earlier heads.
+    /// One bit for each field that the message has, at the position of the raw value of its ``FieldName``.
+    private var presentFields: UInt32 = 0
+    /// One bit for each field that occurs on more than one line.
+    private var repeatedFields: UInt32 = 0
+    /// The values of the fields in `presentFields`, one element for each case of ``FieldName``. The other elements are
+    /// left over from earlier messages.
     private var values = InlineArray<25, ByteRange>(repeating: .none)
 
-    /// The method as it was sent: the only way to name one that is `.other`.
+    /// The name of the method as it was sent. For the method `.other`, this range is the only source of the name.
     package var methodName: Range<Int> { methodRange.range ?? 0..<0 }
-    /// The target as it was sent, query included.
+    /// The request target as it was sent, including the query.
     package var target: Range<Int> { targetRange.range ?? 0..<0 }
-    /// The path, percent-encoded, from its `/`; `*` for a request about the server as a whole.
+    /// The percent-encoded path, beginning with `/`; `*` for the request `OPTIONS *`.
     package var path: Range<Int> { pathRange.range ?? 0..<0 }
-    /// What follows the first `?`; nil if there is none.
+    /// The query: the part of the target after the first `?`; nil if the target has no `?`.
     package var query: Range<Int>? { queryRange.range }
-    /// The host that is asked, without its port, with the brackets if it is an IPv6 address. From the target if that
-    /// names one, else from the field `Host`. Its form is checked. Empty if the field is; nil if there is none, which
-    /// only HTTP/1.0 may do.
+    /// The host of the target, or of the field `Host` if the target has no host. It excludes the port, and includes the
+    /// brackets of an IPv6 address. The parser has checked its syntax. Empty if the field `Host` is empty; nil if a
+    /// request of HTTP/1.0 has no such field.
     package var host: Range<Int>? { hostRange.range }
-    /// The digits of the port that follows the host, 0 to 65535; nil or empty if there are none.
+    /// The digits of the port, 0 to 65535. Nil if no colon follows the host; empty if no digits follow the colon.
     package var port: Range<Int>? { portRange.range }
     /// True if the request is `OPTIONS *`.
     package internal(set) var isServerWide = false
 
-    /// The value of a field without the blanks around it; that of the first line if the field may repeat.
+    /// Returns the value of a field without surrounding spaces and tabs; nil if the message does not have the field.
+    /// For a repeated field, this is the value of its first line.
     @inline(__always)
     package func field(_ name: FieldName) -> Range<Int>? {
         has(name) ? value(of: name) : nil
     }
 
-    // A function of its own: `span` copies the whole head, which a field that is not there must not cost.
+    // A separate function, because `span` copies the whole head. A lookup of an absent field must not pay for the copy.
     private func value(of name: FieldName) -> Range<Int>? {
         values.span[Int(name.rawValue)].range
     }
 
-    /// True if the field is there.
     @inline(__always)
     package func has(_ name: FieldName) -> Bool {
-        present & 1 << UInt32(name.rawValue) != 0
+        presentFields & 1 << UInt32(name.rawValue) != 0
     }
 
-    /// True if the field stands on several lines: see `values(of:in:)`.
+    /// True if the field occurs on more than one line. ``values(of:in:)`` then returns the values of all lines.
     package func isRepeated(_ name: FieldName) -> Bool {
-        repeated & 1 << UInt32(name.rawValue) != 0
+        repeatedFields & 1 << UInt32(name.rawValue) != 0
     }
 
-    mutating func noteRepeated(_ name: FieldName) {
-        repeated |= 1 << UInt32(name.rawValue)
+    mutating func markRepeated(_ name: FieldName) {
+        repeatedFields |= 1 << UInt32(name.rawValue)
     }
 
     mutating func setField(_ name: FieldName, _ value: Range<Int>) {
-        present |= 1 << UInt32(name.rawValue)
+        presentFields |= 1 << UInt32(name.rawValue)
         values[Int(name.rawValue)] = ByteRange(value)
     }
 
-    /// Makes it the head of no request yet, in place: moving so much memory about would cost as much as parsing.
+    /// Resets all properties except the values of fields. Assigning a new head would be slower, because it is large.
     mutating func reset() {
         method = .other
         status = 0
@@ -105,21 +108,21 @@ package struct MessageHead: Sendable, BitwiseCopyable {
         queryRange = .none
         hostRange = .none
         portRange = .none
-        present = 0
-        repeated = 0
+        presentFields = 0
+        repeatedFields = 0
     }
 }
 
-/// A method, as far as the daemon tells methods apart.
+/// The method of a request. Methods that the daemon does not implement are all `other`.
 package enum Method: Hashable, Sendable, BitwiseCopyable {
     case get, head, put, post, delete, patch, options
-    /// Any other token that is a method.
+    /// Any other valid method name.
     case other
 
-    /// No registered method is half as long; a longer one is something else than HTTP.
+    /// The maximum length of a method name. Every registered method is less than half as long.
     static let maximumLength = 32
 
-    /// The name of one that is not `other`.
+    /// The name of the method; empty for `other`.
     package var text: StaticString {
         switch self {
         case .get: "GET"

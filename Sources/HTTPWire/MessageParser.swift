@@ -1,34 +1,39 @@
-/// A state machine that reads one message, a request or a response, in as many pieces as it comes in.
+/// An incremental parser for one HTTP/1.1 message, a request or a response.
 ///
-/// It holds no bytes. Each call is given the bytes from the first of the message on, at least as many as the call before,
-/// and goes on where that one stopped; no byte is looked at twice because others are late. The outcome does not depend on
-/// where the bytes were divided. It is strict where two readers of the same bytes might see different messages. When a
-/// message is complete, `consumed` says where the next one begins, for which the parser is `reset`. After an error it only
-/// repeats the error: the connection has to be closed.
+/// The parser stores no bytes. The caller keeps the bytes of the message in a buffer, and passes the whole buffer again
+/// to ``parse(_:)`` each time it has received more. The parser continues at the position that it has reached, so it
+/// examines no byte twice, and the outcome does not depend on how the bytes were split.
+///
+/// The parser refuses a message if another HTTP parser could interpret its bytes differently. After an error it throws
+/// the same error again, and the caller must close the connection. When a message is complete, `consumed` is the length
+/// of the message, and ``reset()`` prepares the parser for the next message.
 package struct MessageParser: Sendable {
-    /// The part of the message that the byte at `position` belongs to.
+    /// The part of the message that the byte at `position` belongs to. The code compares the raw values, so the order
+    /// matters. A case whose name ends in `LineEnd` expects the line feed after a carriage return.
     enum Phase: UInt8, BitwiseCopyable {
+        // The request line, or the status line of a response.
         case start, emptyLineEnd, method, target, version
         case status, reason, statusLineEnd
+        // A section of field lines: the fields of the head, or the trailers of a chunked body.
         case lineStart, fieldName, valueStart, value, valueLineEnd, sectionLineEnd, sectionEnd
-        case lengthBody, bodyToEnd
+        // The body.
+        case lengthBody, bodyUntilClose
         case chunkSize, chunkExtension, chunkSizeLineEnd, chunkData, chunkDataReturn, chunkDataLineEnd
         case complete
     }
 
-    /// Facts from the fields about the end of the message and of the connection.
-    struct Options: OptionSet, BitwiseCopyable {
+    /// What the parser has found so far that determines the framing of the body and the use of the connection.
+    struct Flags: OptionSet, BitwiseCopyable {
         let rawValue: UInt8
-        static let skippedEmptyLine = Options(rawValue: 1)
-        static let asksToClose = Options(rawValue: 2)
-        static let asksToKeepAlive = Options(rawValue: 4)
-        static let hasChunkedCoding = Options(rawValue: 8)
-        static let hasUnknownCoding = Options(rawValue: 16)
-        /// The head is complete and its framing known.
-        static let headIsComplete = Options(rawValue: 32)
+        static let skippedEmptyLine = Flags(rawValue: 1)
+        static let asksToClose = Flags(rawValue: 2)
+        static let asksToKeepAlive = Flags(rawValue: 4)
+        static let hasChunkedCoding = Flags(rawValue: 8)
+        static let hasUnknownCoding = Flags(rawValue: 16)
+        /// The head is complete, and the framing of the body is known.
+        static let headIsComplete = Flags(rawValue: 32)
     }
 
-    /// The kind of message that the bytes are read as.
     package enum Kind: Sendable, BitwiseCopyable {
         case request, response
     }
@@ -36,24 +41,25 @@ package struct MessageParser: Sendable {
     let kind: Kind
     let limits: MessageLimits
     var phase: Phase
-    var options = Options()
-    /// The field whose value is being read; nil if it is passed over.
+    var flags = Flags()
+    /// The field whose value is being parsed; nil if the parser ignores the value of this field.
     var currentField: FieldName?
-    /// Where to go on.
+    /// The index of the next byte to parse.
     var position = 0
-    /// Where the token, value or section of a chunked body that is being read begins.
-    var mark = 0
-    /// Where the first `?` of the target stands; 0 if there was none.
-    var queryMark = 0
+    /// The index of the first byte of the element that is being parsed: the method, the target, the version, the name
+    /// or the value of a field, or the line with the size of a chunk.
+    var elementStart = 0
+    /// The index of the first `?` in the target; 0 if the parser has found none.
+    var questionMarkPosition = 0
     var fieldCount = 0
     var contentLength = 0
-    /// The head as far as it is known: to be believed once `headIsComplete`. The same as `head`, without a copy.
-    package internal(set) var current = MessageHead()
+    /// The head as parsed so far. Valid only if `headIsComplete` is true. Reading it does not copy it, unlike `head`.
+    package internal(set) var partialHead = MessageHead()
 
-    /// The bytes that are missing from the chunk being read.
-    var chunkRest = 0
-    var chunkDigits = 0
-    /// Where the trailers begin.
+    /// The number of bytes that are missing from the data of the current chunk.
+    var remainingChunkLength = 0
+    var chunkSizeDigitCount = 0
+    /// The index of the first byte of the trailers.
     var trailerStart = 0
     var decodedBody: [UInt8] = []
     private var failure: MessageError?
@@ -68,49 +74,49 @@ package struct MessageParser: Sendable {
         kind == .request ? .start : .status
     }
 
-    /// True if `head` is there; the body may still be missing.
-    package var headIsComplete: Bool { options.contains(.headIsComplete) }
+    /// True if the head has been parsed completely. The body may be incomplete.
+    package var headIsComplete: Bool { flags.contains(.headIsComplete) }
 
-    /// True if the last call found the end of the message.
     package var isComplete: Bool { phase == .complete }
 
-    /// The head once it is complete. Still there when the body then turns out to be too large or badly framed.
-    package var head: MessageHead? { headIsComplete ? current : nil }
+    /// The head; nil until it is complete. It remains available if the body is then refused.
+    package var head: MessageHead? { headIsComplete ? partialHead : nil }
 
-    /// True if any byte of a request has come; the empty line that may stand before one is none.
+    /// True if the parser has received a byte of the request. An empty line before the request does not count.
     package var hasBegun: Bool { phase != .start && phase != .emptyLineEnd }
 
-    /// The bytes of the complete message, those of an empty line before it included; 0 as long as it is not complete.
+    /// The length of the complete message, including an empty line before it; 0 while the message is incomplete.
     package var consumed: Int { phase == .complete ? position : 0 }
 
-    /// The length of the message, once its head says so.
-    package var messageLength: Int? { phase == .lengthBody ? current.length + contentLength : nil }
+    /// The length of the message; nil unless the head is complete, has `Content-Length`, and the body is incomplete.
+    package var messageLength: Int? { phase == .lengthBody ? partialHead.length + contentLength : nil }
 
-    /// The length of the longest message that is taken.
-    package var longestMessage: Int {
+    /// The length of the longest message that the limits permit.
+    package var maximumMessageLength: Int {
         limits.maximumHeadLength + limits.maximumBodyLength + limits.maximumFramingLength
     }
 
-    /// The length of what was decoded of a chunked body.
     package var decodedLength: Int { decodedBody.count }
 
-    /// The body of the complete message.
+    /// The body of the complete message; `none` while the message is incomplete.
     package var body: MessageBody {
         guard phase == .complete else { return .none }
-        switch current.framing {
+        switch partialHead.framing {
         case .none: return .none
-        case .length, .toEnd: return .inPlace(current.length..<position)
+        case .length, .untilClose: return .inPlace(partialHead.length..<position)
         case .chunked: return .decoded(decodedBody)
         }
     }
 
-    /// Goes on with the message; true if that is complete now. More bytes may follow it.
+    /// Continues with the message. Returns true if the message is complete; bytes of the next message may follow it.
+    ///
+    /// - Parameter bytes: the message from its first byte on: all bytes of the previous call, and those received since.
     package mutating func parse(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         if let failure { throw failure }
         do throws(MessageError) {
             if !headIsComplete {
                 guard try readHead(bytes) else { return false }
-                if kind == .request { try settleFraming() } else { try settleResponseFraming() }
+                if kind == .request { try determineRequestFraming() } else { try determineResponseFraming() }
             }
             return try readBody(bytes)
         } catch {
@@ -119,45 +125,47 @@ package struct MessageParser: Sendable {
         }
     }
 
-    /// Makes the parser ready for another message.
     package mutating func reset() {
         phase = Self.firstPhase(kind)
-        options = Options()
+        flags = Flags()
         currentField = nil
         position = 0
-        mark = 0
-        queryMark = 0
+        elementStart = 0
+        questionMarkPosition = 0
         fieldCount = 0
         contentLength = 0
-        current.reset()
-        chunkRest = 0
-        chunkDigits = 0
+        partialHead.reset()
+        remainingChunkLength = 0
+        chunkSizeDigitCount = 0
         trailerStart = 0
         if !decodedBody.isEmpty { decodedBody = [] }
         if failure != nil { failure = nil }
     }
 
-    /// Reads on to the end of the head.
+    /// Parses the rest of the head. Returns false if it needs more bytes.
     private mutating func readHead(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         let end = min(bytes.count, limits.maximumHeadLength)
         while phase.rawValue < Phase.lineStart.rawValue {
-            guard try readOfFirstLine(bytes, to: end) else { return try headGoesOn(bytes, from: 0) }
+            guard try readNextPartOfFirstLine(bytes, to: end) else {
+                return try reportIncompleteSection(bytes, from: 0)
+            }
         }
         while phase != .sectionEnd {
-            guard try readOfFields(bytes, to: end) else { return try headGoesOn(bytes, from: 0) }
+            guard try readNextPartOfFields(bytes, to: end) else { return try reportIncompleteSection(bytes, from: 0) }
         }
-        current.length = position
+        partialHead.length = position
         return true
     }
 
-    /// Returns false if the head or the trailers may go on behind the last byte. Throws if they are too long.
-    func headGoesOn(_ bytes: Span<UInt8>, from start: Int) throws(MessageError) -> Bool {
+    /// Handles a section (the head or the trailers) that does not end within the received bytes. Throws if the section
+    /// has reached the maximum length; otherwise returns false, because the parser needs more bytes.
+    func reportIncompleteSection(_ bytes: Span<UInt8>, from start: Int) throws(MessageError) -> Bool {
         if bytes.count - start >= limits.maximumHeadLength { throw .headTooLarge(limit: limits.maximumHeadLength) }
         return false
     }
 
-    /// One step through the first line; false if it needs more bytes.
-    private mutating func readOfFirstLine(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
+    /// Parses one part of the first line. Returns false if it needs more bytes.
+    private mutating func readNextPartOfFirstLine(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
         switch phase {
         case .start: try readStart(bytes, to: end)
         case .emptyLineEnd: try readLineEnd(bytes, to: end, then: .start)
@@ -170,7 +178,7 @@ package struct MessageParser: Sendable {
         }
     }
 
-    /// Takes the line feed that has to follow a carriage return.
+    /// Parses the line feed that must follow a carriage return. Returns false if it needs more bytes.
     mutating func readLineEnd(
         _ bytes: Span<UInt8>, to end: Int, then next: Phase
     ) throws(MessageError) -> Bool {

@@ -1,8 +1,8 @@
-/// A request that a client sends. Its body is JSON, if there is one.
+/// A request that a client sends. The body, if any, is JSON.
 package struct Request: Equatable, Sendable {
     package var method: Method
     package var target: RequestTarget
-    /// All fields but those that `bytes` adds: Host, Content-Type and Content-Length.
+    /// All fields except Host, Content-Type and Content-Length, which ``bytes(host:)`` adds.
     package var fields = FieldBlock()
     package var body: [UInt8]?
 
@@ -12,13 +12,14 @@ package struct Request: Equatable, Sendable {
         self.body = body
     }
 
-    /// True if it may change something.
+    /// True if the request may change data on the server.
     package var isWrite: Bool { method != .get }
 
-    /// True if it may be sent again when its outcome is unknown: it is a read, or a write that the server knows again.
+    /// True if the client may repeat the request when its outcome is unknown: the request is a read, or a write whose
+    /// `Idempotency-Key` lets the server recognize the repetition.
     package var isRepeatable: Bool { !isWrite || fields.value(of: "idempotency-key") != nil }
 
-    /// The bytes of the request with its body, for a server of that name.
+    /// Returns the serialized request, including the body. `host` becomes the value of the field `Host`.
     package func bytes(host: String) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256 + target.text.utf8.count + fields.bytes.count + (body?.count ?? 0))
@@ -30,7 +31,7 @@ package struct Request: Equatable, Sendable {
         bytes.append("\r\n")
         bytes.append(contentsOf: fields.bytes)
         if body != nil { bytes.append("Content-Type: application/json\r\n") }
-        // DELETE has a length too: some proxies wait for a body otherwise.
+        // Send a length with DELETE, too: without a length, some proxies wait for a body.
         if isWrite {
             bytes.append("Content-Length: ")
             bytes.append(decimal: body?.count ?? 0)
@@ -42,12 +43,12 @@ package struct Request: Equatable, Sendable {
     }
 }
 
-/// A path with a query that a client asks for, everything in it percent-encoded.
+/// The target of a request: a path and a query, both percent-encoded.
 package struct RequestTarget: Equatable, Sendable {
     package private(set) var text = ""
     private var hasQuery = false
 
-    /// A path of these segments.
+    /// Creates a path from segments, which are not yet percent-encoded.
     package init(_ segments: String...) {
         for segment in segments {
             text += "/"
@@ -55,7 +56,7 @@ package struct RequestTarget: Equatable, Sendable {
         }
     }
 
-    /// Returns the target with one more parameter; unchanged if the value is nil.
+    /// Returns the target with the query parameter `name=value` added, or unchanged if the value is nil.
     package func with(_ name: StaticString, _ value: String?) -> RequestTarget {
         guard let value else { return self }
         var target = with(flag: name, true)
@@ -64,7 +65,7 @@ package struct RequestTarget: Equatable, Sendable {
         return target
     }
 
-    /// Returns the target with a parameter that is on by being there; unchanged if it is off.
+    /// Returns the target with a query parameter without a value added, or unchanged if `isOn` is false.
     package func with(flag name: StaticString, _ isOn: Bool) -> RequestTarget {
         guard isOn else { return self }
         var target = self

@@ -1,73 +1,77 @@
-/// The request line: method, target and version.
+// Each function `read…` parses one part of the request line, and returns false if it needs more bytes.
+
+/// Parses the request line: method, target and version.
 extension MessageParser {
     /// Accepts one empty line before a request, because some old clients send a CR LF after a body and do not count it
     /// in `Content-Length`.
     mutating func readStart(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
         guard position < end else { return false }
         guard bytes[position] == .carriageReturn else {
-            mark = position
+            elementStart = position
             phase = .method
             return true
         }
-        guard !options.contains(.skippedEmptyLine) else {
-            throw .badRequest("more than one empty line stands before the request")
+        guard !flags.contains(.skippedEmptyLine) else {
+            throw .badRequest("more than one empty line precedes the request")
         }
-        options.insert(.skippedEmptyLine)
+        flags.insert(.skippedEmptyLine)
         position += 1
         phase = .emptyLineEnd
         return true
     }
 
     mutating func readMethod(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
-        let bound = min(end, mark + Method.maximumLength + 1)
+        let bound = min(end, elementStart + Method.maximumLength + 1)
         while position < bound, ByteSet.method.contains(bytes[position]) { position += 1 }
-        guard position - mark <= Method.maximumLength else {
-            throw .badRequest("the method must be at most \(Method.maximumLength) bytes long; is this HTTP?")
+        guard position - elementStart <= Method.maximumLength else {
+            throw .badRequest(
+                "the method must be at most \(Method.maximumLength) bytes long; check that the client speaks HTTP")
         }
         guard position < bound else { return false }
-        guard bytes[position] == .space, position > mark else { throw badMethod(bytes[position]) }
-        let name = mark..<position
-        current.method = Method(bytes, name)
-        current.methodRange = ByteRange(name)
-        if current.method == .other, bytes.holds("CONNECT", in: name) {
-            throw .badRequest("this server is no proxy and opens no tunnels (CONNECT)")
+        guard bytes[position] == .space, position > elementStart else { throw badMethod(bytes[position]) }
+        let name = elementStart..<position
+        partialHead.method = Method(bytes, name)
+        partialHead.methodRange = ByteRange(name)
+        if partialHead.method == .other, bytes.holds("CONNECT", in: name) {
+            throw .badRequest("this server is not a proxy, and opens no tunnels (CONNECT)")
         }
         position += 1
-        mark = position
+        elementStart = position
         phase = .target
         return true
     }
 
     private func badMethod(_ byte: UInt8) -> MessageError {
-        if position == mark, byte == 0x16 {
-            return .badRequest("this looks like TLS; use http:// here, and a proxy in front for https://")
+        if position == elementStart, byte == 0x16 {
+            return .badRequest("this looks like TLS; use http:// for this address, or a TLS proxy for https://")
         }
         if (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) {
-            return .badRequest("methods are written in capitals, as GET; found \(byte.named)")
+            return .badRequest("a method must be in capitals, as GET; found \(byte.displayName)")
         }
-        let place = position == mark ? "a request begins with a method and a space" : "a space ends the method"
-        return .badRequest("\(place), as in GET /; found \(byte.named)")
+        let rule =
+            position == elementStart ? "a request begins with a method and a space" : "a space ends the method"
+        return .badRequest("\(rule), as in GET /; found \(byte.displayName)")
     }
 
     mutating func readTarget(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
         guard position < end else { return false }
-        if position == mark { try checkTargetStart(bytes[position]) }
-        let bound = min(end, mark + limits.maximumTargetLength + 1)
+        if position == elementStart { try checkTargetStart(bytes[position]) }
+        let bound = min(end, elementStart + limits.maximumTargetLength + 1)
         while true {
-            position = bytes.firstTargetMark(from: position, to: bound)
-            guard position - mark <= limits.maximumTargetLength else {
+            position = bytes.firstTargetDelimiter(from: position, to: bound)
+            guard position - elementStart <= limits.maximumTargetLength else {
                 throw .targetTooLong(limit: limits.maximumTargetLength)
             }
             guard position < bound else { return false }
             let byte = bytes[position]
             if byte == .space { break }
             guard byte == UInt8(ascii: "?") else { throw badTarget(byte) }
-            if queryMark == 0 { queryMark = position }
+            if questionMarkPosition == 0 { questionMarkPosition = position }
             position += 1
         }
-        try settleTarget(bytes)
+        try recordTarget(bytes)
         position += 1
-        mark = position
+        elementStart = position
         phase = .version
         return true
     }
@@ -76,30 +80,30 @@ extension MessageParser {
         switch byte {
         case UInt8(ascii: "/"), UInt8(ascii: "*"), UInt8(ascii: "h"), UInt8(ascii: "H"): return
         case .space, .carriageReturn, .lineFeed:
-            throw .badRequest("exactly one space and a target, as in GET / HTTP/1.1, follow the method")
-        default: throw .badRequest("the target must begin with '/'; found \(byte.named)")
+            throw .badRequest("exactly one space and a target must follow the method, as in GET / HTTP/1.1")
+        default: throw .badRequest("the target must begin with '/'; found \(byte.displayName)")
         }
     }
 
     private func badTarget(_ byte: UInt8) -> MessageError {
         switch byte {
-        case UInt8(ascii: "#"): .badRequest("the target has a '#'; write it as %23, and send no fragment")
+        case UInt8(ascii: "#"): .badRequest("the target contains '#'; write it as %23, and send no fragment")
         case .carriageReturn, .lineFeed:
-            .badRequest("the request line ends without a version, as in GET / HTTP/1.1")
-        default: .badRequest("the target has the \(byte.named), which has to be percent-encoded")
+            .badRequest("the request line ends without a version; write it as in GET / HTTP/1.1")
+        default: .badRequest("the target contains the \(byte.displayName); percent-encode it")
         }
     }
 
     mutating func readVersion(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
-        // Compares "HTTP/1.1" in one step if the whole line has arrived.
-        if position == mark, end - position >= 10, bytes.eightBytes(at: position) == 0x312E_312F_5054_5448,
+        // If the rest of the line has arrived, compare the eight bytes "HTTP/1.1" as one little-endian number.
+        if position == elementStart, end - position >= 10, bytes.eightBytes(at: position) == 0x312E_312F_5054_5448,
             bytes[position + 8] == .carriageReturn, bytes[position + 9] == .lineFeed
         {
             return try finishRequestLine(at: position + 10)
         }
         while position < end {
             let byte = bytes[position]
-            switch position - mark {
+            switch position - elementStart {
             case 0: try expect("H", byte)
             case 1, 2: try expect("T", byte)
             case 3: try expect("P", byte)
@@ -107,13 +111,13 @@ extension MessageParser {
             case 5:
                 guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { throw badVersion(byte) }
                 guard byte == UInt8(ascii: "1") else {
-                    throw .versionNotSupported("this server speaks HTTP/1.1, not HTTP/\(byte - UInt8(ascii: "0"))")
+                    throw .versionNotSupported("this server supports HTTP/1.1, not HTTP/\(byte - UInt8(ascii: "0"))")
                 }
             case 6: try expect(".", byte)
             case 7:
                 // A higher minor version than 1.1 is treated as 1.1, as RFC 9110 (2.5) requires.
                 guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { throw badVersion(byte) }
-                current.isHTTP11 = byte != UInt8(ascii: "0")
+                partialHead.isHTTP11 = byte != UInt8(ascii: "0")
             case 8: try expect("\r", byte)
             default:
                 guard byte == .lineFeed else {
@@ -126,20 +130,21 @@ extension MessageParser {
         return false
     }
 
-    private func expect(_ wanted: Unicode.Scalar, _ byte: UInt8) throws(MessageError) {
-        if byte != UInt8(ascii: wanted) { throw badVersion(byte) }
+    private func expect(_ expected: Unicode.Scalar, _ byte: UInt8) throws(MessageError) {
+        if byte != UInt8(ascii: expected) { throw badVersion(byte) }
     }
 
     private func badVersion(_ byte: UInt8) -> MessageError {
         switch byte {
         case .lineFeed: .badRequest("a line feed without a carriage return; lines end with CR LF")
-        default: .badRequest("the request line must end with HTTP/1.1 and CR LF after the target; found \(byte.named)")
+        default:
+            .badRequest("the request line must end with HTTP/1.1 and CR LF after the target; found \(byte.displayName)")
         }
     }
 
     private mutating func finishRequestLine(at next: Int) throws(MessageError) -> Bool {
-        if current.isServerWide, current.method != .options {
-            throw .badRequest("the target '*' is for OPTIONS only")
+        if partialHead.isServerWide, partialHead.method != .options {
+            throw .badRequest("the target '*' is valid for OPTIONS only")
         }
         position = next
         phase = .lineStart
@@ -147,35 +152,35 @@ extension MessageParser {
     }
 }
 
-/// The forms of a target: a path, an absolute URI, or `*`.
+/// Finds the parts of a request target: a path, an absolute URI, or `*`.
 extension MessageParser {
     /// Records the ranges of the parts of the target. Called once the whole target has been read.
-    mutating func settleTarget(_ bytes: Span<UInt8>) throws(MessageError) {
-        let target = mark..<position
-        current.targetRange = ByteRange(target)
+    mutating func recordTarget(_ bytes: Span<UInt8>) throws(MessageError) {
+        let target = elementStart..<position
+        partialHead.targetRange = ByteRange(target)
         switch bytes[target.lowerBound] {
-        case UInt8(ascii: "/"): settlePath(from: target.lowerBound)
+        case UInt8(ascii: "/"): recordPath(from: target.lowerBound)
         case UInt8(ascii: "*"):
             guard target.count == 1 else { throw .badRequest("the target must begin with '/'; found '*'") }
-            current.isServerWide = true
-            current.pathRange = ByteRange(target)
-        default: try settleAbsoluteForm(bytes, target)
+            partialHead.isServerWide = true
+            partialHead.pathRange = ByteRange(target)
+        default: try recordAbsoluteForm(bytes, target)
         }
     }
 
     /// Records the ranges of the path and of the query. The path begins at `start`.
-    private mutating func settlePath(from start: Int) {
-        guard queryMark != 0 else {
-            current.pathRange = ByteRange(start..<position)
+    private mutating func recordPath(from start: Int) {
+        guard questionMarkPosition != 0 else {
+            partialHead.pathRange = ByteRange(start..<position)
             return
         }
-        current.pathRange = ByteRange(start..<queryMark)
-        current.queryRange = ByteRange(queryMark + 1..<position)
+        partialHead.pathRange = ByteRange(start..<questionMarkPosition)
+        partialHead.queryRange = ByteRange(questionMarkPosition + 1..<position)
     }
 
     /// Records the parts of a target such as `http://host/path`, which RFC 9112 (3.2.2) requires every server to
     /// accept. The host in the target takes precedence over the field `Host`.
-    private mutating func settleAbsoluteForm(_ bytes: Span<UInt8>, _ target: Range<Int>) throws(MessageError) {
+    private mutating func recordAbsoluteForm(_ bytes: Span<UInt8>, _ target: Range<Int>) throws(MessageError) {
         let start = target.lowerBound
         let afterScheme: Int
         if target.count >= 7, bytes.holds(ignoringCase: "http://", in: start..<start + 7) {
@@ -183,20 +188,20 @@ extension MessageParser {
         } else if target.count >= 8, bytes.holds(ignoringCase: "https://", in: start..<start + 8) {
             afterScheme = start + 8
         } else {
-            throw .badRequest("the target must begin with '/', or be a URI with http:// or https://")
+            throw .badRequest("the target must begin with '/', http:// or https://")
         }
-        let end = queryMark == 0 ? position : queryMark
+        let end = questionMarkPosition == 0 ? position : questionMarkPosition
         var slash = afterScheme
         while slash < end, bytes[slash] != UInt8(ascii: "/") { slash += 1 }
         guard let authority = Authority(bytes, afterScheme..<slash) else {
-            throw .badRequest("the target must name a host, or a host and a port, and no user after http://")
+            throw .badRequest("the target must name a host, or a host and a port, after http://, and no user")
         }
-        current.hostRange = ByteRange(authority.host)
-        if let port = authority.port { current.portRange = ByteRange(port) }
-        settlePath(from: slash)
+        partialHead.hostRange = ByteRange(authority.host)
+        if let port = authority.port { partialHead.portRange = ByteRange(port) }
+        recordPath(from: slash)
         // `http://host` means `http://host/`. The path is a range of the request's bytes, and there is no slash after
         // the host, so the range of the path `/` is the slash before the host.
-        if slash == end { current.pathRange = ByteRange(afterScheme - 1..<afterScheme) }
+        if slash == end { partialHead.pathRange = ByteRange(afterScheme - 1..<afterScheme) }
     }
 }
 
@@ -205,11 +210,9 @@ struct Authority {
     var host: Range<Int>
     var port: Range<Int>?
 
-    /// Returns nil if the range is not `host` or `host:port`, or if it is empty. An empty field `Host` is valid, but
-    /// the caller handles it.
+    /// Returns nil if the range is empty, or is not `host` or `host:port`. The caller handles an empty field `Host`.
     ///
-    /// Accepts the hosts of RFC 3986, except hosts with percent-encoding, which no name in use has. Does not accept a
-    /// user name.
+    /// Accepts the hosts of RFC 3986, but no percent-encoded host, which no client uses, and no user name.
     init?(_ bytes: Span<UInt8>, _ range: Range<Int>) {
         var index = range.lowerBound
         let end = range.upperBound

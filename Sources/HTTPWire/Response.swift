@@ -1,18 +1,18 @@
-/// A response: to be written by `ResponseWriter`, or read by `ResponseReader`.
+/// A response, which ``ResponseWriter`` serializes and ``ResponseReader`` parses.
 package struct Response: Sendable {
     /// From 200 to 599.
     package var status: Int
     package var contentType: ContentType
-    /// All fields but those that `ResponseWriter` sends by itself: Content-Type, Content-Length, Transfer-Encoding,
-    /// Connection and Date.
+    /// All fields except Content-Type, Content-Length, Transfer-Encoding, Connection and Date, which `ResponseWriter`
+    /// adds.
     package var fields: FieldBlock
-    /// The body; not sent in answer to HEAD, nor with 204 and 304.
+    /// The body. It is not sent if the request is HEAD, or if the status is 204 or 304.
     package var body: [UInt8]
-    /// True if the connection is closed after it.
+    /// True if the connection is closed after the response.
     package var closes: Bool
-    /// The number of the error that it tells of, for counting; 0 if it tells of none. Not sent.
-    package var refusal: UInt8 = 0
-    /// Kept for as long as a connection has not sent the body.
+    /// The number of the error code in the response, for the metrics; 0 without an error. Not serialized.
+    package var errorNumber: UInt8 = 0
+    /// An object that the connection retains until it has sent the body.
     package var owner: (any AnyObject & Sendable)?
 
     package init(
@@ -26,7 +26,8 @@ package struct Response: Sendable {
         self.closes = closes
     }
 
-    /// True if it was copied from another and not changed since; found without a look at the bytes.
+    /// True if this response is an unmodified copy of the other response. Compares the addresses of the buffers instead
+    /// of their bytes, so equal responses with separate buffers are not recognized.
     package func isCopy(of other: Response) -> Bool {
         status == other.status && contentType == other.contentType && closes == other.closes
             && body.sharesMemory(with: other.body) && fields.bytes.sharesMemory(with: other.fields.bytes)
@@ -42,19 +43,19 @@ extension [UInt8] {
 }
 
 extension Response: Equatable {
-    /// True if both are sent as the same bytes.
+    /// True if both responses are serialized to the same bytes.
     package static func == (left: Response, right: Response) -> Bool {
         left.status == right.status && left.contentType == right.contentType && left.closes == right.closes
             && left.fields == right.fields && left.body == right.body
     }
 }
 
-/// The content type of a body. Closed, so that no text from outside ever becomes one.
+/// The content type of a body. An enumeration, so that text from a client can never become a content type.
 package enum ContentType: Hashable, Sendable {
     case json, problem, schema, text, eventStream, prometheus
-    /// Files of a page.
+    /// The files of a web page.
     case html, css, javaScript, svg
-    /// There is nothing to say: the response has no body.
+    /// The response has no `Content-Type`, because it has no body.
     case none
 
     /// The value of `Content-Type`; empty for `none`.
@@ -75,9 +76,9 @@ package enum ContentType: Hashable, Sendable {
     }
 }
 
-/// The words after a status. They are for people who look at the wire; no client may go by them.
+/// The reason phrases of the status line. They are for people only: clients ignore them.
 enum ReasonPhrase {
-    /// The phrase of RFC 9110 or of the RFC that registered the status; empty for one that is not sent here.
+    /// Returns the phrase from the RFC that registered the status; empty for a status that the daemon never sends.
     static func of(_ status: Int) -> StaticString {
         switch status {
         case 100: "Continue"

@@ -1,71 +1,72 @@
-/// A reader that turns the bytes of a connection into one response. It holds them until that is complete.
+/// A reader for one response of a server. It buffers the received bytes until the response is complete.
 package struct ResponseReader: Sendable {
-    /// The limits of a client: a suite may be large.
-    package static let usualLimits = MessageLimits(
+    /// The default limits of a client. They exceed those of the server, because responses can be large.
+    package static let defaultLimits = MessageLimits(
         maximumHeadLength: 65_536, maximumFieldCount: 256, maximumBodyLength: 1 << 30)
 
     private var parser: MessageParser
     private var received: [UInt8] = []
-    /// Interim responses (1xx) that may still come before the final one.
-    private var interimAllowance: Int
+    /// The number of interim responses (1xx) that the server may still send before the final response.
+    private var remainingInterimResponses: Int
 
-    package init(limits: MessageLimits = Self.usualLimits, maximumInterimResponses: Int = 16) {
+    package init(limits: MessageLimits = Self.defaultLimits, maximumInterimResponses: Int = 16) {
         parser = MessageParser(.response, limits: limits)
-        interimAllowance = maximumInterimResponses
+        remainingInterimResponses = maximumInterimResponses
     }
 
-    /// True if anything has come.
+    /// True if any byte has been received.
     package private(set) var hasBegun = false
 
-    /// True if bytes came behind the complete response.
+    /// True if bytes were received after the complete response.
     package private(set) var hasExcess = false
 
-    /// Reads received bytes; returns the response once it is complete.
+    /// Parses received bytes. Returns the response when it is complete, otherwise nil.
     package mutating func read(_ bytes: Span<UInt8>) throws(MessageError) -> Response? {
         if !bytes.isEmpty { hasBegun = true }
         received.append(copying: bytes)
         while try parse() {
-            if parser.current.status >= 200 { return finish() }
-            guard interimAllowance > 0 else {
-                throw .badRequest("too many interim responses (1xx) came before the final one")
+            if parser.partialHead.status >= 200 { return finish() }
+            guard remainingInterimResponses > 0 else {
+                throw .badRequest("the server sent too many interim responses (1xx) before the final response")
             }
-            interimAllowance -= 1
+            remainingInterimResponses -= 1
             received.removeSubrange(..<parser.consumed)
             parser.reset()
         }
         if case .length(let length) = parser.head?.framing {
-            // A length is a promise only: no more room is made ahead than a server may easily fill.
-            received.reserveCapacity(parser.current.length + min(length, 1 << 20))
+            // The server may send less than it announced, so reserve at most 1 MiB in advance.
+            received.reserveCapacity(parser.partialHead.length + min(length, 1 << 20))
         }
         return nil
     }
 
-    /// Takes note that the server has closed its side; returns the response if that completes it.
-    package mutating func end() -> Response? {
+    /// Handles the end of the input. Returns the response if the end completes it, otherwise nil.
+    package mutating func receiveEnd() -> Response? {
         parser.endOfInput() ? finish() : nil
     }
 
-    /// The status of the response, once its head is complete.
+    /// The status of the response; nil until its head is complete.
     package var status: Int? { parser.head?.status }
 
-    /// Takes what has come of a body in chunks that may go on for ever. It is not part of the response any more.
-    package mutating func takeBody() -> [UInt8] {
-        let (body, done) = parser.takeDecoded()
-        received.removeSubrange(..<done)
+    /// Removes and returns the part of a chunked body that has been received. For bodies without an end, such as
+    /// streams of events. The final response does not contain the removed part.
+    package mutating func removeReceivedBody() -> [UInt8] {
+        let (body, parsedLength) = parser.removeDecodedBody()
+        received.removeSubrange(..<parsedLength)
         return body
     }
 
     private mutating func parse() throws(MessageError) -> Bool {
-        // The compiler takes a span of a property for an access to all of them.
+        // Copy the array reference first: a span of the property would overlap the mutation of `parser`.
         let bytes = received
         return try parser.parse(bytes.span)
     }
 
     private mutating func finish() -> Response {
-        let head = parser.current
+        let head = parser.partialHead
         hasExcess = received.count > parser.consumed
         var fields = FieldBlock()
-        // `takeBody` drops the head with what was read of the body.
+        // If `removeReceivedBody` was called, it has removed the head, too.
         if head.length > 0 {
             let firstLineEnd = received.firstIndex(of: .lineFeed) ?? 0
             fields.append(lines: received.span.extracting(firstLineEnd + 1..<head.length - 2))
@@ -84,22 +85,23 @@ package struct ResponseReader: Sendable {
     }
 }
 
-/// The first line of a response, and the framing of its body.
+/// Parses the status line of a response, and determines the framing of its body.
 extension MessageParser {
-    /// Takes note that no more bytes come; true if the message is complete.
+    /// Handles the end of the input. Returns true if the message is complete.
     mutating func endOfInput() -> Bool {
-        if phase == .bodyToEnd { phase = .complete }
+        if phase == .bodyUntilClose { phase = .complete }
         return phase == .complete
     }
 
+    // In `HTTP/1.1 200 OK`, byte 7 is the minor version, and bytes 9 to 11 are the status.
     mutating func readStatus(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
         while position < min(end, 12) {
             let byte = bytes[position]
             let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
             switch position {
-            case 7 where isDigit: current.isHTTP11 = byte != UInt8(ascii: "0")
+            case 7 where isDigit: partialHead.isHTTP11 = byte != UInt8(ascii: "0")
             case 9...11 where isDigit && (position > 9 || byte != UInt8(ascii: "0")):
-                current.status = current.status * 10 + Int(byte - UInt8(ascii: "0"))
+                partialHead.status = partialHead.status * 10 + Int(byte - UInt8(ascii: "0"))
             case 7, 9...11: throw Self.badStatusLine
             default: guard byte == Self.statusLineStart[position] else { throw Self.badStatusLine }
             }
@@ -113,46 +115,46 @@ extension MessageParser {
 
     private static let statusLineStart = Array("HTTP/1.1 ".utf8)
 
-    private static var badStatusLine: MessageError { .badRequest("the first line is no status line of HTTP/1.1") }
+    private static var badStatusLine: MessageError { .badRequest("the first line is not a status line of HTTP/1.1") }
 
     mutating func readReason(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
-        position = bytes.firstControl(from: position, to: end)
+        position = bytes.firstControlByte(from: position, to: end)
         guard position < end else { return false }
         switch bytes[position] {
         case UInt8(ascii: "\t"): break
         case .carriageReturn: phase = .statusLineEnd
-        default: throw .badRequest("a control character stands in the status line; lines end with CR LF")
+        default: throw .badRequest("the status line contains a control character; lines end with CR LF")
         }
         position += 1
         return true
     }
 
-    /// Decides, at the end of the head of a response, whether a body follows and where it ends.
-    mutating func settleResponseFraming() throws(MessageError) {
-        let hasNoBody = current.status < 200 || current.status == 204 || current.status == 304
-        guard current.status != 101 else { throw .badRequest("the server changes to another protocol") }
-        guard !options.contains(.hasUnknownCoding) else {
-            throw .codingNotImplemented("the only transfer coding known here is chunked")
+    /// Determines whether a body follows the head of a response, and how it ends. Called at the end of the head.
+    mutating func determineResponseFraming() throws(MessageError) {
+        let hasNoBody = partialHead.status < 200 || partialHead.status == 204 || partialHead.status == 304
+        guard partialHead.status != 101 else { throw .badRequest("the server switches to another protocol (101)") }
+        guard !flags.contains(.hasUnknownCoding) else {
+            throw .codingNotImplemented("the only supported transfer coding is chunked")
         }
-        // A server of HTTP/1.0 ends the connection with its answer.
-        current.keepsAlive = current.isHTTP11 && !options.contains(.asksToClose)
+        // A server of HTTP/1.0 closes the connection after the response.
+        partialHead.keepsAlive = partialHead.isHTTP11 && !flags.contains(.asksToClose)
         if hasNoBody {
             phase = .complete
-        } else if options.contains(.hasChunkedCoding) {
-            current.framing = .chunked
+        } else if flags.contains(.hasChunkedCoding) {
+            partialHead.framing = .chunked
             phase = .chunkSize
-            mark = position
-        } else if current.has(.contentLength) {
-            current.framing = .length(contentLength)
+            elementStart = position
+        } else if partialHead.has(.contentLength) {
+            partialHead.framing = .length(contentLength)
             phase = .lengthBody
             guard contentLength <= limits.maximumBodyLength else {
                 throw .bodyTooLarge(limit: limits.maximumBodyLength)
             }
         } else {
-            current.framing = .toEnd
-            current.keepsAlive = false
-            phase = .bodyToEnd
+            partialHead.framing = .untilClose
+            partialHead.keepsAlive = false
+            phase = .bodyUntilClose
         }
-        options.insert(.headIsComplete)
+        flags.insert(.headIsComplete)
     }
 }

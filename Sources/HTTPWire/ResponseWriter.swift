@@ -1,64 +1,64 @@
-/// Writes responses as they go over the wire, appending to bytes that may hold earlier ones.
+/// Serializes responses. Each function appends to a buffer, which may already contain other responses.
 package enum ResponseWriter {
-    /// Tells a peer that waits with its body to send it. The response still follows.
+    /// The interim response that asks a client to send the body of its request (`Expect: 100-continue`).
     package static let continueLine: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
 
-    /// Writes a whole response.
+    /// Appends a whole response.
     ///
     /// - Parameters:
-    ///   - head: whether it answers HEAD: all as for GET, but without the body.
-    ///   - keepAlive: whether the connection stays open, which `response.closes` is a wish against.
-    ///   - http11: whether the request was HTTP/1.1, where staying open is the rule, and not HTTP/1.0.
-    ///   - more: fields beside those of the response.
+    ///   - omitsBody: whether to append only the head, because the request was HEAD or the caller sends the body.
+    ///   - keepAlive: whether the connection stays open. The caller has already considered `response.closes`.
+    ///   - http11: whether the request was HTTP/1.1. In HTTP/1.0, a connection that stays open needs an extra field.
+    ///   - additionalFields: fields that are not part of the response, such as those for cross-origin requests.
     package static func append(
-        _ response: Response, to output: inout [UInt8], head: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate,
-        more: FieldBlock = FieldBlock()
+        _ response: Response, to output: inout [UInt8], omitsBody: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate,
+        additionalFields: FieldBlock = FieldBlock()
     ) {
         let hasBody = mayHaveBody(response.status)
-        let body = hasBody && !head ? response.body.span : Span()
-        output.append(upTo: longestHead(of: response, more) + body.count) { room in
-            beginHead(response, hasBody: hasBody, date, more, to: &room)
+        let body = hasBody && !omitsBody ? response.body.span : Span()
+        output.append(atMost: maximumHeadLength(of: response, additionalFields) + body.count) { writer in
+            appendCommonHead(response, hasBody: hasBody, date, additionalFields, to: &writer)
             if hasBody {
-                room.append("Content-Length: ")
-                room.append(decimal: response.body.count)
-                room.append("\r\n")
+                writer.append("Content-Length: ")
+                writer.append(decimal: response.body.count)
+                writer.append("\r\n")
             }
             if !keepAlive {
-                room.append("Connection: close\r\n")
+                writer.append("Connection: close\r\n")
             } else if !http11 {
-                room.append("Connection: keep-alive\r\n")
+                writer.append("Connection: keep-alive\r\n")
             }
-            room.append("\r\n")
-            room.append(copying: body)
+            writer.append("\r\n")
+            writer.append(copying: body)
         }
     }
 
-    /// Writes the head of a response whose body comes bit by bit; `response.body` is its beginning.
+    /// Appends the head of a response with a streamed body, and the first part of the body, which is `response.body`.
     ///
-    /// For HTTP/1.1 the body is sent in chunks: `appendChunk`, and `lastChunk` in the end. HTTP/1.0 knows no chunks, so
-    /// there the bytes are sent as they are and the connection is closed after them.
+    /// For HTTP/1.1, the caller appends further parts with ``appendChunk(_:to:http11:)``, and finally ``lastChunk``.
+    /// For HTTP/1.0, which has no chunks, the body ends when the connection is closed.
     package static func appendStreamHead(
-        _ response: Response, to output: inout [UInt8], head: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate,
-        more: FieldBlock = FieldBlock()
+        _ response: Response, to output: inout [UInt8], omitsBody: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate,
+        additionalFields: FieldBlock = FieldBlock()
     ) {
-        output.append(upTo: longestHead(of: response, more)) { room in
-            beginHead(response, hasBody: true, date, more, to: &room)
-            if http11 { room.append("Transfer-Encoding: chunked\r\n") }
-            if !keepAlive || !http11 { room.append("Connection: close\r\n") }
-            room.append("\r\n")
+        output.append(atMost: maximumHeadLength(of: response, additionalFields)) { writer in
+            appendCommonHead(response, hasBody: true, date, additionalFields, to: &writer)
+            if http11 { writer.append("Transfer-Encoding: chunked\r\n") }
+            if !keepAlive || !http11 { writer.append("Connection: close\r\n") }
+            writer.append("\r\n")
         }
-        if !head { appendChunk(response.body.span, to: &output, http11: http11) }
+        if !omitsBody { appendChunk(response.body.span, to: &output, http11: http11) }
     }
 
-    /// Writes a piece of a streamed body; nothing for an empty piece, as an empty chunk would be the end.
-    package static func appendChunk(_ piece: Span<UInt8>, to output: inout [UInt8], http11: Bool) {
-        guard !piece.isEmpty else { return }
-        if http11 { appendChunkHead(of: piece.count, to: &output) }
-        output.append(copying: piece)
+    /// Appends a part of a streamed body. Appends nothing for an empty part, because an empty chunk would end the body.
+    package static func appendChunk(_ part: Span<UInt8>, to output: inout [UInt8], http11: Bool) {
+        guard !part.isEmpty else { return }
+        if http11 { appendChunkHead(of: part.count, to: &output) }
+        output.append(copying: part)
         if http11 { output.append(chunkEnd) }
     }
 
-    /// Writes what comes before a chunk of some length, which is not zero. `chunkEnd` comes behind it.
+    /// Appends the line before the data of a chunk. The length must not be zero. `chunkEnd` must follow the data.
     package static func appendChunkHead(of length: Int, to output: inout [UInt8]) {
         output.append(hexadecimal: length)
         output.append("\r\n")
@@ -66,47 +66,47 @@ package enum ResponseWriter {
 
     package static let chunkEnd: StaticString = "\r\n"
 
-    /// The end of a body that is sent in chunks.
+    /// The end of a chunked body.
     package static let lastChunk: StaticString = "0\r\n\r\n"
 
-    /// True if a response with this status can have a body, even an empty one.
+    /// True if HTTP permits a body in a response with this status.
     private static func mayHaveBody(_ status: Int) -> Bool {
         status >= 200 && status != 204 && status != 304
     }
 
-    /// The room for any head with these fields: what the writer adds is about 200 bytes at most.
-    private static func longestHead(of response: Response, _ more: FieldBlock) -> Int {
-        256 + response.fields.bytes.count + more.bytes.count
+    /// An upper bound for the length of the head: everything except these fields is at most about 200 bytes.
+    private static func maximumHeadLength(of response: Response, _ additionalFields: FieldBlock) -> Int {
+        256 + response.fields.bytes.count + additionalFields.bytes.count
     }
 
-    /// Writes the status line and the fields that do not concern the connection.
+    /// Appends the status line, and all fields except those that concern the connection and the length of the body.
     @inline(__always)
-    private static func beginHead(
-        _ response: Response, hasBody: Bool, _ date: HTTPDate, _ more: FieldBlock,
-        to room: inout Room
+    private static func appendCommonHead(
+        _ response: Response, hasBody: Bool, _ date: HTTPDate, _ additionalFields: FieldBlock,
+        to writer: inout BufferWriter
     ) {
         if response.status == 200 {
-            room.append("HTTP/1.1 200 OK\r\n")
+            writer.append("HTTP/1.1 200 OK\r\n")
         } else {
-            room.append("HTTP/1.1 ")
-            room.append(decimal: response.status)
-            room.append(" ")
-            room.append(ReasonPhrase.of(response.status))
-            room.append("\r\n")
+            writer.append("HTTP/1.1 ")
+            writer.append(decimal: response.status)
+            writer.append(" ")
+            writer.append(ReasonPhrase.of(response.status))
+            writer.append("\r\n")
         }
-        room.append(copying: date.line.span)
+        writer.append(copying: date.line.span)
         if hasBody, response.contentType != .none {
-            room.append("Content-Type: ")
-            room.append(response.contentType.text)
-            room.append("\r\n")
+            writer.append("Content-Type: ")
+            writer.append(response.contentType.text)
+            writer.append("\r\n")
         }
-        room.append(copying: response.fields.bytes.span)
-        room.append(copying: more.bytes.span)
+        writer.append(copying: response.fields.bytes.span)
+        writer.append(copying: additionalFields.bytes.span)
     }
 }
 
 extension [UInt8] {
-    /// Adds a number that is not negative in hexadecimal digits.
+    /// Appends a number in hexadecimal digits. The number must not be negative.
     fileprivate mutating func append(hexadecimal number: Int) {
         var shift = 60
         while shift > 0, number >> shift == 0 { shift -= 4 }

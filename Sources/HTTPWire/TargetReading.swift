@@ -1,8 +1,8 @@
-/// The parameters of a query in their order, decoded: `a=b&c&d=`.
+/// The decoded parameters of a query such as `a=b&c&d=`, in their order.
 ///
-/// No parameter is left out: the caller refuses those that it does not know by name.
+/// It contains every parameter, so that the caller can refuse a parameter with an unknown name.
 package struct QueryParameters: Equatable, Sendable {
-    /// One `name=value`. A bare `name` has no value, `name=` an empty one; further equals signs belong to the value.
+    /// A parameter. `name` has the value nil, `name=` has an empty value, and `name=a=b` has the value `a=b`.
     package struct Parameter: Equatable, Sendable {
         package let name: String
         package let value: String?
@@ -15,7 +15,7 @@ package struct QueryParameters: Equatable, Sendable {
 
     package let all: [Parameter]
 
-    /// Reads the query in a range of the bytes; nil and an empty one have no parameters. It may end in a `&`.
+    /// Parses the query in a range of the bytes. The query may be nil or empty, and may end with `&`.
     package init(_ bytes: Span<UInt8>, _ query: Range<Int>?) throws(QueryError) {
         guard let query, !query.isEmpty else {
             all = []
@@ -23,7 +23,7 @@ package struct QueryParameters: Equatable, Sendable {
         }
         var parameters: [Parameter] = []
         var start = query.lowerBound
-        var nameBefore = start..<start
+        var previousNameRange = start..<start
         repeat {
             var end = start
             var equals: Int?
@@ -31,14 +31,14 @@ package struct QueryParameters: Equatable, Sendable {
                 if equals == nil, bytes[end] == UInt8(ascii: "=") { equals = end }
                 end += 1
             }
-            // A name that is given hundreds of times is read once.
+            // Consecutive parameters with the same name share one decoded string.
             let nameRange = start..<(equals ?? end)
-            let isRepeated = bytes.isRepeated(nameBefore, in: nameRange)
+            let isRepeated = bytes.hasEqualBytes(in: previousNameRange, and: nameRange)
             let name = if isRepeated, let last = parameters.last { last.name } else { try Self.name(bytes, nameRange) }
             let value = try equals.map { equals throws(QueryError) in try Self.value(bytes, equals + 1..<end, of: name)
             }
             parameters.append(Parameter(name: name, value: value))
-            nameBefore = nameRange
+            previousNameRange = nameRange
             start = end + 1
         } while start < query.upperBound
         all = parameters
@@ -63,8 +63,7 @@ package struct QueryParameters: Equatable, Sendable {
 }
 
 extension Span<UInt8> {
-    /// True if both ranges hold the same bytes.
-    fileprivate func isRepeated(_ range: Range<Int>, in other: Range<Int>) -> Bool {
+    fileprivate func hasEqualBytes(in range: Range<Int>, and other: Range<Int>) -> Bool {
         guard range.count == other.count else { return false }
         for offset in 0..<range.count where self[range.lowerBound + offset] != self[other.lowerBound + offset] {
             return false
@@ -73,39 +72,39 @@ extension Span<UInt8> {
     }
 }
 
-/// Why a query says nothing.
+/// The reason why a query cannot be parsed.
 package enum QueryError: Error, Equatable, Sendable {
-    /// Nothing stands between two `&`, at an end, or before a `=`.
+    /// A parameter is empty, or begins with `=`.
     case missingName
-    /// A name is not properly encoded.
+    /// The name of a parameter is not valid percent-encoding.
     case badName(PercentDecodingError)
-    /// The value of a parameter is not properly encoded.
+    /// The value of a parameter is not valid percent-encoding.
     case badValue(name: String, PercentDecodingError)
 
-    /// What is wrong and what to do, as a sentence without its full stop.
+    /// The fault and how to correct it, as a sentence without a full stop.
     package var reason: String {
         switch self {
-        case .missingName: "the query has a parameter without a name; it is written name=value&name=value"
+        case .missingName: "the query has a parameter without a name; write the query as name=value&name=value"
         case .badName(let error): "in the name of a query parameter, \(error.reason)"
         case .badValue(let name, let error): "in the query parameter \(name), \(error.reason)"
         }
     }
 }
 
-/// The segments of a path between its slashes, as ranges; still percent-encoded, so that a `%2F` in a name divides nothing.
+/// The segments of a path as byte ranges. They remain percent-encoded, so `%2F` does not divide a segment.
 ///
-/// `/` has none; `/v1/` has `v1` and an empty one, and `//` has two empty ones: they are other paths than `/v1` and `/`.
+/// The path `/` has no segments, `/v1/` has the segment `v1` and an empty segment, and `//` has two empty segments.
 package struct PathSegments: Sendable {
     private var position: Int
     private let end: Int
 
-    /// Goes through the path in this range of the bytes, which begins with a slash.
+    /// Iterates over the path in a range of the bytes. The path begins with a slash.
     package init(_ path: Range<Int>) {
         end = path.upperBound
         position = path.count > 1 ? path.lowerBound : end
     }
 
-    /// The next segment; nil if there is none.
+    /// Returns the next segment, or nil at the end of the path.
     package mutating func next(in bytes: Span<UInt8>) -> Range<Int>? {
         guard position < end else { return nil }
         let start = position + 1
@@ -115,13 +114,12 @@ package struct PathSegments: Sendable {
     }
 }
 
-/// Percent-encoding of RFC 3986, read strictly: `%XX` is a byte, all others are themselves, `+` too.
+/// A decoder of the percent-encoding of RFC 3986. Other bytes than `%XX` are unchanged, and so is `+`.
 package enum PercentDecoding {
-    /// The text that a range of the bytes encodes.
     package static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(PercentDecodingError) -> String {
         var index = range.lowerBound
         while index < range.upperBound, bytes[index] != UInt8(ascii: "%") { index += 1 }
-        // Most segments have nothing encoded: they are checked and copied once.
+        // Most texts contain no escape, so they need no intermediate copy.
         if index == range.upperBound { return try validated(bytes.extracting(range)) }
         var decoded: [UInt8] = []
         decoded.reserveCapacity(range.count)
@@ -152,17 +150,17 @@ package enum PercentDecoding {
     }
 }
 
-/// Why a percent-encoded text says nothing.
+/// The reason why a percent-encoded text cannot be decoded.
 package enum PercentDecodingError: Error, Equatable, Sendable {
-    /// A `%` without two hexadecimal digits after it.
+    /// A `%` is not followed by two hexadecimal digits.
     case malformedEscape
-    /// The bytes are not UTF-8.
+    /// The decoded bytes are not valid UTF-8.
     case invalidUTF8
 
-    /// What is wrong and what to do, as a sentence without its full stop.
+    /// The fault and how to correct it, as a sentence without a full stop.
     package var reason: String {
         switch self {
-        case .malformedEscape: "'%' must be followed by two hexadecimal digits; a '%' itself is written %25"
+        case .malformedEscape: "'%' must be followed by two hexadecimal digits; write a literal '%' as %25"
         case .invalidUTF8: "the percent-encoded bytes must be UTF-8"
         }
     }

@@ -79,7 +79,7 @@ final class Deliveries: NSObject, URLSessionDataDelegate {
 struct Delivery: Sendable {
     typealias Arrival = @Sendable (Result<Response, CarrierFailure>) -> Void
 
-    private static let longestBody = ResponseReader.usualLimits.maximumBodyLength
+    private static let longestBody = ResponseReader.defaultLimits.maximumBodyLength
 
     let arrival: Arrival
     /// The length of the body of a write; nil if there is none.
@@ -97,7 +97,7 @@ struct Delivery: Sendable {
         guard let response = response as? HTTPURLResponse else { return }
         var fields = FieldBlock()
         for case (let name as String, let value as String) in response.allHeaderFields {
-            fields.append(foreignName: name, text: value)
+            fields.append(untrustedName: name, text: value)
         }
         reply = Response(status: response.statusCode, fields: fields)
     }

@@ -256,7 +256,7 @@ struct EtcdWatch: Sendable {
         }
         guard reader.status == 200 else { return [] }
         let searchedCount = pending.count
-        pending += reader.takeBody()
+        pending += reader.removeReceivedBody()
         var messages: [EtcdWatchMessage] = []
         var start = 0
         var index = searchedCount

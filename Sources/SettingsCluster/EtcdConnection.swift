@@ -183,7 +183,7 @@ struct EtcdConnection: Sendable {
                 throw makeError(.unknown, "the response is not valid HTTP: \(error.reason)")
             }
         case .end:
-            if let response = reader.end() { return response }
+            if let response = reader.receiveEnd() { return response }
             throw makeError(.unknown, "the member closed the connection", .unreachable)
         case .failed(let code): throw makeError(.unknown, SystemError.text(code), .unreachable)
         }

@@ -143,7 +143,7 @@ final class Exchange {
             case .bytes(let count):
                 if let reply = take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), connection) { return reply }
             case .end:
-                return reader.end().map(answered) ?? lost("the connection ended")
+                return reader.receiveEnd().map(answered) ?? lost("the connection ended")
             case .failed(let code): return lost(SystemError.text(code))
             }
         }

@@ -1,7 +1,6 @@
-// The target SettingsServer composes the daemon from the other targets: it reads the configuration and the command line,
+// The target SettingsServer composes the daemon from the other targets: it reads the configuration and command line,
 // starts and stops the parts, handles signals and reloads, and reports to the service manager.
-//
-// The target contains no logic of requests, writes or connections.
+// The target does not implement requests, writes or connections.
 //
 // Read this file first, then Configuration/Option.swift, Program/Program.swift and Reloader.swift.
 
@@ -16,56 +15,59 @@ package import SettingsStorage
 package import SettingsWeb
 internal import Synchronization
 
-/// The daemon: the only place that constructs the parts and wires them.
+/// The daemon. Its initializer is the only code that constructs the parts of the daemon and connects them.
 ///
-/// It serves from the moment it is made until ``stop(_:)``.
+/// The daemon serves requests from its initialization until ``stop(_:)``.
 package final class Daemon: Sendable {
-    /// Where it listens: every address in figures, with the ports that were chosen.
+    /// The addresses on which the daemon listens: numeric addresses with their actual ports, and socket paths.
     package let addresses: [ListenAddress]
-    /// Where its data is.
+    /// The path of the data directory.
     package let directory: String
     private let server: HTTPServer
     private let store: Store
     private let persistence: any StorageLog
     private let log: Log
-    private let bound: UInt64
+    /// In nanoseconds.
+    private let stopTimeout: UInt64
     private let isStopping: StopFlag
-    private let ticker: Ticker
-    private let memoryTicker: Ticker
-    private let watchdogTicker: Ticker?
-    private let expiryTicker: Ticker
-    private let usageTicker: Ticker
+    private let syncTimer: RepeatingTimer
+    private let heapTrimTimer: RepeatingTimer
+    private let watchdogTimer: RepeatingTimer?
+    private let expiryTimer: RepeatingTimer
+    private let usageTimer: RepeatingTimer
+    /// The times at which tokens were last used.
     private let tokenUsage: TokenUsage
-    private let board: PolicyBoard
+    /// The current access control and other policies, which a reload replaces.
+    private let policyBoard: PolicyBoard
     private let manager: ServiceManager?
+    /// Reads the stored files periodically to detect damage.
     private let scrub: Scrub
-    private let scrubTicker: Ticker?
+    private let scrubTimer: RepeatingTimer?
     private let reloader: Reloader
     private let audit: AuditLog?
     private let accessLog: LineWriter
 
-    /// Recovers what is in the data directory and begins to serve it.
+    /// Recovers the data from the data directory and starts to serve requests.
     ///
     /// - Parameters:
-    ///   - sockets: take the place of those that the configuration names.
-    ///   - manager: gets reports of how the daemon is.
-    ///   - reread: reads the configuration again, for a reload.
+    ///   - sockets: sockets from the service manager, which replace the addresses of the configuration; may be empty.
+    ///   - manager: the service manager, which gets reports of the state of the daemon; nil if there is none.
+    ///   - reread: reads the configuration again, for a reload. Without it, a reload uses the same configuration.
     package init(
         _ configuration: Configuration, directory path: String, log: Log, sockets: [Listener] = [],
         manager: ServiceManager? = nil,
         reread: (@Sendable () throws(ConfigurationError) -> Configuration)? = nil
     ) throws(StartError) {
         FreedMemory.returnLargeBlocks()
-        let given = configuration
+        let startConfiguration = configuration
         var configuration = configuration
         let (policies, files) = try Self.prepare(configuration, listens: sockets.isEmpty)
         let budget = MemoryBudget(limit: configuration.bufferBytes)
         let (state, persistence) = try Self.open(path, configuration, budget, log)
-        let store = Store(
-            state, log: persistence, limits: configuration.writes, clock: { .now() })
+        let store = Store(state, log: persistence, limits: configuration.writes, clock: { .now() })
         let listeners =
             sockets.isEmpty ? try Self.listen(configuration.listen, configuration.socketMode) : sockets
-        if !sockets.isEmpty { log.info("sockets of the service manager take the place of the option listen") }
+        if !sockets.isEmpty { log.info("the sockets of the service manager replace the option listen") }
         addresses = listeners.map { ListenAddress($0.address) }
         do throws(ConfigurationError) {
             try policies.checkExposure(of: addresses, configuration)
@@ -73,59 +75,58 @@ package final class Daemon: Sendable {
             throw .configuration(error)
         }
         let loopCount = configuration.loops ?? HTTPServer.defaultLoopCount
-        let room: Int
+        let availableFiles: Int
         do {
-            room = try OpenFileLimit.room(beside: loopCount)
+            availableFiles = try OpenFileLimit.room(beside: loopCount)
         } catch {
             throw .system(error.description)
         }
-        for lowered in configuration.fit(into: room) { log.info(lowered) }
+        for change in configuration.lowerLimits(toFit: availableFiles) { log.info(change) }
         let isStopping = StopFlag()
-        let board = PolicyBoard(policies)
+        let policyBoard = PolicyBoard(policies)
         let audit = configuration.auditFile.map {
             AuditLog($0, in: DataDirectory(path), on: state, isShared: persistence is EtcdLog, log)
         }
         let schemas = SchemaSetter(store, audit, log)
         let tokenUsage = TokenUsage(in: DataDirectory(path), log: log)
-        (self.tokenUsage, self.board) = (tokenUsage, board)
+        (self.tokenUsage, self.policyBoard) = (tokenUsage, policyBoard)
         _ = schemas.set(files)
         let reloader = Reloader(
-            started: given, addresses: addresses, room: room, board: board, schemas: schemas, audit: audit,
-            tokenUsage: tokenUsage, manager: manager, log: log, reread: reread ?? { given })
+            startConfiguration: startConfiguration, addresses: addresses, availableFiles: availableFiles,
+            board: policyBoard, schemas: schemas, audit: audit, tokenUsage: tokenUsage, manager: manager, log: log,
+            reread: reread ?? { startConfiguration })
         let etcdLog = persistence as? EtcdLog
         let past = (persistence as? LocalLog)?.pastFiles.map { files in
             { @Sendable (state: State) -> any PastReading in PastView(files, state) }
         }
         let service = Service(
-            store: store, policies: board,
-            storage: persistence.figures, watchers: configuration.watchers,
-            budget: budget,
-            audit: audit,
-            past: past,
+            store: store, policies: policyBoard, storage: persistence.figures, watchers: configuration.watchers,
+            budget: budget, audit: audit, past: past,
             peers: etcdLog.map { log in
                 let queries = log.queries
                 return Peers(
                     findEnd: queries.fetchEnd, describe: queries.describeDaemons, figures: { log.currentFigures })
             },
             reload: { reloader.reload($0) }, debug: { log.debug($0) }, warn: { log.warning($0) }, clock: { .now() },
-            schemas: { schemas.condition.rawValue }, lastReloadFailed: { reloader.lastFailed },
+            schemas: { schemas.condition.rawValue }, lastReloadFailed: { reloader.lastReloadFailed },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         do {
-            // Listens last, so that each connection is served.
-            var staleness: Int?
-            etcdLog?.reportStaleness { staleness = $0 }
+            // For how many seconds etcd has not answered; nil if it answers, or without etcd.
+            var staleSeconds: Int?
+            etcdLog?.reportStaleness { staleSeconds = $0 }
+            // The server starts to accept connections last, when all other parts are ready.
             server = try HTTPServer(
                 listeners: listeners, loopCount: loopCount, limits: configuration.transport, budget: budget,
                 log: { log.add($0) },
-                makeHandler: { [staleness] loop in
+                makeHandler: { [staleSeconds] loop in
                     let handler = APIHandler(service, on: loop)
-                    handler.setStale(staleness)
+                    handler.setStale(staleSeconds)
                     return handler
                 })
         } catch {
             throw StartError.system("\(error)")
         }
-        reloader.serve(server, service)
+        reloader.attach(server, service)
         self.reloader = reloader
         self.audit = audit
         accessLog = service.accessLog
@@ -134,46 +135,50 @@ package final class Daemon: Sendable {
         self.persistence = persistence
         self.log = log
         self.isStopping = isStopping
-        bound = UInt64(max(0, configuration.stopBound)) * 1_000_000_000
+        stopTimeout = UInt64(max(0, configuration.stopSeconds)) * 1_000_000_000
         do throws(SystemError) {
             try etcdLog?.start(at: addresses.first?.location) { store.tend() }
         } catch {
             throw .system(error.description)
         }
-        ticker = Ticker(every: max(1, min(1000, configuration.syncInterval))) {
+        // Performs the periodic work of the log, such as the sync with durability `interval`.
+        syncTimer = RepeatingTimer(every: max(1, min(1000, configuration.syncInterval))) {
             store.tend()
-            etcdLog?.reportStaleness { board.setStale($0) }
+            etcdLog?.reportStaleness { policyBoard.setStale($0) }
         }
+        // The scrub reads the stored files slowly, so that it does not delay the writes.
         let pace = ReadPace(bytesPerSecond: 4 << 20)
         let scrub = Scrub(
             DataDirectory(path, in: POSIXFileSystem(pace: pace)), pace: pace, persistence.figures, log
         ) { store.read { $0.revision } }
         self.scrub = scrub
-        let scrubs = configuration.scrubInterval
-        scrubTicker = scrubs > 0 ? Ticker(every: scrubs * 1000) { scrub.begin() } : nil
-        memoryTicker = Ticker(every: FreedMemory.trimInterval * 1000) { FreedMemory.trim() }
-        expiryTicker = Ticker(every: 86_400_000) { board.policies.warnOfExpiry(log) }
-        usageTicker = Ticker(every: TokenUsage.interval * 1000) { tokenUsage.collect(from: board.policies.access) }
+        let scrubSeconds = configuration.scrubInterval
+        scrubTimer = scrubSeconds > 0 ? RepeatingTimer(every: scrubSeconds * 1000) { scrub.begin() } : nil
+        heapTrimTimer = RepeatingTimer(every: FreedMemory.trimInterval * 1000) { FreedMemory.trim() }
+        expiryTimer = RepeatingTimer(every: 86_400_000) { policyBoard.policies.warnOfExpiry(log) }
+        usageTimer = RepeatingTimer(every: TokenUsage.interval * 1000) {
+            tokenUsage.collect(from: policyBoard.policies.access)
+        }
         self.manager = manager
-        watchdogTicker = Self.watchdog(manager, server, store, log)
-        policies.report(to: log)
+        watchdogTimer = Self.watchdog(manager, server, store, log)
+        policies.logAccessControl(to: log)
         for address in addresses { log.info("listening on \(address.location)") }
         for address in addresses where !address.isLocal {
             if policies.access == nil {
                 log.warning(
-                    "\(address) is open to the network: there is no access control, so every caller may read and write "
-                        + "everything; start with --access.tokens FILE instead of --open-to-network")
+                    "\(address) is open to the network: there is no access control, so every caller may read "
+                        + "and write everything; start with --access.tokens FILE instead of --open-to-network")
             } else {
-                log.info("\(address) has no TLS: tokens travel in the clear unless a proxy stands before it")
+                log.info("\(address) has no TLS: the network can read tokens; use a TLS proxy for this address")
             }
         }
         manager?.ready(on: addresses)
     }
 
-    /// Reads the files that a configuration names, and checks where the daemon would listen, without binding an address. A start
-    /// and `--check-config` share this code.
+    /// Reads the files that a configuration names, and checks the addresses of the option `listen` without binding
+    /// them. Used by a start and by `--check-config`.
     ///
-    /// - Parameter listens: false if sockets of the service manager take the place of the option `listen`.
+    /// - Parameter listens: false if sockets of the service manager replace the option `listen`.
     static func prepare(
         _ configuration: Configuration, listens: Bool = true
     ) throws(StartError) -> (policies: Policies, schemas: [SchemaFile]?) {
@@ -193,7 +198,7 @@ package final class Daemon: Sendable {
         }
     }
 
-    /// Returns the addresses of a host in figures, or the path of a socket whose directory the process can write to.
+    /// Returns the numeric addresses of a host, or the path of a socket. Throws if the socket cannot be created.
     private static func resolve(_ address: ListenAddress) throws(ListenError) -> [ListenAddress] {
         switch address {
         case .tcp(let host, let port):
@@ -202,53 +207,57 @@ package final class Daemon: Sendable {
             do throws(SystemError) {
                 try POSIXFileSystem.checkFileCreation(in: path.parentDirectory ?? ".")
             } catch {
-                let refusal = SystemError(call: "bind", code: error.code)
-                throw ListenError(address: address.description, reason: .refused(.system(refusal)))
+                let bindError = SystemError(call: "bind", code: error.code)
+                throw ListenError(address: address.description, reason: .refused(.system(bindError)))
             }
             return [address]
         }
     }
 
-    /// Begins to feed the watchdog of the service manager, if it has one.
+    /// Starts to report to the watchdog of the service manager. Returns nil if the service manager has no watchdog.
     private static func watchdog(
         _ manager: ServiceManager?, _ server: HTTPServer, _ store: Store, _ log: Log
-    ) -> Ticker? {
+    ) -> RepeatingTimer? {
         guard let manager, let interval = manager.watchdogInterval else { return nil }
         var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
+        // The decide stage decides the queued writes; the commit stage makes them durable.
         parts.append(Watchdog.Part("the decide stage") { store.passThroughDecideStage($0) })
         parts.append(Watchdog.Part("the commit stage") { store.passThroughCommitStage($0) })
         parts.append(Watchdog.Part("the acceptor") { server.inNextAcceptance($0) })
         let watchdog = Watchdog(parts, log) { manager.feedWatchdog() }
-        return Ticker(every: Int(clamping: max(1, interval / 4_000_000))) { watchdog.tick() }
+        // Four times per interval of the service manager, which is in nanoseconds.
+        return RepeatingTimer(every: Int(clamping: max(1, interval / 4_000_000))) { watchdog.tick() }
     }
 
-    /// Reads the configuration again, all or nothing. Calls `completion` with what needs a restart, or with the error.
+    /// Reads the configuration again, and applies all of it or nothing. Calls `completion` with a report of the options
+    /// that need a restart and of the refused schemas, or with the error.
     package func reload(_ completion: @escaping @Sendable (Result<ReloadReport, Problem>) -> Void = { _ in }) {
         reloader.reload(completion)
     }
 
-    /// Stops: takes no more connections, answers what was asked, makes everything durable, and releases the
-    /// directory. Then calls `completion` with what could not be done, if anything. To be called once.
+    /// Stops the daemon: accepts no more connections, answers the accepted requests, makes all commits durable, and
+    /// unlocks the data directory. Then calls `completion`, with an error if not everything could be made durable. Must
+    /// be called only once.
     package func stop(_ completion: @escaping @Sendable (FileError?) -> Void) {
         isStopping.set()
         log.info("stopping")
-        watchdogTicker?.stop()
-        expiryTicker.stop()
-        usageTicker.stop()
+        watchdogTimer?.stop()
+        expiryTimer.stop()
+        usageTimer.stop()
         manager?.stopping()
         store.stopping()
-        scrubTicker?.stop()
+        scrubTimer?.stop()
         scrub.stop()
-        server.stop(within: bound) {
-            [store, persistence, audit, accessLog, ticker, memoryTicker, bound, tokenUsage, board] in
+        server.stop(within: stopTimeout) {
+            [store, persistence, audit, accessLog, syncTimer, heapTrimTimer, stopTimeout, tokenUsage, policyBoard] in
             store.whenIdle { _ in
-                tokenUsage.collect(from: board.policies.access)
+                tokenUsage.collect(from: policyBoard.policies.access)
                 audit?.finish()
-                ticker.stop()
-                memoryTicker.stop()
+                syncTimer.stop()
+                heapTrimTimer.stop()
                 var failure: FileError?
                 do throws(FileError) {
-                    try persistence.close(within: bound)
+                    try persistence.close(within: stopTimeout)
                 } catch {
                     failure = error
                 }
@@ -258,6 +267,7 @@ package final class Daemon: Sendable {
         }
     }
 
+    /// Opens the data directory, or the log in etcd if the configuration names members of etcd.
     private static func open(
         _ path: String, _ configuration: Configuration, _ budget: MemoryBudget, _ log: Log
     ) throws(StartError) -> (State, any StorageLog) {
@@ -266,12 +276,13 @@ package final class Daemon: Sendable {
         options.syncInterval = UInt64(max(1, configuration.syncInterval)) * 1_000_000
         options.snapshotJournalBytes = configuration.snapshotJournalBytes
         options.snapshotInterval = UInt64(max(1, configuration.snapshotInterval)) * 1_000_000_000
-        let replaced = budget.charge()
-        options.chargeReplaced = { replaced.resize(to: $0) }
-        let line = budget.charge()
-        options.chargeSnapshotLine = { line.resize(to: $0) }
-        let past = budget.charge()
-        options.chargePast = { past.resize(to: $0) }
+        // Memory for snapshots and for the files of past commits counts against the memory budget.
+        let replacedCharge = budget.charge()
+        options.chargeReplaced = { replacedCharge.resize(to: $0) }
+        let lineCharge = budget.charge()
+        options.chargeSnapshotLine = { lineCharge.resize(to: $0) }
+        let pastCharge = budget.charge()
+        options.chargePast = { pastCharge.resize(to: $0) }
         log.info("data in \(path), durability \(configuration.durability.rawValue)")
         do {
             let (recovered, persistence) = try LocalLog.open(
@@ -285,6 +296,7 @@ package final class Daemon: Sendable {
         }
     }
 
+    /// Opens the log in etcd. The data directory then contains a copy of the data.
     private static func openShared(
         _ path: String, _ configuration: Configuration, _ log: Log
     ) throws(StartError) -> (State, any StorageLog) {
@@ -315,15 +327,14 @@ package final class Daemon: Sendable {
     }
 }
 
-/// The error of a daemon that could not start.
+/// The reason why the daemon cannot start.
 package enum StartError: Error, CustomStringConvertible {
     /// The data directory cannot be used.
     case recovery(RecoveryError)
-    /// The configuration names what is not there, or what is not safe.
+    /// The configuration refers to something that does not exist, or is not safe.
     case configuration(ConfigurationError)
-    /// It cannot listen.
     case listen(ListenError)
-    /// The system refuses something that every daemon needs.
+    /// The operating system refuses a resource that every daemon needs. The string is the error message.
     case system(String)
 
     package var description: String {
@@ -336,10 +347,10 @@ package enum StartError: Error, CustomStringConvertible {
     }
 }
 
-/// A timer that calls a closure at intervals until it is stopped.
+/// A timer that calls a closure periodically until it is stopped.
 ///
-/// Unchecked because its one member is a dispatch source that never changes, and those may be cancelled from any thread.
-private final class Ticker: @unchecked Sendable {
+/// Thread-safe. Unchecked, because its only property is a constant dispatch source, which any thread may cancel.
+private final class RepeatingTimer: @unchecked Sendable {
     private let timer: any DispatchSourceTimer
 
     init(every milliseconds: Int, _ body: @escaping @Sendable () -> Void) {
@@ -356,7 +367,7 @@ private final class Ticker: @unchecked Sendable {
     }
 }
 
-/// A flag that the daemon sets when it stops.
+/// A flag that the daemon sets when it stops. Thread-safe.
 private final class StopFlag: Sendable {
     private let flag = Atomic(false)
 
@@ -366,9 +377,10 @@ private final class StopFlag: Sendable {
 }
 
 extension Problem {
-    /// The problem of writes while they fail.
+    /// The answer to writes while the storage cannot accept them. `obstacle` is the reason.
     fileprivate init(obstacle: String) {
         self.init(
-            .storageFailed, outcome: .notDone, retryAfterMs: 1000, "writes are not taken at present: \(obstacle)")
+            .storageFailed, outcome: .notDone, retryAfterMs: 1000,
+            "the daemon cannot accept writes at present: \(obstacle)")
     }
 }

@@ -7,29 +7,29 @@ internal import SettingsStorage
 internal import SettingsWeb
 internal import Synchronization
 
-/// A setter that puts the schemas of files in force, at the start and at each reload.
+/// Sets the schemas of suites (named sets of settings) from the configured files, at the start and at each reload.
 ///
-/// If what a suite stores does not fit its file, the suite keeps its values and the schema that it has; the other files count.
+/// A suite whose stored values violate the schema in its file keeps its values and its current schema.
 final class SchemaSetter: Sendable {
-    /// The caller that its commits name.
+    /// The name of the caller in the commits that set these schemas.
     static let caller = "config"
-    /// The violations that a line of the log names.
-    private static let mostLogged = 10
-    /// How long a schema that finds no room is tried, in nanoseconds, and the microseconds between two tries.
-    private static let patience: UInt64 = 60_000_000_000
-    private static let pause = Duration.milliseconds(200)
+    /// The maximum number of violations in a log line.
+    private static let maximumLoggedViolations = 10
+    /// The time for which a write is retried while the write queue is full, in nanoseconds.
+    private static let retryDuration: UInt64 = 60_000_000_000
+    private static let retryInterval = Duration.milliseconds(200)
 
     private let store: Store
     private let audit: AuditLog?
     private let log: Log
-    private let kept = Mutex(Condition.off)
+    private let currentCondition = Mutex(Condition.off)
 
-    /// The state of the files, for `/readyz`.
+    /// The result of the last attempt to set the schemas, for `/readyz`.
     enum Condition: String, Sendable {
-        /// None is configured.
+        /// No schema folder is configured.
         case off
         case ok
-        /// A suite has another schema than its file.
+        /// The schema of at least one file was refused.
         case refused
     }
 
@@ -39,46 +39,49 @@ final class SchemaSetter: Sendable {
         self.log = log
     }
 
-    var condition: Condition { kept.withLock { $0 } }
+    var condition: Condition { currentCondition.withLock { $0 } }
 
-    /// Sets the schemas that differ from those in force, one after the other: the queue of writes might have no room for many
-    /// schemas at once. Returns the problem of each suite whose file was refused. Waits for each write, so it must not be called on
-    /// an event loop or on a thread of the write path.
+    /// Sets each schema that differs from the current schema of its suite. Returns the problem of each suite whose
+    /// schema was refused.
+    ///
+    /// The function writes one schema after the other, because many schemas at once could exceed the write queue. It
+    /// blocks until each write is done, so it must not run on an event loop or on a thread of the write path.
     func set(_ files: [SchemaFile]?) -> [SuiteName: Problem] {
         let state = store.state
         var refused: [SuiteName: Problem] = [:]
         for file in files ?? [] where state.suite(file.suite)?.schema?.schema.document != file.schema.document {
             let result = set(file)
             switch result.answer {
-            case .success: note(result.commit, of: file)
+            case .success: logAndAudit(result.commit, of: file)
             case .failure(let problem):
                 refused[file.suite] = problem
                 log.error(
-                    "cannot set the schema of \(file.suite): \(Self.reason(of: problem)) (\(file.path)); correct that and "
-                        + "reload; the suite keeps its values and its schema until then")
+                    "cannot set the schema of \(file.suite): \(Self.reason(of: problem)) (\(file.path)); the suite "
+                        + "keeps its values and its schema; correct the file or the values, and reload")
             }
         }
-        kept.withLock { $0 = files == nil ? .off : refused.isEmpty ? .ok : .refused }
+        currentCondition.withLock { $0 = files == nil ? .off : refused.isEmpty ? .ok : .refused }
         return refused
     }
 
-    /// Sets one schema. Tries again for a while if the queue of writes has no room.
+    /// Sets one schema. Retries for a minute while the write queue is full.
     private func set(_ file: SchemaFile) -> WriteResult {
         var request = WriteRequest(.setSchema(file.suite, file.schema, onConflict: .refuse))
         request.origin = CommitOrigin(by: Self.caller, note: nil)
-        let end = MonotonicClock.system.now() + Self.patience
+        let end = MonotonicClock.system.now() + Self.retryDuration
         while true {
             let receiver = AwaitedResult()
+            // `enqueue` returns a result only if the queue is full. The receiver does not use the identifier.
             let result = store.enqueue(WriteID(low: 0), request, for: receiver) ?? receiver.wait()
             guard case .failure(let problem) = result.answer, problem.code == .overloaded,
                 MonotonicClock.system.now() < end
             else { return result }
-            CurrentThread.sleep(for: Self.pause)
+            CurrentThread.sleep(for: Self.retryInterval)
         }
     }
 
-    private func note(_ commit: KeptCommit?, of file: SchemaFile) {
-        log.info("schema of \(file.suite) set (\(file.path))")
+    private func logAndAudit(_ commit: KeptCommit?, of file: SchemaFile) {
+        log.info("the schema of \(file.suite) was set from the file \(file.path)")
         guard let commit else { return }
         let request = AuditLog.Request(peer: Self.caller, text: file.path)
         audit?.add(commit, from: request) { [store] in store.state }
@@ -87,27 +90,27 @@ final class SchemaSetter: Sendable {
     private static func reason(of problem: Problem) -> String {
         let violations = problem.conflicts.flatMap(\.errors)
         guard !violations.isEmpty else { return problem.detail }
-        let others = violations.count - mostLogged
-        return violations.prefix(mostLogged).map(\.sentence).joined(separator: ", ")
-            + (others > 0 ? " and \(others) more" : "")
+        let remaining = violations.count - maximumLoggedViolations
+        return violations.prefix(maximumLoggedViolations).map(\.sentence).joined(separator: ", ")
+            + (remaining > 0 ? " and \(remaining) more" : "")
     }
 }
 
-/// A receiver that waits for the result of one write.
+/// A receiver with which a thread can wait for the result of one write.
 private final class AwaitedResult: WriteReceiver {
     private let result = Mutex<WriteResult?>(nil)
-    private let isThere = DispatchSemaphore(value: 0)
+    private let resultArrived = DispatchSemaphore(value: 0)
 
     func deliver(_ results: [WriteResult]) {
         guard let first = results.first else { return }
         result.withLock { $0 = first }
-        isThere.signal()
+        resultArrived.signal()
     }
 
-    /// Returns the result, once.
+    /// Waits for the result and returns it. Must be called only once.
     func wait() -> WriteResult {
         while true {
-            isThere.wait()
+            resultArrived.wait()
             if let result = result.withLock({ $0.take() }) { return result }
         }
     }

@@ -9,7 +9,7 @@ internal import SettingsStorage
 extension APIHandler {
     /// Counts a response, and logs the request if the configuration demands it.
     func note(_ response: borrowing Response, _ timing: RequestTiming, text: () -> LoggedRequest?) {
-        figures.count(response.status, response.refusal)
+        figures.count(response.status, response.errorNumber)
         // Only the access log contains the duration of a request that has waited for an event.
         guard !timing.waitsForEvent || policies.logging.access != .off else { return }
         let time = loop.clock.now() &- timing.arrival

@@ -12,8 +12,8 @@ struct ByteScanTests {
                     bytes[place] = byte
                     let isControl = byte < 0x20 || byte == 0x7F
                     let isMark = isControl || [0x20, UInt8(ascii: "?"), UInt8(ascii: "#")].contains(byte)
-                    let control = bytes.span.firstControl(from: 0, to: 20)
-                    let mark = bytes.span.firstTargetMark(from: 0, to: 20)
+                    let control = bytes.span.firstControlByte(from: 0, to: 20)
+                    let mark = bytes.span.firstTargetDelimiter(from: 0, to: 20)
                     guard control == (isControl ? place : 20), mark == (isMark ? place : 20) else {
                         Issue.record("byte \(byte) at \(place) among \(filler): \(control), \(mark)")
                         return

@@ -102,7 +102,7 @@ struct ParsedRequest: Equatable, Sendable {
         bytes += Array("\r\n".utf8)
         switch framing {
         case .none: break
-        case .length, .toEnd: bytes += body
+        case .length, .untilClose: bytes += body
         case .chunked:
             if !body.isEmpty {
                 bytes += Array("\(String(body.count, radix: 16))\r\n".utf8) + body + Array("\r\n".utf8)

@@ -12,7 +12,7 @@ struct ResponseWriterTests {
     ) -> String {
         var output: [UInt8] = []
         ResponseWriter.append(
-            response, to: &output, head: head, keepAlive: keepAlive, http11: http11, date: date)
+            response, to: &output, omitsBody: head, keepAlive: keepAlive, http11: http11, date: date)
         return String(decoding: output, as: UTF8.self)
     }
 
@@ -65,7 +65,7 @@ struct ResponseWriterTests {
         var output = Array("before".utf8)
         for _ in 0..<3 {
             ResponseWriter.append(
-                Self.plain, to: &output, head: false, keepAlive: true, http11: true, date: Self.date)
+                Self.plain, to: &output, omitsBody: false, keepAlive: true, http11: true, date: Self.date)
         }
         let one = Self.text(Self.plain)
         #expect(String(decoding: output, as: UTF8.self) == "before" + one + one + one)
@@ -89,7 +89,7 @@ struct ResponseWriterTests {
         func stream(http11: Bool) -> String {
             var output: [UInt8] = []
             ResponseWriter.appendStreamHead(
-                response, to: &output, head: false, keepAlive: true, http11: http11, date: Self.date)
+                response, to: &output, omitsBody: false, keepAlive: true, http11: http11, date: Self.date)
             for piece in ["", "0123456789abcdef"] {
                 ResponseWriter.appendChunk(Array(piece.utf8).span, to: &output, http11: http11)
             }
@@ -153,8 +153,8 @@ struct FieldBlockTests {
         let withheld: [StaticString] = [
             "Content-Length", "content-type", "Transfer-Encoding", "CONNECTION", "Date", "", "A B", "A:", "A\r\nB", "é",
         ]
-        for name in offered { #expect(FieldBlock.isOfferedHere(name)) }
-        for name in withheld { #expect(!FieldBlock.isOfferedHere(name)) }
+        for name in offered { #expect(FieldBlock.isAllowed(name)) }
+        for name in withheld { #expect(!FieldBlock.isAllowed(name)) }
     }
 }
 

@@ -88,6 +88,6 @@ struct DeliveryTests {
             Issue.record("\(delivery.excess)")
             return
         }
-        #expect(reason.contains("\(ResponseReader.usualLimits.maximumBodyLength)"))
+        #expect(reason.contains("\(ResponseReader.defaultLimits.maximumBodyLength)"))
     }
 }

@@ -4,15 +4,15 @@ package import SettingsEngine
 package import SettingsStorage
 package import SettingsWeb
 
-/// The configuration of the daemon: every option with its default. `Option.all` says what each means.
+/// The value of every option, initially the default. ``Option/all`` documents the options.
 package struct Configuration: Sendable {
     package var listen: [ListenAddress] = [.tcp(host: "127.0.0.1", port: 7070)]
     package var socketMode: UInt32 = 0o600
-    /// The data directory; nil for the usual one of the user who runs the daemon.
+    /// The data directory; nil for the default directory (see ``DataLocation``).
     package var data: String?
-    /// The folder of schemas that are put in force; nil for none.
+    /// The folder with the schemas of suites; nil for none.
     package var schemas: String?
-    /// The members of etcd that keep the log; without any it is kept in the data directory.
+    /// The members of etcd that store the commit log. Without members, the data directory stores it.
     package var etcd = EtcdOptions()
     package var durability = Durability.always
     /// In milliseconds.
@@ -24,52 +24,58 @@ package struct Configuration: Sendable {
     package var scrubInterval = 86_400
     package var hosts: [String] = []
     package var origins: [String] = []
-    /// True if the page for people is served.
+    /// True if the daemon serves the web page for people at `/ui/`.
     package var servesPage = true
     package var access = AccessOptions()
     package var proxies = TrustedProxies()
     /// The path of the audit file; nil for none.
     package var auditFile: String?
-    /// True if it may listen to the network without access control.
+    /// True if the daemon may listen on network addresses without access control.
     package var isOpenToNetwork = false
     package var history = History.Limits()
     package var transport = TransportLimits()
     package var watchers = WatcherLimits()
     package var rate = RequestRate()
     package var writes = WriteLimits()
-    /// The memory for all requests and answers that are on their way.
+    /// The memory for all requests and answers in transit.
     package var bufferBytes = 256 << 20
-    /// Event loops; nil for one for every other core.
+    /// The number of event loops; nil for half the number of cores.
     package var loops: Int?
-    /// How long a clean stop may take, in seconds.
-    package var stopBound = 10
+    /// The time that a stop gives to open connections.
+    package var stopSeconds = 10
     package var logLevel = Log.Level.info
     package var logging = RequestLogging()
-    /// Where the values are from that are no defaults, by the names of their options.
+    /// The source of each value that is not a default, such as `file /etc/settingsd/settingsd.json`. The keys are the
+    /// names of the options.
     var sources: [String: String] = [:]
 
     package init() {}
 }
 
 extension Configuration {
-    /// Lowers limits to the room that there is. Clients beyond them then get a refusal instead of waiting for a
-    /// descriptor, and clients that wait for no change can always connect.
+    /// Lowers the limits of connections and of watchers (requests that wait for a change) to the number of available
+    /// file descriptors.
     ///
-    /// - Parameter files: how many files may be open for connections, refused ones included; at least two.
-    /// - Returns: what was lowered and why, for the log.
-    package mutating func fit(into files: Int) -> [String] {
-        var lowered: [String] = []
+    /// A client beyond the limits then gets an error instead of waiting for a descriptor, and some connections remain
+    /// available to clients that are not watchers.
+    ///
+    /// - Parameter files: the number of descriptors for connections; at least two. It includes the connections that the
+    ///   daemon accepts only to send an error (`refusedConnections`).
+    /// - Returns: a description of each change, with its reason, for the log.
+    package mutating func lowerLimits(toFit files: Int) -> [String] {
+        // At most 95 % of the connections may come from one address, and at most 95 % may be watchers.
+        var changes: [String] = []
         transport.refusedConnections = min(transport.refusedConnections, max(1, files / 8))
-        let most = max(1, files - transport.refusedConnections)
-        if transport.connections > most {
-            transport.connections = most
-            lowered.append("at most \(most) connections: the system allows no more open files (LimitNOFILE)")
-            transport.connectionsPerAddress = min(transport.connectionsPerAddress, most - most / 20)
+        let maximum = max(1, files - transport.refusedConnections)
+        if transport.connections > maximum {
+            transport.connections = maximum
+            changes.append("at most \(maximum) connections: the system allows no more open files (LimitNOFILE)")
+            transport.connectionsPerAddress = min(transport.connectionsPerAddress, maximum - maximum / 20)
         }
         if watchers.total >= transport.connections {
             watchers.total = transport.connections - max(1, transport.connections / 20)
-            lowered.append("at most \(watchers.total) watchers, to leave connections for others")
+            changes.append("at most \(watchers.total) watchers, so that other requests can connect")
         }
-        return lowered
+        return changes
     }
 }

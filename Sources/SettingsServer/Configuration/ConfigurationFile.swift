@@ -7,12 +7,14 @@ package import SettingsModel
 internal import SettingsStorage
 package import SettingsWeb
 
-/// Reading is strict: an option that is misspelt must not pass for one that was left out.
+/// Reads and writes the configuration file.
+///
+/// A file with an unknown member is refused, because the member could be a misspelt option.
 extension Configuration {
-    /// No configuration is longer than this, in bytes.
-    private static let longest = 1 << 20
+    /// The maximum length of a configuration file in bytes.
+    private static let maximumLength = 1 << 20
 
-    /// Takes over what a file says. What the file does not name stays as it is.
+    /// Applies the options in a file. Options that the file does not contain remain unchanged.
     package mutating func apply(fileAt path: String) throws(ConfigurationError) {
         do throws(ConfigurationError) {
             try apply(try Self.document(at: path), from: "file \(path)")
@@ -21,7 +23,7 @@ extension Configuration {
         }
     }
 
-    /// Returns every option with its value.
+    /// The configuration as the JSON document of a file that contains every option.
     package var document: JSONValue {
         var document = JSONObject()
         for option in Option.all {
@@ -40,7 +42,7 @@ extension Configuration {
     private mutating func apply(_ document: JSONValue, from source: String) throws(ConfigurationError) {
         guard let object = document.object else {
             throw ConfigurationError(
-                "the configuration is \(document.briefPhrase)", remedy: "it must be one object, as {\"log\":\"info\"}")
+                "the configuration is \(document.briefPhrase)", remedy: "it must be an object, as {\"log\":\"info\"}")
         }
         for member in object { try apply(member, in: [], from: source) }
     }
@@ -50,98 +52,100 @@ extension Configuration {
     ) throws(ConfigurationError) {
         let path = group + [member.name]
         if let option = Option.all.first(where: { $0.path.isSame(as: path) }) {
-            return try option.take(member.value, called: option.name, from: source, into: &self)
+            return try option.apply(member.value, named: option.name, from: source, to: &self)
         }
-        guard group.isEmpty, Option.all.contains(where: { $0.isIn(path) }) else {
+        guard group.isEmpty, Option.all.contains(where: { $0.isInside(path) }) else {
             throw Self.unknown(member, in: group)
         }
         guard let members = member.value.object else {
             throw ConfigurationError(
                 "\(member.name) is \(member.value.briefPhrase)",
-                remedy: "it must be an object with some of \(Self.names(in: path).joined(separator: ", "))")
+                remedy: "it must be an object with members among \(Self.names(in: path).joined(separator: ", "))")
         }
-        // An empty object has no option whose value could turn access control on.
+        // Access control is on if the file has the member `access`, even if the object is empty.
         if path.isSame(as: ["access"]) { access.isPresent = true }
         for member in members { try apply(member, in: path, from: source) }
     }
 
-    /// Throws if options that are right by themselves contradict each other.
-    package func checkTogether() throws(ConfigurationError) {
+    /// Throws if the values of several options contradict each other.
+    package func checkConsistency() throws(ConfigurationError) {
         let limits = transport.request
-        func named(_ option: String, _ value: Int) -> String { "\(option) (\(value), \(source(of: option)))" }
+        func description(of option: String, _ value: Int) -> String { "\(option) (\(value), \(source(of: option)))" }
         guard limits.maximumTargetLength < limits.maximumHeadLength else {
             throw ConfigurationError(
-                named("limits.targetBytes", limits.maximumTargetLength) + " does not fit into "
-                    + named("limits.headBytes", limits.maximumHeadLength), remedy: "lower the one or raise the other")
+                description(of: "limits.targetBytes", limits.maximumTargetLength) + " must be less than "
+                    + description(of: "limits.headBytes", limits.maximumHeadLength),
+                remedy: "lower the first or raise the second option")
         }
         guard etcd.endpoints.isEmpty || history.age == .max else {
             throw ConfigurationError(
-                "history.days (\(source(of: "history.days"))) is for a daemon without etcd.endpoints",
-                remedy: "leave one of them out")
+                "history.days (\(source(of: "history.days"))) cannot be combined with etcd.endpoints",
+                remedy: "remove one of the two options")
         }
         guard etcd.endpoints.isEmpty || durability == .always else {
             throw ConfigurationError(
-                "durability (\(source(of: "durability"))) is for a daemon without etcd.endpoints: what etcd has is on disk",
-                remedy: "leave one of them out")
+                "durability (\(source(of: "durability"))) cannot be combined with etcd.endpoints: etcd syncs always",
+                remedy: "remove one of the two options")
         }
-        // A request waits with a little more than its body.
-        let least = limits.maximumBodyLength + WriteRequest.overhead
-        guard writes.waitingBytes >= least else {
+        // A queued write takes slightly more memory than the body of its request.
+        let minimum = limits.maximumBodyLength + WriteRequest.overhead
+        guard writes.waitingBytes >= minimum else {
             throw ConfigurationError(
-                named("limits.queuedWriteBytes", writes.waitingBytes) + " has no room for a body of "
-                    + named("limits.bodyBytes", limits.maximumBodyLength),
-                remedy: "raise it to \(least) or more, or lower limits.bodyBytes")
+                description(of: "limits.queuedWriteBytes", writes.waitingBytes) + " is too small for a body of "
+                    + description(of: "limits.bodyBytes", limits.maximumBodyLength),
+                remedy: "raise it to \(minimum) or more, or lower limits.bodyBytes")
         }
     }
 
     private static func document(at path: String) throws(ConfigurationError) -> JSONValue {
-        let bytes = try contents(of: path, most: longest)
+        let bytes = try contents(of: path, maximumLength: maximumLength)
         do {
             return try JSONValue(parsing: bytes)
         } catch {
-            throw ConfigurationError(error.description, remedy: "correct the JSON there")
+            throw ConfigurationError(error.description, remedy: "correct the JSON in the file")
         }
     }
 
-    /// Reads a file that may be a link, as where configurations are mounted.
-    static func contents(of path: String, most: Int) throws(ConfigurationError) -> [UInt8] {
+    /// Reads a file. Follows a symbolic link, because Kubernetes mounts configuration files as links.
+    static func contents(of path: String, maximumLength: Int) throws(ConfigurationError) -> [UInt8] {
         let bytes: [UInt8]
         do throws(SystemError) {
-            bytes = try FileContents.read(path, upTo: most + 1, waitsForWriter: false)
+            bytes = try FileContents.read(path, upTo: maximumLength + 1, waitsForWriter: false)
         } catch {
-            throw ConfigurationError("cannot be read: \(error)", remedy: "name a file that can be read")
+            throw ConfigurationError("cannot read the file: \(error)", remedy: "name a readable file")
         }
-        guard bytes.count <= most else {
-            throw ConfigurationError("the file is longer than \(most) bytes", remedy: "name another, or shorten it")
+        guard bytes.count <= maximumLength else {
+            throw ConfigurationError(
+                "the file is longer than \(maximumLength) bytes", remedy: "shorten it, or name a different file")
         }
         return bytes
     }
 
     private static func unknown(_ member: JSONObject.Member, in group: [String]) -> ConfigurationError {
         let names = names(in: group)
-        let place = group.isEmpty ? "" : " in \(group.joined(separator: "."))"
+        let location = group.isEmpty ? "" : " in \(group.joined(separator: "."))"
         let suggestion = NameSuggestion.nearest(to: member.name, among: names, limit: 1).first ?? nested(member)
         return ConfigurationError(
-            "unknown member \(JSONValue.string(member.name).briefPhrase)\(place)",
-            remedy: suggestion.map { "did you mean \($0)?" } ?? "it may be one of \(names.joined(separator: ", "))")
+            "unknown member \(JSONValue.string(member.name).briefPhrase)\(location)",
+            remedy: suggestion.map { "did you mean \($0)?" } ?? "it must be one of \(names.joined(separator: ", "))")
     }
 
-    /// Suggests how to write an option that lies in another object. Messages and the manual spell it with a dot, and a
-    /// file nests it.
+    /// Suggests the JSON for an option that belongs in a different object. The manual writes `limits.connections`, and
+    /// the file has `{"limits": {"connections": 9}}`.
     private static func nested(_ member: JSONObject.Member) -> String? {
         let all = Option.all
-        let meant =
+        let suggestion =
             all.first { $0.path.last?.hasSameBytes(as: member.name) ?? false }?.name
             ?? NameSuggestion.nearest(to: member.name, among: all.map(\.name), limit: 1).first
-        guard let path = all.first(where: { $0.name == meant })?.path else { return nil }
+        guard let path = all.first(where: { $0.name == suggestion })?.path else { return nil }
         let value = member.value.isShort ? member.value.description : "…"
         return path.reversed().reduce(value) { inner, name in "{\(JSONValue.string(name)): \(inner)}" }
     }
 
-    /// Returns the names that may stand in an object of a file, or at its top.
+    /// Returns the names that an object may contain. An empty `group` means the top-level object of the file.
     private static func names(in group: [String]) -> [String] {
         var names: [String] = []
-        for option in Option.all where option.isIn(group) {
+        for option in Option.all where option.isInside(group) {
             let name = option.path[group.count]
             if names.last?.hasSameBytes(as: name) != true { names.append(name) }
         }
@@ -150,8 +154,8 @@ extension Configuration {
 }
 
 extension Option {
-    /// True if the option lies in an object, at any depth.
-    fileprivate func isIn(_ group: [String]) -> Bool {
+    /// True if the option belongs in an object, at any depth.
+    fileprivate func isInside(_ group: [String]) -> Bool {
         path.count > group.count && Array(path[..<group.count]).isSame(as: group)
     }
 }

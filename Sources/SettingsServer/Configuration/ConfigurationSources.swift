@@ -1,26 +1,28 @@
 package import SettingsModel
 package import SettingsWeb
 
-/// Where values are from: the defaults, the file, the environment, the command line. Each beats those before it.
+/// Environment variables, and the source of each value. The sources are the defaults, the file, the environment and the
+/// command line; a later source overrides an earlier source.
 extension Configuration {
-    /// The variable that names the configuration file.
+    /// The name of the environment variable with the path of the configuration file.
     static let fileVariable = "SETTINGSD_CONFIG"
 
-    /// Takes over the variables `SETTINGSD_…` of an environment. As in a file, a name that no option has is an error.
+    /// Applies the variables `SETTINGSD_…` of an environment. Throws if no option has the name of such a variable.
     package mutating func apply(environment: [String: String]) throws(ConfigurationError) {
         for option in Option.all {
             guard let text = environment[option.variable] else { continue }
-            try option.take(
-                option.json(inVariable: text), called: option.variable, from: "environment \(option.variable)",
-                into: &self)
+            try option.apply(
+                option.json(inVariable: text), named: option.variable, from: "environment \(option.variable)",
+                to: &self)
         }
         let known = Option.all.map(\.variable) + [Self.fileVariable]
         for name in environment.keys.sorted() where name.hasBytePrefix("SETTINGSD_") && !known.contains(name) {
-            let rest = String(decoding: name.utf8.dropFirst("SETTINGSD_".utf8.count), as: UTF8.self)
-            guard !Self.isLink(rest) else { continue }
-            // The name of the object may be missing.
+            let suffix = String(decoding: name.utf8.dropFirst("SETTINGSD_".utf8.count), as: UTF8.self)
+            guard !Self.isServiceLink(suffix) else { continue }
+            // Suggest the option if only the name of its object is missing.
+            let candidates = known.filter { $0.utf8.reversed().starts(with: "_\(suffix)".utf8.reversed()) }
             let nearest =
-                known.filter { $0.utf8.reversed().starts(with: "_\(rest)".utf8.reversed()) }.min { $0.count < $1.count }
+                candidates.min { $0.count < $1.count }
                 ?? NameSuggestion.nearest(to: name, among: known, limit: 1).first
             throw ConfigurationError(
                 "unknown variable \(name) in the environment",
@@ -28,27 +30,27 @@ extension Configuration {
         }
     }
 
-    /// True if Kubernetes or Docker sets the variable, here without `SETTINGSD_`, in every container beside a service whose
-    /// name is settingsd or begins so.
-    private static func isLink(_ rest: String) -> Bool {
-        let name = "_" + rest
+    /// True if Kubernetes or Docker sets the variable `SETTINGSD_` + `suffix` in every container, because a service has
+    /// a name that begins with settingsd.
+    private static func isServiceLink(_ suffix: String) -> Bool {
+        let name = "_" + suffix
         return ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"].contains { name.hasSuffix($0) }
-            || ["_SERVICE_PORT_", "_PORT_", "_ENV_"].contains { name.contains($0) } || rest == "NAME"
+            || ["_SERVICE_PORT_", "_PORT_", "_ENV_"].contains { name.contains($0) } || suffix == "NAME"
     }
 
-    /// Takes over the data directory that results, with the reason.
-    mutating func settle(_ location: DataLocation) {
+    /// Sets the data directory, and the reason for its choice as the source of its value.
+    mutating func setDataDirectory(_ location: DataLocation) {
         if data == nil { sources["data"] = location.reason }
         data = location.path
     }
 
-    /// Returns where the value of an option is from, as `file /etc/settingsd/settingsd.json`.
+    /// Returns the source of the value of an option, such as `file /etc/settingsd/settingsd.json`.
     package func source(of option: String) -> String { sources[option] ?? "default" }
 
-    /// Every option with its value and its source, in columns.
+    /// A text with a line for each option: its name, its value and its source, in columns.
     package var listing: String {
         let rows = Option.all.map { [$0.name, $0.write(self).text(), source(of: $0.name)] }
-        // A long value moves its own row only.
+        // The column of values is 24 wide. A longer value moves the source in its row only.
         let widths = [rows.map { $0[0].count }.max() ?? 0, 24]
         return rows.map { row in
             zip(row, widths).map { $0 + String(repeating: " ", count: max(0, $1 - $0.count)) }.joined(separator: "  ")
@@ -56,7 +58,7 @@ extension Configuration {
         }.joined(separator: "\n")
     }
 
-    /// The same for programs: an object with a member for each option.
+    /// A JSON object with a member for each option, which contains its value and its source.
     package var sourcedDocument: JSONValue {
         var document = JSONObject()
         for option in Option.all {
@@ -67,7 +69,7 @@ extension Configuration {
 }
 
 extension Option {
-    /// The name of its variable: `SETTINGSD_LIMITS_BUFFER_BYTES` for `limits.bufferBytes`.
+    /// The name of the environment variable: `SETTINGSD_LIMITS_BUFFER_BYTES` for `limits.bufferBytes`.
     package var variable: String {
         let words = path.map { name in
             name.map { $0.isUppercase ? "_\($0)" : $0.uppercased() }.joined()
@@ -75,18 +77,19 @@ extension Option {
         return "SETTINGSD_" + words.joined(separator: "_")
     }
 
-    /// Takes a value in, and notes its source.
-    func take(
-        _ value: JSONValue, called name: String, from source: String, into configuration: inout Configuration
+    /// Sets the option and records the source of its value. `name` is the name of the option in error messages.
+    func apply(
+        _ value: JSONValue, named name: String, from source: String, to configuration: inout Configuration
     ) throws(ConfigurationError) {
         try read(value, name, &configuration)
         configuration.sources[self.name] = source
         if path.first?.hasSameBytes(as: "access") ?? false { configuration.access.isPresent = true }
     }
 
-    /// Returns the value that a file would have, or a text that the option refuses.
+    /// Converts the text of an environment variable to the JSON value that a file would have. Returns a string if the
+    /// text is not valid JSON; the option then refuses the string.
     func json(inVariable text: String) -> JSONValue {
-        switch form {
+        switch variableSyntax {
         case .text: return .string(text)
         case .path: return text.isEmpty ? .null : .string(text)
         case .json:
@@ -97,7 +100,8 @@ extension Option {
             }
         case .list: return .array(Self.elements(of: text).map { .string($0) })
         case .grants:
-            // The rights of a grant have commas between them, too.
+            // Commas also separate the rights of a grant, as in `app.*:read,write`. An element without a colon is a
+            // further right of the grant before it.
             var grants: [String] = []
             for element in Self.elements(of: text) {
                 if element.contains(":") || grants.isEmpty {
@@ -110,6 +114,7 @@ extension Option {
         }
     }
 
+    /// Splits a list at its commas, and removes the spaces around the elements.
     private static func elements(of text: String) -> [String] {
         guard !text.allSatisfy({ $0 == " " }) else { return [] }
         return text.split(separator: ",", omittingEmptySubsequences: false).map { element in

@@ -1,23 +1,24 @@
 internal import SettingsModel
 package import SettingsWeb
 
-/// Which directory holds the data, and who said so.
+/// The path of the data directory, and the reason for its choice.
 package struct DataLocation: Hashable, Sendable {
     package let path: String
-    /// Who said so, for the log.
+    /// The reason for the choice of this path, such as `from $STATE_DIRECTORY`, for the log.
     package let reason: String
 
-    /// The directory of a configuration, or the default one of the user who runs the daemon.
+    /// Chooses the configured directory or, without one, the default directory of the user who runs the daemon.
     ///
     /// - Parameters:
-    ///   - environment: the value of an environment variable, if it is set.
-    ///   - home: the home directory of the user that the system has on record.
+    ///   - configured: the value of the option `data`; nil if it is not set.
+    ///   - environment: returns the value of an environment variable; nil if it is not set.
+    ///   - home: returns the home directory from the user database of the system; nil if there is none.
     package init(
         configured: String?, isRoot: Bool, environment: (String) -> String?, home: () -> String?
     ) throws(ConfigurationError) {
         if let configured {
             self.init(path: configured, reason: "as configured")
-        } else if let given = environment("STATE_DIRECTORY"), let first = Self.first(of: given) {
+        } else if let list = environment("STATE_DIRECTORY"), let first = Self.first(of: list) {
             self.init(path: first, reason: "from $STATE_DIRECTORY")
         } else if isRoot {
             self.init(path: "/var/lib/settingsd", reason: "the default for root")
@@ -27,7 +28,7 @@ package struct DataLocation: Hashable, Sendable {
             self.init(path: Self.settingsd(in: Self.join(home, ".local/state")), reason: "the default for a user")
         } else {
             throw ConfigurationError(
-                "there is no home directory to keep data in", remedy: "name a data directory with --data")
+                "cannot choose a data directory: the user has no home directory", remedy: "name one with --data")
         }
     }
 
@@ -36,15 +37,15 @@ package struct DataLocation: Hashable, Sendable {
         self.reason = reason
     }
 
-    /// A path as it was given, or what keeps it from being one.
-    static func path(_ text: String, called name: String) throws(ConfigurationError) -> String {
+    /// Returns the text if it can be a path. Otherwise throws an error, which calls the option `name`.
+    static func path(_ text: String, named name: String) throws(ConfigurationError) -> String {
         guard !text.isEmpty, !text.utf8.contains(0) else {
-            throw ConfigurationError("\(name) is no path", remedy: "it must be one, such as /var/lib/settingsd")
+            throw ConfigurationError("\(name) is not a path", remedy: "it must be a path such as /var/lib/settingsd")
         }
         return text
     }
 
-    /// The service manager gives several directories with colons between them, if its unit asks for several.
+    /// Returns the first directory of a list. systemd separates the directories with colons.
     private static func first(of list: String) -> String? {
         list.utf8.split(separator: UInt8(ascii: ":")).first.map { String(decoding: $0, as: UTF8.self) }
     }

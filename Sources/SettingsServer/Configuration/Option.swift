@@ -8,11 +8,12 @@ internal import SettingsWeb
 /// line, `--help` and `--print-config` all use the table, and tests compare the manual and the shipped configuration
 /// file with it.
 package struct Option: Sendable {
-    /// The property of the configuration that has the value.
-    typealias Place<Value> = any WritableKeyPath<Configuration, Value> & Sendable
+    /// A key path to the property of the configuration that stores the value.
+    typealias Property<Value> = any WritableKeyPath<Configuration, Value> & Sendable
 
-    /// The form of a value in an environment variable.
-    enum Form {
+    /// The syntax of a value in an environment variable.
+    enum VariableSyntax {
+        /// Any text.
         case text
         /// A path. An empty variable means null.
         case path
@@ -31,12 +32,12 @@ package struct Option: Sendable {
     /// One line for the manual and for `--help`.
     package let help: String
     /// The placeholder for a value on the command line; nil if the command line does not have the option.
-    package private(set) var argument: String?
-    let form: Form
+    package private(set) var placeholder: String?
+    let variableSyntax: VariableSyntax
     /// True if the value is a list, so that the command line may have the option several times.
-    package var isList: Bool { form == .list }
+    package var isList: Bool { variableSyntax == .list }
     /// True if a reload applies a new value. A new value of any other option takes effect at the next start.
-    package private(set) var isReloaded = false
+    package private(set) var isReloadable = false
     /// Stores a value in the configuration. The second argument is the name of the option in error messages.
     let read: @Sendable (JSONValue, String, inout Configuration) throws(ConfigurationError) -> Void
     /// Returns the value in the form that a configuration file has.
@@ -45,90 +46,90 @@ package struct Option: Sendable {
     /// The full name, such as `limits.connections`.
     package var name: String { path.joined(separator: ".") }
 
-    /// The name on the command line.
+    /// The name of the option on the command line.
     package var flag: String { "--\(name)" }
 
     init(
-        _ name: String, _ range: String, _ help: String, form: Form = .text,
+        _ name: String, _ range: String, _ help: String, variableSyntax: VariableSyntax = .text,
         read: @escaping @Sendable (JSONValue, String, inout Configuration) throws(ConfigurationError) -> Void,
         write: @escaping @Sendable (Configuration) -> JSONValue
     ) {
         path = name.utf8.split(separator: UInt8(ascii: ".")).map { String(decoding: $0, as: UTF8.self) }
         self.range = range
         self.help = help
-        self.form = form
+        self.variableSyntax = variableSyntax
         self.read = read
         self.write = write
     }
 
     /// Returns a copy of the option that the command line accepts, too.
-    func onCommandLine(_ argument: String) -> Option {
+    func onCommandLine(_ placeholder: String) -> Option {
         var option = self
-        option.argument = argument
+        option.placeholder = placeholder
         return option
     }
 }
 
 extension Option {
     /// Returns a copy of the option that a reload can change.
-    func reloaded() -> Option {
+    func reloadable() -> Option {
         var option = self
-        option.isReloaded = true
+        option.isReloadable = true
         return option
     }
 
-    /// An option whose value is a path, or null if there is no path.
-    static func path(_ name: String, _ place: Place<String?>, or none: String, _ help: String) -> Option {
-        Option(name, "", help, form: .path) { json, name, configuration throws(ConfigurationError) in
+    /// An option whose value is a path or null. `nullMeaning` is the meaning of null, for error messages.
+    static func path(_ name: String, _ property: Property<String?>, or nullMeaning: String, _ help: String) -> Option {
+        Option(name, "", help, variableSyntax: .path) { json, name, configuration throws(ConfigurationError) in
             switch json {
-            case .null: configuration[keyPath: place] = nil
-            case .string(let path): configuration[keyPath: place] = try DataLocation.path(path, called: name)
+            case .null: configuration[keyPath: property] = nil
+            case .string(let path): configuration[keyPath: property] = try DataLocation.path(path, named: name)
             default:
                 throw ConfigurationError(
-                    "\(name) is \(json.briefPhrase)", remedy: "it must be a path, or null for \(none)")
+                    "\(name) is \(json.briefPhrase)", remedy: "it must be a path, or null for \(nullMeaning)")
             }
         } write: { configuration in
-            configuration[keyPath: place].map { .string($0) } ?? .null
+            configuration[keyPath: property].map { .string($0) } ?? .null
         }
     }
 
     static func integer(
-        _ name: String, _ range: ClosedRange<Int>, _ place: Place<Int>, _ help: String
+        _ name: String, _ range: ClosedRange<Int>, _ property: Property<Int>, _ help: String
     ) -> Option {
-        Option(name, "\(range.lowerBound) to \(range.upperBound)", help, form: .json) {
+        Option(name, "\(range.lowerBound) to \(range.upperBound)", help, variableSyntax: .json) {
             json, name, configuration throws(ConfigurationError) in
-            configuration[keyPath: place] = try integer(json, name, range)
+            configuration[keyPath: property] = try integer(json, name, range)
         } write: { configuration in
-            .integer(Int64(configuration[keyPath: place]))
+            .integer(Int64(configuration[keyPath: property]))
         }
     }
 
     /// An option whose value is a time in whole seconds. The configuration has it in nanoseconds.
     static func seconds(
-        _ name: String, _ range: ClosedRange<Int>, _ place: Place<UInt64>, _ help: String
+        _ name: String, _ range: ClosedRange<Int>, _ property: Property<UInt64>, _ help: String
     ) -> Option {
-        Option(name, "\(range.lowerBound) to \(range.upperBound)", help, form: .json) {
+        Option(name, "\(range.lowerBound) to \(range.upperBound)", help, variableSyntax: .json) {
             json, name, configuration throws(ConfigurationError) in
-            configuration[keyPath: place] = UInt64(try integer(json, name, range)) * TransportLimits.second
+            configuration[keyPath: property] = UInt64(try integer(json, name, range)) * TransportLimits.second
         } write: { configuration in
-            .integer(Int64(configuration[keyPath: place] / TransportLimits.second))
+            .integer(Int64(configuration[keyPath: property] / TransportLimits.second))
         }
     }
 
-    static func bool(_ name: String, _ place: Place<Bool>, _ help: String) -> Option {
-        Option(name, "", help, form: .json) { json, name, configuration throws(ConfigurationError) in
+    static func bool(_ name: String, _ property: Property<Bool>, _ help: String) -> Option {
+        Option(name, "", help, variableSyntax: .json) { json, name, configuration throws(ConfigurationError) in
             guard let value = json.bool else {
                 throw ConfigurationError("\(name) is \(json.briefPhrase)", remedy: "it must be true or false")
             }
-            configuration[keyPath: place] = value
+            configuration[keyPath: property] = value
         } write: { configuration in
-            .bool(configuration[keyPath: place])
+            .bool(configuration[keyPath: property])
         }
     }
 
     /// An option whose value is one of the words of an enumeration.
     static func word<Word: RawRepresentable<String> & CaseIterable & Sendable>(
-        _ name: String, _ place: Place<Word>, _ help: String
+        _ name: String, _ property: Property<Word>, _ help: String
     ) -> Option {
         let words = Word.allCases.map(\.rawValue)
         return Option(name, words.joined(separator: ", "), help) {
@@ -141,26 +142,28 @@ extension Option {
                     remedy: nearest.map { "did you mean \($0)?" }
                         ?? "it must be one of \(words.joined(separator: ", "))")
             }
-            configuration[keyPath: place] = word
+            configuration[keyPath: property] = word
         } write: { configuration in
-            .string(configuration[keyPath: place].rawValue)
+            .string(configuration[keyPath: property].rawValue)
         }
     }
 
-    /// An option whose value is a list of strings, each of which is read as an element.
+    /// An option whose value is a list of strings. `read` converts each string to an element, and `write` converts an
+    /// element to a string.
     ///
     /// - Parameter single: the description, for error messages, of a single string that is accepted instead of a list
     ///   with that string; nil if the option accepts only a list.
     static func list<Element: Sendable>(
         _ name: String, _ count: ClosedRange<Int>, of elements: String, orOne single: String? = nil,
-        _ place: Place<[Element]>, _ help: String,
+        _ property: Property<[Element]>, _ help: String,
         read: @escaping @Sendable (String, _ name: String) throws(ConfigurationError) -> Element,
         write: @escaping @Sendable (Element) -> String
     ) -> Option {
         let range = "\(count.lowerBound) to \(count.upperBound) \(elements)"
-        return Option(name, range, help, form: .list) { json, name, configuration throws(ConfigurationError) in
+        return Option(name, range, help, variableSyntax: .list) {
+            json, name, configuration throws(ConfigurationError) in
             if single != nil, let text = json.string {
-                configuration[keyPath: place] = [try read(text, name)]
+                configuration[keyPath: property] = [try read(text, name)]
                 return
             }
             guard let texts = json.array, count.contains(texts.count) else {
@@ -176,9 +179,9 @@ extension Option {
                 }
                 list.append(try read(text, "\(name)[\(index)]"))
             }
-            configuration[keyPath: place] = list
+            configuration[keyPath: property] = list
         } write: { configuration in
-            .array(configuration[keyPath: place].map { .string(write($0)) })
+            .array(configuration[keyPath: property].map { .string(write($0)) })
         }
     }
 

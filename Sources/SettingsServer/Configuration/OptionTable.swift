@@ -9,14 +9,14 @@ internal import SettingsStorage
 internal import SettingsWeb
 
 extension Option {
-    /// Every option, in the order in which a file has them.
+    /// Every option, in the order of the shipped configuration file.
     package static let all =
-        places + etcd + storage + callers + access + limits + quotas.map { $0.reloaded() } + running
+        locations + etcd + storage + clientOptions + access + limits + quotas.map { $0.reloadable() } + processOptions
 
-    private static let places: [Option] = [
+    private static let locations: [Option] = [
         .list(
             "listen", 1...64, of: "addresses", orOne: "an address", \.listen,
-            "where to listen, one or a list: `host:port`, `[::1]:7070`, `unix:/path`",
+            "the address to listen on, or a list of addresses: `host:port`, `[::1]:7070`, `unix:/path`",
             read: { text, name throws(ConfigurationError) in
                 do throws(ListenError) {
                     return try ListenAddress(text)
@@ -26,7 +26,8 @@ extension Option {
             }, write: \.description
         ).onCommandLine("HOST:PORT|unix:PATH"),
         Option(
-            "socketMode", "three octal digits", "the mode of Unix domain sockets: who may write to one may connect"
+            "socketMode", "three octal digits",
+            "the file mode of Unix domain sockets; a user needs the permission to write in order to connect"
         ) {
             json, name, configuration throws(ConfigurationError) in
             let digits = json.string.map { Array($0.utf8) } ?? []
@@ -42,30 +43,30 @@ extension Option {
             .string("0" + String(configuration.socketMode + 0o1000, radix: 8).dropFirst())
         },
         path(
-            "data", \.data, or: "the usual place",
+            "data", \.data, or: "the default directory",
             "the data directory, by default `$STATE_DIRECTORY`, `/var/lib/settingsd` or `~/.local/state/settingsd`"
         ).onCommandLine("DIR"),
         path(
             "schemas", \.schemas, or: "none",
-            "a folder of schemas that are put in force, `SUITE.json` for each suite; see [Schemas from files](#schemas-from-files)"
-        ).onCommandLine("DIR").reloaded(),
+            "a folder with schemas of suites, in files `SUITE.json`; see [Schemas from files](#schemas-from-files)"
+        ).onCommandLine("DIR").reloadable(),
     ]
 
     private static let etcd: [Option] = [
         .list(
             "etcd.endpoints", 0...16, of: "addresses", orOne: "an address", \.etcd.endpoints,
-            "the members of etcd that keep the data, as `http://10.0.0.5:2379`; see [several daemons](cluster.md)",
+            "the members of etcd that store the data, as `http://10.0.0.5:2379`; see [several daemons](cluster.md)",
             read: { text, name throws(ConfigurationError) in
                 guard let endpoint = EtcdEndpoint(text) else {
                     throw ConfigurationError(
                         "\(name) is \(JSONValue.string(text).briefPhrase)",
-                        remedy: "it must be http:// with a host and a port; TLS is the work of a tunnel on this machine"
+                        remedy: "it must be http:// with a host and a port; for TLS, use a tunnel on this machine"
                     )
                 }
                 return endpoint
             }, write: \.description
         ).onCommandLine("http://HOST:PORT"),
-        Option("etcd.prefix", "", "what the keys in etcd begin with; daemons with the same prefix share their data") {
+        Option("etcd.prefix", "", "the prefix of the keys in etcd; daemons with the same prefix share their data") {
             json, name, configuration throws(ConfigurationError) in
             guard let prefix = json.string, EtcdOptions.isPrefix(prefix) else {
                 throw ConfigurationError(
@@ -78,18 +79,18 @@ extension Option {
         }.onCommandLine("PREFIX"),
         path(
             "etcd.passwordFile", \.etcd.passwordFile, or: "none",
-            "the file with `NAME:PASSWORD` of the user of etcd, which only its owner may read"),
+            "a file with `NAME:PASSWORD` of the etcd user; only the owner may have the permission to read the file"),
     ]
 
     private static let access: [Option] = [
         path(
             "access.tokens", \.access.tokens, or: "none",
-            "the token file; with any member `access`, even an empty one, callers need grants: see [security](security.md)"
-        ).onCommandLine("FILE").reloaded(),
+            "the token file; a member `access`, even an empty one, makes grants necessary: see [security](security.md)"
+        ).onCommandLine("FILE").reloadable(),
         Option(
             "access.users", "",
-            "the grants of users of Unix domain sockets, and of groups after `%`, as `{\"%ops\": [\"*:read\"]}`",
-            form: .json
+            "the grants of users of Unix domain sockets, and of groups after a `%`, as `{\"%ops\": [\"*:read\"]}`",
+            variableSyntax: .json
         ) { json, name, configuration throws(ConfigurationError) in
             guard let object = json.object else {
                 throw ConfigurationError(
@@ -106,34 +107,35 @@ extension Option {
                 users[user.name] = .array(user.grants.map { .string($0.description) })
             }
             return .object(users)
-        }.reloaded(),
+        }.reloadable(),
         Option(
-            "access.anonymous", "", "the grants of callers without a credential, as `[\"app.*:read\"]`", form: .grants
+            "access.anonymous", "", "the grants of callers without a credential, as `[\"app.*:read\"]`",
+            variableSyntax: .grants
         ) {
             json, name, configuration throws(ConfigurationError) in
             configuration.access.anonymous = try grants(json, name)
         } write: { configuration in
             .array(configuration.access.anonymous.map { .string($0.description) })
-        }.reloaded(),
-        .bool("access.openMetrics", \.access.opensMetrics, "true if `/metrics` needs no grant").reloaded(),
+        }.reloadable(),
+        .bool("access.openMetrics", \.access.opensMetrics, "true if `/metrics` requires no grant").reloadable(),
         .list(
             "trustedProxies", 0...256, of: "addresses", \.proxyList,
-            "proxies whose `X-Forwarded-For` says who the client is, as `127.0.0.1`, `10.0.0.0/8` or `unix`",
+            "proxies whose `X-Forwarded-For` names the client, as `127.0.0.1`, `10.0.0.0/8` or `unix`",
             read: { text, name throws(ConfigurationError) in
                 guard text == "unix" || AddressRange(text) != nil else {
                     throw ConfigurationError(
                         "\(name) is \(JSONValue.string(text).briefPhrase)",
-                        remedy: "it must be an address in figures, a range such as 10.0.0.0/8, or unix")
+                        remedy: "it must be a numeric address, a range such as 10.0.0.0/8, or unix")
                 }
                 return text
             }, write: { $0 }
-        ).reloaded(),
+        ).reloadable(),
         path(
             "auditFile", \.auditFile, or: "none",
-            "the file that gets a line of JSON for each commit: see [security](security.md#audit)"),
+            "a file to which the daemon appends a line of JSON for each commit: see [security](security.md#audit)"),
         .bool(
             "openToNetwork", \.isOpenToNetwork,
-            "true if the daemon may listen to the network without access control, also as `--open-to-network`"),
+            "true if the daemon may listen on network addresses without access control, also as `--open-to-network`"),
     ]
 
     private static func grants(_ json: JSONValue, _ name: String) throws(ConfigurationError) -> [Grant] {
@@ -147,155 +149,165 @@ extension Option {
     }
 
     private static let storage: [Option] = [
-        .word("durability", \.durability, "when a write counts as done; see [Durability](#durability)")
+        .word("durability", \.durability, "when the daemon acknowledges a write; see [Durability](#durability)")
             .onCommandLine(Durability.allCases.map(\.rawValue).joined(separator: "|")),
         .integer(
             "syncIntervalMilliseconds", 1...3_600_000, \.syncInterval, "how often to sync with durability `interval`"),
         .integer(
             "snapshot.journalBytes", 1024...1 << 40, \.snapshotJournalBytes,
-            "how far the journal may grow before a snapshot"),
+            "the size of the journal at which the daemon writes a snapshot"),
         .integer(
             "snapshot.intervalSeconds", 1...604_800, \.snapshotInterval,
-            "after how long with changes there is a snapshot"),
+            "the interval at which the daemon writes a snapshot if there are changes"),
         .integer(
             "scrubSeconds", 0...31_536_000, \.scrubInterval,
-            "how often the files are read again, slowly, to see that the disk still has them; 0 for never"),
+            "the interval at which the daemon slowly reads its files to detect damage on disk; 0 for never"),
         .integer(
             "history.commits", 1...16_777_216, \.history.commits,
-            "recent commits that are kept: for watchers that resume, `?at=` and repeated requests"),
-        .integer("history.bytes", 4096...1 << 40, \.history.bytes, "about how much memory these may take"),
+            "recent commits to keep in memory, for watchers that resume, `?at=` and repeated requests"),
+        .integer("history.bytes", 4096...1 << 40, \.history.bytes, "the approximate maximum memory for recent commits"),
         .integer(
             "history.suiteCommits", 0...16_777_216, \.history.suiteCommits,
-            "newest commits of a suite that other suites do not push out"),
+            "the newest commits of each suite that remain in memory when other suites fill the history"),
         .integer(
             "history.suiteBytes", 0...1 << 40, \.history.suiteBytes,
-            "how much memory these may take; all suites together get at most half of the history"),
+            "the maximum memory for the newest commits of each suite; all suites get at most half of the history"),
         .integer(
             "history.days", 0...36_500, \.historyDays,
-            "days for which commits are kept, those on disk that memory has no room for; 0 for what fits into memory"),
+            "days to keep commits, on disk if they do not fit into memory; 0 to keep commits in memory only"),
     ]
 
-    private static let callers: [Option] = [
+    private static let clientOptions: [Option] = [
         .list(
             "hosts", 0...1024, of: "names", \.hosts,
-            "host names that the daemon answers to, beside addresses and `localhost`",
+            "host names in requests that the daemon accepts, in addition to IP addresses and `localhost`",
             read: host, write: { $0 }
-        ).reloaded(),
+        ).reloadable(),
         .list(
             "origins", 0...1024, of: "origins", \.origins,
-            "origins of pages that may read all answers (CORS), as `https://console.example.com`", read: origin,
+            "origins of web pages that may read answers (CORS), as `https://console.example.com`", read: origin,
             write: { $0 }
-        ).reloaded(),
-        .bool("openSuites", \.writes.opensSuites, "true if a write may create a suite; if false, only a schema does")
-            .reloaded(),
-        .bool("page", \.servesPage, "true if `/ui/` is a [page](page.md) on which people see and change settings")
-            .reloaded(),
+        ).reloadable(),
+        .bool(
+            "openSuites", \.writes.opensSuites,
+            "true if a write may create a suite; if false, only setting a schema creates a suite"
+        )
+        .reloadable(),
+        .bool(
+            "page", \.servesPage,
+            "true if the daemon serves a [web page](page.md) at `/ui/` to view and change settings"
+        )
+        .reloadable(),
     ]
 
-    private static let limits = (limitsOfPeers + limitsOfMemory).map { $0.reloaded() }
+    private static let limits = (transportLimits + memoryLimits).map { $0.reloadable() }
 
-    private static let limitsOfPeers: [Option] = [
+    private static let transportLimits: [Option] = [
         .integer(
             "limits.connections", 1...1_000_000, \.transport.connections,
-            "connections at a time; lowered to what the limit of open files allows (`LimitNOFILE`)"),
+            "simultaneous connections; lowered if the limit of open files requires it (`LimitNOFILE`)"),
         .integer(
             "limits.connectionsPerAddress", 1...1_000_000, \.transport.connectionsPerAddress,
-            "connections at a time from one address; lower it where strangers connect"),
+            "simultaneous connections from one address; lower it if clients are not trusted"),
         .integer(
             "limits.watchers", 0...1_000_000, \.watchers.total,
-            "requests that wait for a change; lowered below the connections, so that there is room for others"),
+            "simultaneous requests that wait for a change; lowered if it is not below the limit of connections"),
         .integer(
             "limits.watchersPerCaller", 0...1_000_000, \.watchers.perCaller,
-            "the same of one caller: a token or user, else an address; lower it where strangers connect"),
+            "waiting requests of each caller, which is a token, user or address; lower it if clients are not trusted"),
         .integer(
             "limits.requestsPerSecond", 0...1_000_000, \.rate.perSecond,
-            "requests a second of one caller; 0 for any number. Without a credential, programs on this machine are free"
+            "requests per second of each caller; 0 for no limit. Local programs without a credential have no limit"
         ),
         .integer(
-            "limits.requestBurst", 1...10_000_000, \.rate.burst, "requests that a caller may send at once, after a rest"
+            "limits.requestBurst", 1...10_000_000, \.rate.burst,
+            "requests that a caller may send at once after a period without requests"
         ),
-        .integer("limits.targetBytes", 128...1 << 20, \.targetBytes, "length of a path with its query"),
-        .integer("limits.headBytes", 256...1 << 20, \.headBytes, "length of the head of a request"),
-        .integer("limits.headFields", 8...4096, \.headFields, "header fields of a request"),
-        .integer("limits.bodyBytes", 1024...1 << 30, \.bodyBytes, "length of a body"),
-        .seconds("limits.headSeconds", 1...3600, \.transport.headTime, "time for a head to be complete"),
+        .integer("limits.targetBytes", 128...1 << 20, \.targetBytes, "the length of a path with its query"),
+        .integer("limits.headBytes", 256...1 << 20, \.headBytes, "the length of the head of a request"),
+        .integer("limits.headFields", 8...4096, \.headFields, "the number of header fields of a request"),
+        .integer("limits.bodyBytes", 1024...1 << 30, \.bodyBytes, "the length of a body"),
+        .seconds(
+            "limits.headSeconds", 1...3600, \.transport.headTime, "the time in which a client must send a complete head"
+        ),
         .seconds(
             "limits.bodySeconds", 1...3600, \.transport.bodyTime,
-            "time for each `limits.bodyProgressBytes` of a body"),
+            "the time in which a client must send each `limits.bodyProgressBytes` of a body"),
         .integer(
             "limits.bodyProgressBytes", 1...1 << 30, \.transport.bodyProgress,
-            "what a body must progress by in `limits.bodySeconds`"),
-        .seconds("limits.idleSeconds", 1...86_400, \.transport.idleTime, "time between two requests of a connection"),
+            "the number of bytes of a body that a client must send in `limits.bodySeconds`"),
+        .seconds(
+            "limits.idleSeconds", 1...86_400, \.transport.idleTime,
+            "the maximum time between two requests of a connection"),
         .seconds(
             "limits.sendTimeoutSeconds", 1...3600, \.transport.sendTimeout,
-            "time for a client to read something of its answers, before the connection is reset"),
+            "the time after which the daemon resets a connection whose client does not read its answers"),
         .integer(
             "limits.sendBufferBytes", 1024...1 << 30, \.transport.sendBufferBytes,
-            "answers that wait to be sent on a connection, before it is read no further"),
+            "unsent answers of a connection at which the daemon stops reading requests from it"),
         .integer(
             "limits.maxPipelinedRequests", 1...65_536, \.transport.maxPipelinedRequests,
-            "pipelined requests of a connection that may be under way"),
+            "the number of unanswered pipelined requests of a connection"),
         .seconds(
             "limits.lingerSeconds", 0...60, \.transport.lingerTime,
-            "how long a connection is read after its last answer"),
+            "the time for which the daemon reads and discards data after the last answer of a connection"),
         .integer(
             "limits.lingerBytes", 0...1 << 30, \.transport.lingerBytes,
-            "how much of a connection is read after its last answer"),
+            "the number of bytes that the daemon reads and discards after the last answer of a connection"),
     ]
 
-    private static let limitsOfMemory: [Option] = [
+    private static let memoryLimits: [Option] = [
         .integer(
             "limits.bufferBytes", 1 << 20...1 << 40, \.bufferBytes,
-            "memory for requests and answers in transit: bodies that are received, work in the background, answers that wait "
-                + "to be sent; while it is short, transfers of less than 64 KiB a second are ended"),
+            "memory for requests and answers in transit: received bodies, background work, unsent answers; if it is "
+                + "exhausted, transfers below 64 KiB/s are ended"),
         .integer(
             "limits.queuedWriteBytes", 4096...1 << 40, \.writes.waitingBytes,
-            "bytes of writes that wait to be decided, half of them for one caller while others wait; beyond it 503 "
-                + "`overloaded`"),
+            "bytes of queued writes, half of them for one caller while others wait; more get 503 `overloaded`"),
         .integer(
             "limits.commitKeys", 100...1 << 30, \.writes.commitKeys,
-            "keys that one write may change; with a schema, keys that its suite may store"),
+            "keys that one write may change; keys that a suite with a schema may store"),
         .integer("limits.batchWrites", 1...1_000_000, \.writes.batchCount, "writes that share one sync"),
         .integer("limits.batchBytes", 1024...1 << 30, \.writes.batchBytes, "bytes of writes that share one sync"),
     ]
 
     private static let quotas: [Option] = [
-        .integer("quotas.suites", 1...1 << 40, \.writes.quotas.suites, "suites, with settings or without"),
+        .integer("quotas.suites", 1...1 << 40, \.writes.quotas.suites, "suites, with or without settings"),
         .integer(
             "quotas.keysPerSuite", 1...1 << 40, \.writes.quotas.keysPerSuite,
-            "keys of a suite that have a value or are listed by its schema"),
+            "keys of a suite that have a value or occur in its schema"),
         .integer(
-            "quotas.valueBytes", 1024...1 << 40, \.writes.quotas.valueBytes, "memory that one value may take, about"),
+            "quotas.valueBytes", 1024...1 << 40, \.writes.quotas.valueBytes, "the approximate memory of one value"),
         .integer(
             "quotas.suiteBytes", 4096...1 << 40, \.writes.quotas.suiteBytes,
-            "memory that a suite may take with its settings and its schema, about"),
+            "the approximate memory of a suite with its settings and its schema"),
         .integer(
             "quotas.totalBytes", 4096...1 << 40, \.writes.quotas.totalBytes,
-            "memory that all suites may take, about; history, buffers and the program come on top"),
+            "the approximate memory of all suites, without history, buffers and the program itself"),
     ]
 
-    private static let running: [Option] = [
+    private static let processOptions: [Option] = [
         .integer(
             "loops", 0...128, \.loopCount,
-            "event loops; 0 for one for every other core. As many as cores wake thousands of watchers sooner"),
-        .integer("stopSeconds", 0...3600, \.stopBound, "how long connections have at a stop"),
-        .word("log", \.logLevel, "the lowest level that is logged")
-            .onCommandLine(Log.Level.allCases.map(\.rawValue).joined(separator: "|")).reloaded(),
+            "event loops; 0 for half the number of cores. One for each core wakes thousands of watchers sooner"),
+        .integer("stopSeconds", 0...3600, \.stopSeconds, "the time that a stop gives to open connections"),
+        .word("log", \.logLevel, "the lowest level of messages that the daemon logs")
+            .onCommandLine(Log.Level.allCases.map(\.rawValue).joined(separator: "|")).reloadable(),
         .word(
             "accessLog", \.logging.access,
             "a line on standard output for each request: none, in the common or combined log format, or in JSON"
-        ).reloaded(),
+        ).reloadable(),
         .integer(
             "slowRequestMs", 0...3_600_000, \.logging.slowMilliseconds,
-            "milliseconds from which on a request is logged as slow, with where the time went; 0 for never"
-        ).reloaded(),
+            "duration in milliseconds from which a request is logged as slow, with the time of each part; 0 for never"
+        ).reloadable(),
     ]
 
     private static func host(_ text: String, _ name: String) throws(ConfigurationError) -> String {
         guard StringFormat.hostname.accepts(text) else {
             throw ConfigurationError(
                 "\(name) is \(JSONValue.string(text).briefPhrase)",
-                remedy: "it must be a host name, without a scheme and a port")
+                remedy: "it must be a host name, without a scheme or a port")
         }
         return text
     }
@@ -314,7 +326,7 @@ extension Option {
     }
 }
 
-/// Options that are kept in another form than a file has them.
+/// Values of options that the configuration stores in a different form than the configuration file.
 extension Configuration {
     fileprivate var proxyList: [String] {
         get { (proxies.includesUnix ? ["unix"] : []) + proxies.ranges.map(\.description) }
@@ -355,9 +367,11 @@ extension Configuration {
     }
 
     private mutating func setRequest(target: Int? = nil, head: Int? = nil, fields: Int? = nil, body: Int? = nil) {
-        let now = transport.request
+        let current = transport.request
         transport.request = MessageLimits(
-            maximumTargetLength: target ?? now.maximumTargetLength, maximumHeadLength: head ?? now.maximumHeadLength,
-            maximumFieldCount: fields ?? now.maximumFieldCount, maximumBodyLength: body ?? now.maximumBodyLength)
+            maximumTargetLength: target ?? current.maximumTargetLength,
+            maximumHeadLength: head ?? current.maximumHeadLength,
+            maximumFieldCount: fields ?? current.maximumFieldCount, maximumBodyLength: body ?? current.maximumBodyLength
+        )
     }
 }

@@ -2,26 +2,26 @@ internal import Platform
 internal import SettingsModel
 internal import SettingsWeb
 
-/// A schema that a file has for a suite: `SUITE.json` in the folder of the option `schemas`.
+/// The schema of a suite (a named set of settings) from the file `SUITE.json` in the folder of the option `schemas`.
 struct SchemaFile: Sendable {
     let suite: SuiteName
     let path: String
     let schema: Schema
 
-    /// As the limit of bodies is by default.
-    private static let longest = 16 << 20
+    /// The maximum length of a file in bytes. It equals the default limit for a request body.
+    private static let maximumLength = 16 << 20
 
-    /// Reads all files of the folder that a configuration names; nil if it names none. Throws if one of them is no schema.
+    /// Reads all files of the configured folder. Returns nil without a folder. Throws if a file is not a valid schema.
     static func all(of configuration: Configuration) throws(ConfigurationError) -> [SchemaFile]? {
         guard let folder = configuration.schemas else { return nil }
         let names: [String]
         do throws(FileError) {
             names = try POSIXFileSystem().list(folder)
         } catch {
-            throw ConfigurationError("schemas: \(error)", remedy: "name a folder that can be read")
+            throw ConfigurationError("schemas: \(error)", remedy: "name a readable folder")
         }
         var files: [SchemaFile] = []
-        // Names that begin with a dot are those of editors and of mounted configurations.
+        // Skip names that begin with a dot: editors and mounted configuration folders create such files.
         for name in names.sorted() where name.utf8.suffix(5).elementsEqual(".json".utf8) && !name.hasBytePrefix(".") {
             files.append(
                 try SchemaFile("\(folder)/\(name)", of: String(decoding: name.utf8.dropLast(5), as: UTF8.self)))
@@ -38,7 +38,7 @@ struct SchemaFile: Sendable {
         }
         let bytes: [UInt8]
         do throws(ConfigurationError) {
-            bytes = try Configuration.contents(of: path, most: Self.longest)
+            bytes = try Configuration.contents(of: path, maximumLength: Self.maximumLength)
         } catch {
             throw ConfigurationError("\(path): \(error.problem)", remedy: error.remedy)
         }
@@ -46,15 +46,15 @@ struct SchemaFile: Sendable {
         do {
             document = try JSONValue(parsing: bytes)
         } catch {
-            throw ConfigurationError("\(path): \(error)", remedy: "correct the JSON there")
+            throw ConfigurationError("\(path): \(error)", remedy: "correct the JSON in the file")
         }
         do throws(SchemaError) {
             schema = try Schema(document, text: String(decoding: bytes, as: UTF8.self))
         } catch {
-            let others = error.problems.count - 1
+            let remaining = error.problems.count - 1
             throw ConfigurationError(
-                "\(path): \(error.problems.first?.description ?? "")\(others > 0 ? " (and \(others) more)" : "")",
-                remedy: "correct the schema there")
+                "\(path): \(error.problems.first?.description ?? "")\(remaining > 0 ? " (and \(remaining) more)" : "")",
+                remedy: "correct the schema in the file")
         }
     }
 }

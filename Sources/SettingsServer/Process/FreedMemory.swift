@@ -1,21 +1,23 @@
 internal import Platform
 
-/// Settings of the heap, and its periodic trim.
+/// Returns freed memory from the heap to the operating system.
 enum FreedMemory {
     /// The seconds between two calls of ``trim()``.
     static let trimInterval = 4
 
-    /// Makes the allocator return each block of 256 KiB or more to the system as soon as the block is freed. Without this setting, the
-    /// allocator raises its threshold up to 32 MB when such a block is freed, and keeps blocks below the threshold.
+    /// Makes the allocator return each block of 256 KiB or more to the operating system as soon as the block is freed.
+    /// Without this setting, the allocator raises its threshold up to 32 MB when such a block is freed, and keeps
+    /// blocks below the threshold.
     static func returnLargeBlocks() {
-        // With a small `idleSize`, the allocator would return and request smaller blocks all the time. `trim` returns them.
+        // `idleSize` is how much unused memory the allocator keeps at the end of the heap. With a small size, it would
+        // return and request smaller blocks all the time. `trim` returns this memory instead.
         Heap.setThresholds(largeBlockSize: 256 << 10, idleSize: 64 << 20)
     }
 
-    /// Returns the unused pages of the heap to the system.
+    /// Returns the unused pages of the heap to the operating system.
     ///
-    /// A call takes 0.1 to 2.5 ms with a million settings, and 30 ms after most of them were removed. Threads that allocate may wait
-    /// meanwhile, so event loops do not call it.
+    /// A call takes 0.1 to 2.5 ms with a million settings, and 30 ms after most of the settings were removed. Threads
+    /// that allocate memory may have to wait for the call, which therefore does not run on an event loop.
     static func trim() {
         Heap.trim()
     }

@@ -2,12 +2,12 @@ internal import HTTPServer
 internal import SettingsStorage
 
 extension Log {
-    /// Adds an event of the HTTP server.
     func add(_ event: TransportEvent) {
         switch event {
         case .acceptPaused(let error):
-            warning("no more connections for now: \(error); raise the limit of open files if this happens often")
-        case .acceptResumed: info("connections are taken again")
+            warning(
+                "cannot accept connections at present: \(error); raise the limit of open files if this happens often")
+        case .acceptResumed: info("the daemon accepts connections again")
         }
     }
 }

@@ -5,42 +5,45 @@ internal import SettingsModel
 package import SettingsStorage
 internal import Synchronization
 
-/// A sender of the daemon's state to the service manager that started it, by the protocol of systemd's `sd_notify`.
+/// Reports the state of the daemon to the service manager that started it, with the protocol of systemd's `sd_notify`.
 ///
-/// Once it has reported that the daemon stops, it reports nothing else: a reload may end after that.
+/// After it has reported that the daemon stops, it sends no other state, because a reload may end later. Thread-safe.
 package final class ServiceManager: Sendable {
+    /// The path of the socket, or its abstract name after `@`.
     private let socket: String
     private let log: Log
-    /// Sends one report after the other, so that the stop is the last.
+    /// Serializes the reports, so that the report of the stop is the last.
     private let queue = DispatchQueue(label: "settingsd.manager", qos: .userInitiated)
     private let isStopping = Atomic(false)
-    /// The nanoseconds within which the manager wants a sign of life; nil if it wants none.
+    /// The watchdog interval in nanoseconds: the service manager restarts the daemon if ``feedWatchdog()`` is not
+    /// called within this time. Nil if the watchdog is off.
     let watchdogInterval: UInt64?
 
-    /// Reads the environment; nil if no manager wants to know.
+    /// Reads the variables of the service manager. Returns nil if the environment names no notification socket.
     ///
-    /// - Parameter process: the number of this process: the watchdog may be meant for another.
+    /// - Parameter process: the process identifier, because the watchdog may supervise a different process.
     package init?(environment: [String: String], process: Int32, log: Log) {
         guard let socket = environment["NOTIFY_SOCKET"], socket.hasBytePrefix("/") || socket.hasBytePrefix("@") else {
             return nil
         }
         self.socket = socket
         self.log = log
-        let isMeant = environment["WATCHDOG_PID"].map { $0 == String(process) } ?? true
+        let isForThisProcess = environment["WATCHDOG_PID"].map { $0 == String(process) } ?? true
         let microseconds = environment["WATCHDOG_USEC"].flatMap { UInt64($0) } ?? 0
-        watchdogInterval = isMeant && (1...UInt64.max / 1000).contains(microseconds) ? microseconds * 1000 : nil
+        let isValid = (1...UInt64.max / 1000).contains(microseconds)
+        watchdogInterval = isForThisProcess && isValid ? microseconds * 1000 : nil
     }
 
-    /// Reports that the daemon serves, with a line for people that `systemctl status` shows.
+    /// Reports that the daemon serves requests, with a line of text that `systemctl status` shows.
     ///
-    /// - Parameter trouble: what failed in a reload; nil if nothing did.
-    func ready(on addresses: [ListenAddress], trouble: String? = nil) {
+    /// - Parameter failure: a description of what failed in a reload; nil if nothing failed.
+    func ready(on addresses: [ListenAddress], failure: String? = nil) {
         let status =
-            "serving on \(addresses.map(\.location).joined(separator: ", "))" + (trouble.map { "; \($0)" } ?? "")
+            "serving on \(addresses.map(\.location).joined(separator: ", "))" + (failure.map { "; \($0)" } ?? "")
         send("READY=1\nSTATUS=\(status.map { $0.isNewline ? " " : String($0) }.joined())")
     }
 
-    /// Reports that a reload begins; ``ready(on:trouble:)`` ends it.
+    /// Reports that a reload begins. ``ready(on:failure:)`` reports its end.
     func reloading() {
         send(
             "RELOADING=1\nMONOTONIC_USEC=\(MonotonicClock.system.now() / 1000)\nSTATUS=reading the configuration again")
@@ -48,7 +51,8 @@ package final class ServiceManager: Sendable {
 
     func stopping() { send("STOPPING=1\nSTATUS=stopping", isLast: true) }
 
-    /// Gives a sign of life. A failure is not logged: there are many of them, and the manager restarts the daemon.
+    /// Reports to the watchdog that the daemon works. Does not log failures, because this call is frequent, and because
+    /// the service manager restarts the daemon after failures.
     func feedWatchdog() { try? Datagram.send("WATCHDOG=1", to: socket) }
 
     private func send(_ text: String, isLast: Bool = false) {
@@ -58,7 +62,7 @@ package final class ServiceManager: Sendable {
             do throws(SystemError) {
                 try Datagram.send(text, to: socket)
             } catch {
-                log.warning("cannot reach the service manager: \(error) (\(socket))")
+                log.warning("cannot reach the service manager at the socket \(socket): \(error)")
             }
         }
     }

@@ -1,29 +1,30 @@
 package import SettingsStorage
 internal import Synchronization
 
-/// A watchdog that feeds the one of the service manager for as long as every loop and both stages of the write path take turns.
+/// Reports to the watchdog of the service manager while all parts of the daemon make progress.
 ///
-/// If one of them hangs, the manager gets no sign of life, and restarts the daemon.
+/// If one of these parts hangs, the service manager gets no report and restarts the daemon. Thread-safe.
 package final class Watchdog: Sendable {
-    /// A part of the daemon that takes turns.
+    /// A part of the daemon that repeatedly executes an iteration of a loop.
     package struct Part: Sendable {
         let name: String
-        /// Calls a closure in the next turn of the part.
-        let inNextTurn: @Sendable (@escaping @Sendable () -> Void) -> Void
+        /// Schedules a closure for the next iteration of the part.
+        let inNextIteration: @Sendable (@escaping @Sendable () -> Void) -> Void
 
         package init(
-            _ name: String, inNextTurn: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+            _ name: String, inNextIteration: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
         ) {
             self.name = name
-            self.inNextTurn = inNextTurn
+            self.inNextIteration = inNextIteration
         }
     }
 
     private let parts: [Part]
+    /// Reports to the watchdog of the service manager.
     private let feed: @Sendable () -> Void
     private let log: Log
-    /// The parts that have taken no turn since the last sign of life, by their position.
-    private let waiting = Mutex((parts: Set<Int>(), isLogged: false))
+    /// The indices of the parts that have not executed an iteration since the last report, and whether this is logged.
+    private let pending = Mutex((parts: Set<Int>(), isLogged: false))
 
     package init(_ parts: [Part], _ log: Log, feed: @escaping @Sendable () -> Void) {
         self.parts = parts
@@ -31,24 +32,25 @@ package final class Watchdog: Sendable {
         self.feed = feed
     }
 
-    /// Feeds if every part has taken a turn since the last time. To be called several times in the interval of the manager.
+    /// Reports to the watchdog of the service manager if every part has executed an iteration since the last report.
+    /// Must be called several times per watchdog interval.
     package func tick() {
-        let (late, isNew) = waiting.withLock { waiting in
-            let late = waiting.parts
-            defer { waiting.isLogged = !late.isEmpty }
-            if late.isEmpty { waiting.parts = Set(parts.indices) }
-            return (late, !waiting.isLogged)
+        let (late, isNew) = pending.withLock { pending in
+            let late = pending.parts
+            defer { pending.isLogged = !late.isEmpty }
+            if late.isEmpty { pending.parts = Set(parts.indices) }
+            return (late, !pending.isLogged)
         }
         guard late.isEmpty else {
             if isNew {
                 let names = late.sorted().map { parts[$0].name }.joined(separator: ", ")
-                log.warning("\(names): no turn for a while; the service manager restarts the daemon if that goes on")
+                log.warning("\(names) made no progress; the service manager restarts the daemon if this continues")
             }
             return
         }
         feed()
         for (position, part) in parts.enumerated() {
-            part.inNextTurn { self.waiting.withLock { _ = $0.parts.remove(position) } }
+            part.inNextIteration { self.pending.withLock { _ = $0.parts.remove(position) } }
         }
     }
 }

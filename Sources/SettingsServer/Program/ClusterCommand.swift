@@ -1,20 +1,22 @@
 internal import SettingsCluster
 internal import SettingsStorage
 
-/// The commands on a log in etcd: `settingsd cluster …`.
+/// Runs the commands on a commit log in etcd: `settingsd cluster …`.
 extension Program {
     static func runClusterCommand(
         _ command: Arguments.ClusterCommand, _ configuration: Configuration
     ) throws(ProgramError) {
         guard let verb = command.verb else {
             throw ProgramError(
-                .usage, "cluster needs a command",
+                .usage, "the command cluster needs a second word",
                 remedy: "write settingsd cluster status, import DIR, export DIR or new-epoch")
         }
         guard !configuration.etcd.endpoints.isEmpty else {
-            throw ProgramError(.usage, "no member of etcd is named", remedy: "name one with --etcd.endpoints")
+            throw ProgramError(
+                .usage, "cannot reach etcd: no address of etcd is configured",
+                remedy: "set one with --etcd.endpoints")
         }
-        var tool = ClusterTool(configuration.etcd, limits: configuration.history, printLine: say)
+        var tool = ClusterTool(configuration.etcd, limits: configuration.history, printLine: printLine)
         do {
             switch verb {
             case .import: try tool.importData(try directory(of: command))
@@ -42,7 +44,7 @@ extension Program {
         guard let path = command.directory else {
             let verb = command.verb?.rawValue ?? ""
             throw ProgramError(
-                .usage, "cluster \(verb) needs a directory", remedy: "write settingsd cluster \(verb) DIR")
+                .usage, "the command cluster \(verb) needs a directory", remedy: "write settingsd cluster \(verb) DIR")
         }
         return DataDirectory(path)
     }

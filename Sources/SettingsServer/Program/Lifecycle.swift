@@ -3,39 +3,42 @@ internal import Platform
 internal import SettingsStorage
 internal import Synchronization
 
-/// What signals do to the daemon, from before it starts to its end.
+/// Handles signals, from before the daemon starts until the process ends.
 ///
-/// The first TERM or INT stops it cleanly; a second one ends the process at once. One that comes while it still starts is
-/// heeded once it has started: until then no caller was promised anything, so no stop takes longer than the bound.
+/// The first TERM or INT stops the daemon cleanly, and a second TERM or INT ends the process immediately. If the first
+/// signal arrives while the daemon starts, the daemon stops when it has started. If this takes too long, the process
+/// ends without a clean stop, which is safe because no write has been acknowledged. HUP reloads the configuration.
 ///
-/// Unchecked because of the sources, which are set once, before another thread knows of the object, and only held.
+/// Thread-safe. Unchecked because of the property `sources`, which is set in the initializer and never read later.
 final class Lifecycle: @unchecked Sendable {
     private enum Phase {
-        /// What it starts with may have changed since it was read.
+        /// If `mustReload` is true, HUP has arrived: the configuration may have changed since it was read.
         case starting(mustReload: Bool)
         case serving(Daemon)
-        /// Without a daemon, it was asked to stop before it had started.
+        /// The daemon is nil if the signal arrived before the daemon had started.
         case stopping(Daemon?)
     }
 
-    /// Seconds for what is done after the connections have ended: the last sync, the last snapshot.
-    private static let grace = 15
+    /// The time in seconds for the work after the connections have been closed: the last sync and the last snapshot.
+    private static let shutdownSeconds = 15
 
     private let phase = Mutex(Phase.starting(mustReload: false))
-    private let stopBound: Int
+    private let stopSeconds: Int
     private let log: Log
     private let queue = DispatchQueue(label: "settingsd.signals", qos: .userInitiated)
     private let sources: [any DispatchSourceSignal]
 
-    /// From here on signals come here, and the object stays for as long as the process does.
-    init(stopBound: Int, log: Log) {
-        self.stopBound = stopBound
+    /// Installs the signal handlers. They retain the object, so it exists until the process ends.
+    ///
+    /// - Parameter stopSeconds: the time that a stop gives to open connections.
+    init(stopSeconds: Int, log: Log) {
+        self.stopSeconds = stopSeconds
         self.log = log
         let signals = [ProcessSignal.terminate, .interrupt, .hangUp]
         let queue = queue
         sources = signals.map { DispatchSource.makeSignalSource(signal: $0.number, queue: queue) }
-        // Sources are set up by another thread. A signal that comes before would end the process, or be lost if it were
-        // ignored: so it is held back until then.
+        // Another thread registers the sources. Until then, a signal would end the process, or would be lost if the
+        // process ignored it. Blocking the signals makes the kernel keep them pending.
         ProcessSignal.block(signals)
         let ready = DispatchSemaphore(value: 0)
         for (signal, source) in zip(signals, sources) {
@@ -47,14 +50,14 @@ final class Lifecycle: @unchecked Sendable {
         ProcessSignal.unblock(signals)
     }
 
-    /// The daemon serves.
+    /// Records that the daemon has started, and applies the signals that arrived during the start.
     func serve(_ daemon: Daemon) {
-        let before = phase.withLock { phase in
-            let before = phase
+        let previousPhase = phase.withLock { phase in
+            let previousPhase = phase
             if case .starting = phase { phase = .serving(daemon) } else { phase = .stopping(daemon) }
-            return before
+            return previousPhase
         }
-        switch before {
+        switch previousPhase {
         case .starting(mustReload: false): break
         case .starting(mustReload: true): daemon.reload()
         case .serving, .stopping: stop(daemon)
@@ -72,25 +75,25 @@ final class Lifecycle: @unchecked Sendable {
             return
         }
         let name = signal == .terminate ? "SIGTERM" : "SIGINT"
-        let before = phase.withLock { phase in
-            let before = phase
+        let previousPhase = phase.withLock { phase in
+            let previousPhase = phase
             switch phase {
             case .starting: phase = .stopping(nil)
             case .serving(let daemon): phase = .stopping(daemon)
             case .stopping: break
             }
-            return before
+            return previousPhase
         }
-        switch before {
+        switch previousPhase {
         case .starting:
-            log.info("\(name): stopping once it has started; a second one stops at once")
-            limit()
+            log.info("received \(name): the daemon stops when it has started; a second signal stops it immediately")
+            scheduleForcedExit()
         case .serving(let daemon):
-            log.info("\(name): a second one stops at once")
-            limit()
+            log.info("received \(name): the daemon stops; a second signal stops it immediately")
+            scheduleForcedExit()
             stop(daemon)
         case .stopping:
-            log.warning("\(name) again: stopped at once")
+            log.warning("received \(name) again: the daemon stops immediately")
             LineWriter.standardError.flush()
             CurrentProcess.exitWithoutHandlers(code: signal.exitCode)
         }
@@ -100,25 +103,26 @@ final class Lifecycle: @unchecked Sendable {
         daemon.stop { failure in
             guard let failure else {
                 self.log.info("stopped")
-                Program.leave(.success)
+                Program.exit(with: .success)
             }
-            self.log.error("stopped, but not all is on disk: \(failure)")
-            Program.leave(.cannotWrite)
+            self.log.error("the daemon stopped, but could not write all data to disk: \(failure)")
+            Program.exit(with: .cannotWrite)
         }
     }
 
-    /// Ends the process when a clean stop takes longer than it may.
-    private func limit() {
-        queue.asyncAfter(deadline: .now() + .seconds(stopBound + Self.grace)) {
+    /// Ends the process if a clean stop takes too long.
+    private func scheduleForcedExit() {
+        queue.asyncAfter(deadline: .now() + .seconds(stopSeconds + Self.shutdownSeconds)) {
             let hasServed = self.phase.withLock { phase in
                 if case .stopping(nil) = phase { false } else { true }
             }
             guard hasServed else {
-                self.log.info("stopped before it had started")
-                Program.leave(.success)
+                self.log.info("the process ends before the daemon has started")
+                Program.exit(with: .success)
             }
-            self.log.error("stopping took longer than \(self.stopBound + Self.grace) seconds: left as it is")
-            Program.leave(.internalFailure)
+            self.log.error(
+                "cannot stop cleanly within \(self.stopSeconds + Self.shutdownSeconds) seconds: the process ends now")
+            Program.exit(with: .internalFailure)
         }
     }
 }

@@ -6,47 +6,48 @@ internal import SettingsModel
 internal import SettingsStorage
 internal import SettingsWeb
 
-/// The program `settingsd`, from its command line to its exit code.
+/// The program `settingsd`: runs the command of the command line, and ends the process with an exit code.
 package enum Program {
-    /// Does what the command line asks for. The daemon runs until a signal ends it.
+    /// Runs the command. The daemon runs until a signal stops it.
     package static func run() -> Never {
-        // The kernel keeps HUP pending until the daemon handles it: by default it ends the process.
+        // By default, HUP ends the process. The kernel keeps a blocked HUP pending until the daemon handles it.
         ProcessSignal.block([.hangUp])
-        // A write to a peer or a log that is gone fails; the signal would end the program.
+        // Without this, a write to a closed connection or log would end the process instead of returning an error.
+        // USR1 and USR2 have no function here, and would also end the process.
         for signal in [ProcessSignal.brokenPipe, .user1, .user2] { signal.ignore() }
-        // By default the Swift runtime prints registers and the memory around them, which may hold secrets.
+        // Replace the handler of the Swift runtime for QUIT: it prints registers and memory, which may contain secrets.
         ProcessSignal.quit.exitWithoutHandlersOnArrival()
         do {
             let words = ProcessArguments.all
             guard !words.isEmpty else {
                 throw ProgramError(
-                    .usage, "cannot read the command line: it does not have the name of the program",
+                    .usage, "cannot read the command line: the name of the program is missing",
                     remedy: "start settingsd from a shell or a service manager")
             }
             let options = try Arguments(Array(words.dropFirst()), environment: EnvironmentVariables.all)
             if options.command != .serve { ProcessSignal.unblock([.hangUp]) }
             switch options.command {
-            case .help: say(Arguments.help)
-            case .version: say("\(Service.name) \(Service.version)")
+            case .help: printLine(Arguments.help)
+            case .version: printLine("\(Service.name) \(Service.version)")
             case .printConfiguration(let isJSON):
                 var configuration = try options.configuration()
-                configuration.settle(try location(of: configuration))
-                say(isJSON ? configuration.sourcedDocument.text(style: .pretty) : configuration.listing)
+                configuration.setDataDirectory(try location(of: configuration))
+                printLine(isJSON ? configuration.sourcedDocument.text(style: .pretty) : configuration.listing)
             case .token(let command): try TokenTool(command, try options.configuration()).run()
             case .cluster(let command): try runClusterCommand(command, try options.configuration())
             case .checkConfiguration:
                 let configuration = try options.configuration()
                 _ = try location(of: configuration)
                 _ = try Daemon.prepare(configuration)
-                say("the configuration is sound")
+                printLine("the configuration is valid")
                 if let warning = configuration.auditFile.flatMap({ AuditLog.warning(aboutFileAt: $0) }) {
-                    complain("\(Service.name): \(warning)")
+                    printError("\(Service.name): \(warning)")
                 }
             case .check:
-                leave(try check(try location(of: try options.configuration()).path))
+                exit(with: try check(try location(of: try options.configuration()).path))
             case .repair(let isConfirmed):
                 let path = try location(of: try options.configuration()).path
-                leave(try repair(path, isConfirmed: isConfirmed))
+                exit(with: try repair(path, isConfirmed: isConfirmed))
             case .restore(let file):
                 let configuration = try options.configuration()
                 try restore(file, try location(of: configuration).path, configuration)
@@ -55,24 +56,24 @@ package enum Program {
                     try options.configuration()
                 }
             }
-            leave(.success)
+            exit(with: .success)
         } catch {
             let error = ProgramError(error)
-            complain(error.description)
-            leave(error.code)
+            printError(error.description)
+            exit(with: error.code)
         }
     }
 
     private static func serve(
         _ configuration: Configuration, reread: @escaping @Sendable () throws(ConfigurationError) -> Configuration
     ) throws -> Never {
-        // Before any other file is opened, so that a socket that is missing is not mistaken for one of those.
-        let sockets = try ActivatedSockets.take(EnvironmentVariables.all, process: CurrentProcess.identifier)
+        // Take the sockets first: if a socket is missing, a file that was opened earlier could have its descriptor.
+        let sockets = try ActivatedSockets.listeners(from: EnvironmentVariables.all, process: CurrentProcess.identifier)
         let log = Log.standardError(level: configuration.logLevel, clock: { Timestamp.now() })
-        let lifecycle = Lifecycle(stopBound: configuration.stopBound, log: log)
+        let lifecycle = Lifecycle(stopSeconds: configuration.stopSeconds, log: log)
         let location = try location(of: configuration)
         log.info("\(Service.name) \(Service.version), process \(CurrentProcess.identifier)")
-        if configuration.data == nil { log.info("data directory \(location.path), \(location.reason)") }
+        if configuration.data == nil { log.info("the data directory is \(location.path), \(location.reason)") }
         let manager = ServiceManager(
             environment: EnvironmentVariables.all, process: CurrentProcess.identifier, log: log)
         lifecycle.serve(
@@ -81,15 +82,16 @@ package enum Program {
         dispatchMain()
     }
 
-    /// Says what is found in a data directory, and changes nothing.
+    /// Checks a data directory and prints the result. Changes nothing.
     private static func check(_ path: String) throws(ProgramError) -> ExitCode {
         do {
-            if let copy = try LogCache.check(DataDirectory(path)) {
-                for line in copy.lines { say(line) }
-                return copy.isSound ? .success : .damagedData
+            // The directory of a daemon with etcd contains a copy of the data in etcd instead of journals.
+            if let copyCheck = try LogCache.check(DataDirectory(path)) {
+                for line in copyCheck.lines { printLine(line) }
+                return copyCheck.isSound ? .success : .damagedData
             }
             let check = try DirectoryCheck(DataDirectory(path))
-            for line in check.lines { say(line) }
+            for line in check.lines { printLine(line) }
             return switch check.verdict {
             case .sound: .success
             case .torn: .tornTail
@@ -100,7 +102,7 @@ package enum Program {
         }
     }
 
-    /// Says what would be cut off a damaged data directory and, if that is confirmed, does it.
+    /// Prints what a repair would remove from a damaged data directory. If `isConfirmed` is true, repairs it.
     private static func repair(_ path: String, isConfirmed: Bool) throws(ProgramError) -> ExitCode {
         let isCopy: Bool
         do {
@@ -110,18 +112,18 @@ package enum Program {
         }
         guard !isCopy else {
             throw ProgramError(
-                .usage, "\(path) is a copy of a log in etcd; nothing was changed",
-                remedy: "start a daemon there, which reads from etcd what it lacks")
+                .usage, "cannot repair \(path): it is a copy of a log in etcd",
+                remedy: "start a daemon with this directory, which reads the missing data from etcd")
         }
         do {
             let directory = DataDirectory(path)
             if isConfirmed { try directory.assumeOwner() }
             let repair = try DirectoryRepair(directory, apply: isConfirmed, newEpoch: Epoch.random)
-            for line in repair.lines { say(line) }
+            for line in repair.lines { printLine(line) }
             switch repair.outcome {
             case .nothingToDo: break
-            case .wouldRepair: say("nothing was changed; 'settingsd repair \(path) --yes' does it")
-            case .repaired: say("done")
+            case .wouldRepair: printLine("nothing was changed; 'settingsd repair \(path) --yes' performs the repair")
+            case .repaired: printLine("the repair is done")
             }
             return .success
         } catch {
@@ -135,19 +137,21 @@ package enum Program {
     ) throws(ProgramError) {
         guard let file else {
             throw ProgramError(
-                .usage, "restore needs the file of a backup", remedy: "write settingsd restore FILE --data DIR")
+                .usage, "the command restore needs the file of a backup",
+                remedy: "write settingsd restore FILE --data DIR")
         }
         do {
             let directory = DataDirectory(path)
             let restore = try DirectoryRestore(
                 of: file, into: directory, limits: configuration.history, newEpoch: Epoch.random
             ) { () throws(RecoveryError) in try directory.assumeOwner() }
-            for line in restore.lines { say(line) }
+            for line in restore.lines { printLine(line) }
         } catch {
             throw ProgramError(StartError.recovery(error))
         }
     }
 
+    /// Returns the data directory of a configuration, or the default directory.
     static func location(of configuration: Configuration) throws(ConfigurationError) -> DataLocation {
         try DataLocation(
             configured: configuration.data, isRoot: ProcessUser.isRoot,
@@ -155,18 +159,19 @@ package enum Program {
             home: { SystemUsers.homeDirectory(of: ProcessUser.identifier) })
     }
 
-    /// Ends the process without the exit handlers of the C library, since other threads may be at work.
-    static func leave(_ code: ExitCode) -> Never {
+    /// Ends the process without the exit handlers of the C library, because other threads may still run.
+    static func exit(with code: ExitCode) -> Never {
         LineWriter.standardError.flush()
         CurrentProcess.exitWithoutHandlers(code: code.rawValue)
     }
 
-    static func complain(_ text: String) {
+    /// Writes a line to the standard error output.
+    static func printError(_ text: String) {
         LineWriter.standardError.append(Array((text + "\n").utf8))
     }
 
-    /// Writes a line, or as much of it as the reader takes.
-    static func say(_ text: String) {
+    /// Writes a line to the standard output. Ignores errors, because the reader may have closed its end of a pipe.
+    static func printLine(_ text: String) {
         try? OutputDescriptor.standardOutput.write((text + "\n").utf8Span.span)
     }
 }

@@ -3,7 +3,7 @@ internal import Platform
 internal import SettingsStorage
 internal import SettingsWeb
 
-/// An exit code of the program, mostly from `sysexits.h`, which service managers know.
+/// An exit code of the program. Most codes are from `sysexits.h`, whose meanings service managers know.
 package enum ExitCode: Int32, CaseIterable, Sendable {
     case success = 0
     case tornTail = 1
@@ -16,29 +16,28 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case locked = 75
     case configuration = 78
 
-    /// What happened, for `--help` and the manual.
+    /// A description of the exit code for `--help` and the manual.
     package var meaning: String {
         switch self {
-        case .success: "all went well"
-        case .tornTail: "check: the newest journal ends in a torn line; the next start cuts it off by itself"
-        case .usage: "the command line is wrong"
+        case .success: "success"
+        case .tornTail: "check: the newest journal ends with an incomplete line, which the next start removes"
+        case .usage: "the command line is invalid"
         case .damagedData: "stored data is damaged, or a newer version wrote it; nothing was changed"
-        case .unavailable: "cluster: etcd does not answer, or has no such log"
-        case .cannotListen: "an address to listen on is taken or is not there"
-        case .internalFailure: "something failed that should not"
-        case .cannotWrite: "the data directory cannot be made, read or written; check: it is not a data directory"
+        case .unavailable: "cluster: etcd does not answer, or does not contain this log"
+        case .cannotListen: "an address to listen on is in use or does not exist"
+        case .internalFailure: "an unexpected failure"
+        case .cannotWrite: "the data directory cannot be created, read or written; check: it is not a data directory"
         case .locked: "another daemon uses the data directory"
-        case .configuration: "the configuration is wrong"
+        case .configuration: "the configuration is invalid"
         }
     }
 }
 
-/// An error that ends the program: one line for people, one number for programs.
+/// An error that ends the program, with a message for people and an exit code for programs.
 package struct ProgramError: Error, Hashable, Sendable {
     package let code: ExitCode
-    /// What is wrong.
     package let problem: String
-    /// What to do about it, unless the problem says that already.
+    /// How to correct the problem; nil if the text of the problem contains this.
     package let remedy: String?
 
     package init(_ code: ExitCode, _ problem: String, remedy: String?) {
@@ -49,7 +48,7 @@ package struct ProgramError: Error, Hashable, Sendable {
 }
 
 extension ProgramError: CustomStringConvertible {
-    /// One line, although what it quotes may hold line ends.
+    /// The message as one line. Line breaks in quoted text become spaces.
     package var description: String {
         let parts = [Service.name, problem] + (remedy.map { [$0] } ?? [])
         return parts.joined(separator: ": ").map { $0.isNewline ? " " : String($0) }.joined()
@@ -57,7 +56,7 @@ extension ProgramError: CustomStringConvertible {
 }
 
 extension ProgramError {
-    /// Gives an error that ended a start its number and its advice.
+    /// Converts an error to a program error: adds its exit code, and how to correct the problem.
     package init(_ error: any Error) {
         switch error {
         case let error as ProgramError: self = error
@@ -67,7 +66,7 @@ extension ProgramError {
         case StartError.configuration(let error): self.init(.configuration, error.problem, remedy: error.remedy)
         case StartError.listen(let error): self.init(.cannotListen, error.description, remedy: error.remedy)
         case StartError.system(let reason):
-            self.init(.internalFailure, reason, remedy: "see what the system lacks, then start again")
+            self.init(.internalFailure, reason, remedy: "correct this in the system, then start the daemon again")
         default: self.init(.internalFailure, "\(error)", remedy: "this is a defect; please report it")
         }
     }
@@ -87,14 +86,15 @@ extension ListenError {
     fileprivate var remedy: String {
         switch reason {
         case .malformed: "write it like \(example)"
-        case .unresolved: "give an address of this machine, or a name that leads to one"
-        case .refused(.occupied): "see what it is, or choose another path with --listen"
-        case .refused(.system) where isUnix: "give a path in a directory that is there and that the daemon may write to"
+        case .unresolved: "give an address of this machine, or a name that resolves to such an address"
+        case .refused(.occupied): "find out what uses this path, or choose another path with --listen"
+        case .refused(.system) where isUnix: "give a path in an existing directory to which the daemon may write"
         case .refused(.system(let error)):
             switch error.code {
-            case SystemErrorCode.addressInUse: "stop whatever listens there, or choose another port with --listen"
-            case SystemErrorCode.accessDenied: "choose a port from 1024, or give the program CAP_NET_BIND_SERVICE"
-            case SystemErrorCode.addressNotAvailable: "give an address of this machine; 0.0.0.0 stands for all of them"
+            case SystemErrorCode.addressInUse:
+                "stop the program that uses this port, or choose another port with --listen"
+            case SystemErrorCode.accessDenied: "choose a port above 1023, or give the program CAP_NET_BIND_SERVICE"
+            case SystemErrorCode.addressNotAvailable: "give an address of this machine, or 0.0.0.0 for all addresses"
             default: "choose another address with --listen"
             }
         }

@@ -72,7 +72,7 @@ extension Response {
         if problem.status == 401 { fields.append("WWW-Authenticate", "Bearer") }
         if let seconds = problem.retryAfterSeconds { fields.append("Retry-After", integer: Int(seconds)) }
         self.init(status: problem.status, contentType: .problem, fields: fields, body: problem.jsonBytes())
-        refusal = problem.code?.number ?? 0
+        errorNumber = problem.code?.number ?? 0
     }
 
     /// An answer to an observer, who with another `Accept` would get a stream.

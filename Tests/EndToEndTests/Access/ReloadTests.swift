@@ -34,8 +34,8 @@ struct ReloadTests {
         #expect(try [old, new, page, body].map { try daemon.send($0).status } == [421, 200, 200, 413])
         #expect(try daemon.send(page).field("Access-Control-Allow-Origin") == "https://console.example")
         #expect(try daemon.send("GET app/observe?since=99&wait=9").status == 429)
-        let line = try #require(daemon.process).line(containing: "configuration reloaded")
-        #expect(line.hasSuffix("these count after a restart: loops, stopSeconds"))
+        let line = try #require(daemon.process).line(containing: "configuration was reloaded")
+        #expect(line.hasSuffix("these options need a restart: loops, stopSeconds"))
         #expect(try reload("{}").json?["needsRestart"] == [])
         #expect(try [old, new, page, body].map { try daemon.send($0).status } == [421, 421, 403, 200])
     }
@@ -148,7 +148,7 @@ struct ReloadTests {
         #expect(try daemon.send(stranger).status == 401)
         #expect(try daemon.send("GET app").status == (status == 200 ? 401 : 404))
         if status == 200 {
-            _ = try process.line(containing: "no caller has a right: ")
+            _ = try process.line(containing: "no caller has any rights: ")
         } else {
             #expect(answer.json?["detail"]?.string?.contains("restart the daemon") == true, "\(answer.text)")
         }

@@ -31,7 +31,10 @@ struct TokenCommandTests {
     func tokens() throws {
         let first = try token("create", "first", "--grant", "*:read")
         #expect(first.code == 0)
-        #expect(first.errors == "token first is made; it is shown this once; a daemon takes it when it starts\n")
+        #expect(
+            first.errors
+                == "the token first was created; it cannot be shown again; "
+                + "a daemon reads the token file when it starts\n")
         let daemon = try DaemonProcess(data: data, options: ["--access.tokens", file])
         _ = try daemon.process.line(containing: "info access control: on, 1 token, 0 users")
         let text = first.output.trimmingCharacters(in: .newlines)
@@ -43,7 +46,7 @@ struct TokenCommandTests {
         let list = try token("list").output
         let rows = list.split(separator: "\n")
         #expect(rows.count == 2)
-        #expect(rows[0] == "first\tfor good\t*:read", "\(list)")
+        #expect(rows[0] == "first\tnever expires\t*:read", "\(list)")
         #expect(rows[1].hasPrefix("second\tuntil 20") && rows[1].hasSuffix("\tapp:read b.*:write"), "\(list)")
         #expect(!list.contains("settingsd_"))
         #expect(try token("revoke", "first").code == 0)
@@ -72,7 +75,7 @@ struct TokenCommandTests {
         #expect(try ask(daemon.port, first) == 200)
         #expect(try ask(daemon.port, "wrong") == 401)
         #expect(try token("create", "third", "--grant", "*:read").code == 0)
-        _ = try daemon.process.line(containing: "configuration reloaded")
+        _ = try daemon.process.line(containing: "configuration was reloaded")
         var rows = try list()
         #expect(rows.count == 3)
         #expect(rows["first"]?["expires"] == .null && rows["second"]?["grants"] == ["a:write"])
@@ -89,12 +92,12 @@ struct TokenCommandTests {
     }
 
     static let mistakes: [(words: [String], code: Int32, hint: String)] = [
-        ([], 64, "token needs a command"), (["creat"], 64, "did you mean create?"), (["create"], 64, "needs a name"),
+        ([], 64, "needs a second word"), (["creat"], 64, "did you mean create?"), (["create"], 64, "needs a name"),
         (["create", "a"], 64, "without a grant"), (["create", "a", "--grant", "app:reed"], 64, "did you mean read?"),
         (["create", "a", "--grant", "*:read", "--expires", "soon"], 64, "90d"),
-        (["create", "a", "b", "--grant", "*:read"], 64, "too much"), (["list", "a"], 64, "too much"),
+        (["create", "a", "b", "--grant", "*:read"], 64, "unexpected word"), (["list", "a"], 64, "unexpected word"),
         (["revoke", "a"], 78, "there is no token a"), (["revoke"], 64, "needs a name"),
-        (["list", "--grant", "*:read"], 64, "making a token"),
+        (["list", "--grant", "*:read"], 64, "token create only"),
         (["create", "a", "--log", "debug"], 64, "running the daemon"),
     ]
 

@@ -68,7 +68,7 @@ struct ConfigurationFileTests {
         #expect(configuration.writes.batchCount == 10)
         #expect(configuration.writes.batchBytes == 1100)
         #expect(configuration.loops == 3)
-        #expect(configuration.stopBound == 12)
+        #expect(configuration.stopSeconds == 12)
         #expect(configuration.logLevel == .warning)
     }
 
@@ -123,12 +123,12 @@ struct ConfigurationFileTests {
     @Test(
         "A mistake is named, with what would be right",
         arguments: [
-            ("", "line 1, column 1: expected a value, found the end: correct the JSON there"),
+            ("", "line 1, column 1: expected a value, found the end: correct the JSON in the file"),
             (
                 "{\n  \"log\" \"info\"}",
-                "line 2, column 9: expected ':' after the name, found '\"': correct the JSON there"
+                "line 2, column 9: expected ':' after the name, found '\"': correct the JSON in the file"
             ),
-            ("[]", "the configuration is []: it must be one object, as {\"log\":\"info\"}"),
+            ("[]", "the configuration is []: it must be an object, as {\"log\":\"info\"}"),
             (#"{"lisen":[]}"#, #"unknown member "lisen": did you mean listen?"#),
             (#"{"limits":{"connection":1}}"#, #"unknown member "connection" in limits: did you mean connections?"#),
             (#"{"connections":1}"#, #"unknown member "connections": did you mean {"limits": {"connections": 1}}?"#),
@@ -151,9 +151,12 @@ struct ConfigurationFileTests {
             (#"{"limits":{"listen":"a:1"}}"#, #"unknown member "listen" in limits: did you mean {"listen": "a:1"}?"#),
             (
                 #"{"snapshot":{"every":1}}"#,
-                #"unknown member "every" in snapshot: it may be one of journalBytes, intervalSeconds"#
+                #"unknown member "every" in snapshot: it must be one of journalBytes, intervalSeconds"#
             ),
-            (#"{"snapshot":5}"#, "snapshot is 5: it must be an object with some of journalBytes, intervalSeconds"),
+            (
+                #"{"snapshot":5}"#,
+                "snapshot is 5: it must be an object with members among journalBytes, intervalSeconds"
+            ),
             (#"{"loops":"2"}"#, #"loops is "2": it must be an integer from 0 to 128"#),
             (#"{"loops":1.5}"#, "loops is 1.5: it must be an integer from 0 to 128"),
             (#"{"loops":-1}"#, "loops is -1: it must be an integer from 0 to 128"),
@@ -164,9 +167,9 @@ struct ConfigurationFileTests {
             (#"{"durability":1}"#, "durability is 1: it must be one of always, interval, snapshot"),
             (#"{"log":"inf"}"#, #"log is "inf": did you mean info?"#),
             (#"{"openSuites":1}"#, "openSuites is 1: it must be true or false"),
-            (#"{"data":""}"#, "data is no path: it must be one, such as /var/lib/settingsd"),
-            (#"{"data":"a\u0000b"}"#, "data is no path: it must be one, such as /var/lib/settingsd"),
-            (#"{"data":1}"#, "data is 1: it must be a path, or null for the usual place"),
+            (#"{"data":""}"#, "data is not a path: it must be a path such as /var/lib/settingsd"),
+            (#"{"data":"a\u0000b"}"#, "data is not a path: it must be a path such as /var/lib/settingsd"),
+            (#"{"data":1}"#, "data is 1: it must be a path, or null for the default directory"),
             (#"{"listen":[]}"#, "listen has 0 elements: it must be an address or a list of 1 to 64 addresses"),
             (#"{"listen":7070}"#, "listen is 7070: it must be an address or a list of 1 to 64 addresses"),
             (#"{"hosts":"a"}"#, #"hosts is "a": it must be a list of 0 to 1024 names"#),
@@ -197,7 +200,7 @@ struct ConfigurationFileTests {
             ),
             (
                 #"{"hosts":["http://a"]}"#,
-                #"hosts[0] is "http://a": it must be a host name, without a scheme and a port"#
+                #"hosts[0] is "http://a": it must be a host name, without a scheme or a port"#
             ),
             (
                 #"{"origins":["https://a/"]}"#,
@@ -226,8 +229,8 @@ struct ConfigurationFileTests {
         }
         #expect(
             error?.description
-                == "/nonexistent/settingsd.json: cannot be read: open: No such file or directory (error 2): "
-                + "name a file that can be read")
+                == "/nonexistent/settingsd.json: cannot read the file: open: No such file or directory (error 2): "
+                + "name a readable file")
     }
 
     @Test("A directory and a file without end are no configurations") func directoryFileWithoutEnd() {
@@ -235,7 +238,7 @@ struct ConfigurationFileTests {
         let directory = #expect(throws: ConfigurationError.self) {
             try configuration.apply(fileAt: "/")
         }
-        #expect(directory?.problem == "/: cannot be read: read: Is a directory (error 21)")
+        #expect(directory?.problem == "/: cannot read the file: read: Is a directory (error 21)")
         let endless = #expect(throws: ConfigurationError.self) {
             try configuration.apply(fileAt: "/dev/zero")
         }

@@ -83,7 +83,7 @@ struct ConfigurationSourcesTests {
         #expect(configuration.data == "/c")
         #expect(configuration.durability == .interval)
         #expect(configuration.hosts == [])
-        #expect(configuration.stopBound == 3)
+        #expect(configuration.stopSeconds == 3)
         #expect(
             ["data", "durability", "stopSeconds", "loops"].map(configuration.source) == [
                 "flag --data", "environment SETTINGSD_DURABILITY", "file \(file)", "default",
@@ -143,8 +143,8 @@ struct ConfigurationSourcesTests {
         let file = try directory.file("s.json", #"{"limits":{"targetBytes":5000,"headBytes":4000}}"#)
         let error = #expect(throws: ConfigurationError.self) { try read(["SETTINGSD_CONFIG": file]) }
         #expect(
-            error?.description == "limits.targetBytes (5000, file \(file)) does not fit into "
-                + "limits.headBytes (4000, file \(file)): lower the one or raise the other")
+            error?.description == "limits.targetBytes (5000, file \(file)) must be less than "
+                + "limits.headBytes (4000, file \(file)): lower the first or raise the second option")
         #expect(throws: Never.self) {
             try read(["SETTINGSD_CONFIG": file, "SETTINGSD_LIMITS_HEAD_BYTES": "6000"])
         }
@@ -153,7 +153,7 @@ struct ConfigurationSourcesTests {
         }
         #expect(
             queue?.description
-                == "limits.queuedWriteBytes (4096, environment SETTINGSD_LIMITS_QUEUED_WRITE_BYTES) has no room for a body of "
+                == "limits.queuedWriteBytes (4096, environment SETTINGSD_LIMITS_QUEUED_WRITE_BYTES) is too small for a body of "
                 + "limits.bodyBytes (16777216, default): raise it to 16777728 or more, or lower limits.bodyBytes")
     }
 }

@@ -23,7 +23,7 @@ struct ConnectionRoomTests {
         var configuration = Configuration()
         configuration.transport.connections = connections
         configuration.watchers.total = watchers
-        #expect(configuration.fit(into: files).count == notes)
+        #expect(configuration.lowerLimits(toFit: files).count == notes)
         #expect(configuration.transport.connections == most)
         #expect(configuration.watchers.total == mayWait)
         // No address may take all that are left.

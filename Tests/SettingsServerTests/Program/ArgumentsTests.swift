@@ -80,7 +80,7 @@ struct ArgumentsTests {
         #expect(configuration.listen == [.tcp(host: "127.0.0.1", port: 2)])
         #expect(configuration.durability == .interval)
         #expect(configuration.data == "/f")
-        #expect(configuration.stopBound == 3)
+        #expect(configuration.stopSeconds == 3)
         #expect(configuration.logLevel == .info)
     }
 
@@ -88,8 +88,8 @@ struct ArgumentsTests {
         "A mistake is named, with what would be right",
         arguments: [
             ("--listn 127.0.0.1:0", #"unknown option "--listn": did you mean --listen?"#),
-            ("--zzzzzz", #"unknown option "--zzzzzz": settingsd --help lists them"#),
-            ("-v", #"unknown option "-v": settingsd --help lists them"#),
+            ("--zzzzzz", #"unknown option "--zzzzzz": settingsd --help lists the options"#),
+            ("-v", #"unknown option "-v": settingsd --help lists the options"#),
             ("--Data /d", #"unknown option "--Data": did you mean --data?"#),
             ("--data /d --data /e", "--data is given twice: give it once"),
             ("--help -h", "--help is given twice: give it once"),
@@ -99,7 +99,7 @@ struct ArgumentsTests {
             ("--durability", "--durability has no value: write --durability always|interval|snapshot"),
             ("--durability alwys", #"--durability is "alwys": did you mean always?"#),
             ("--log loud", #"--log is "loud": it must be one of debug, info, warning, error"#),
-            ("--version=1", #"--version takes no value, but has "1": leave it out"#),
+            ("--version=1", #"--version accepts no value, but has the value "1": omit the value"#),
             (
                 "--listen 7070",
                 #"--listen: cannot listen on "7070": a port is missing: write host:port: write it like 127.0.0.1:7070"#
@@ -115,11 +115,12 @@ struct ArgumentsTests {
             ("chek", #"unknown command "chek": did you mean check?"#),
             (
                 "serve",
-                #"unknown command "serve": it may be check, repair, restore, token or cluster; without one, the daemon runs"#
+                #"unknown command "serve": it must be check, repair, restore, token or cluster; "#
+                    + "without a command, the daemon runs"
             ),
-            ("check /a /b", "two data directories are given: give one"),
-            ("check /a --data /b", "two data directories are given: give one"),
-            ("check --yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
+            ("check /a /b", "two data directories are given: give one directory"),
+            ("check /a --data /b", "two data directories are given: give one directory"),
+            ("check --yes", "--yes applies to repair only: write settingsd repair DIR --yes"),
             (
                 "--json --print-config",
                 """
@@ -134,17 +135,17 @@ struct ArgumentsTests {
                 write --print-config --json, or token list --json
                 """
             ),
-            ("--yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
-            ("--log info check", "--log is for running the daemon: leave it out"),
-            ("check --listen 127.0.0.1:0", "--listen is for running the daemon: leave it out"),
+            ("--yes", "--yes applies to repair only: write settingsd repair DIR --yes"),
+            ("--log info check", "--log applies to running the daemon only: omit it"),
+            ("check --listen 127.0.0.1:0", "--listen applies to running the daemon only: omit it"),
             (
                 "--print-config check x",
-                #"--print-config takes no command, but is followed by "check": leave "check" out"#
+                #"--print-config accepts no command, but the command line has "check": omit "check""#
             ),
-            ("check --version", "--version does not go with what else is asked for: give one of them"),
+            ("check --version", "--version cannot be combined with the other options or the command: omit one of them"),
             (
                 "--check-config --print-config",
-                "--print-config does not go with what else is asked for: give one of them"
+                "--print-config cannot be combined with the other options or the command: omit one of them"
             ),
         ])
     func mistakeNamedWhatWould(line: String, message: String) {

@@ -91,7 +91,7 @@ struct LifecycleTests {
             request("PUT /v1/suites/app/keys/n HTTP/1.1\nHost: localhost\nExpect: 100-continue\nContent-Length: 9\n\n"))
         _ = try client.readResponse()
         process.signal(number)
-        _ = try process.line(containing: "a second one stops at once")
+        _ = try process.line(containing: "a second signal stops it immediately")
         process.signal(number)
         #expect(try process.end().code == code)
     }
@@ -113,7 +113,7 @@ struct LifecycleTests {
             #expect(second.code == 69)
             #expect(
                 second.errors == "settingsd: cannot listen on \(place): another program answers there: "
-                    + "see what it is, or choose another path with --listen\n")
+                    + "find out what uses this path, or choose another path with --listen\n")
             process.signal(number)
             #expect(try process.end().code == (number == SIGKILL ? -SIGKILL : 0))
             #expect((access(path, F_OK) == 0) == (number == SIGKILL))
@@ -124,7 +124,7 @@ struct LifecycleTests {
         let directory = try TemporaryDirectory()
         let (process, port) = try start(directory)
         process.signal(SIGHUP)
-        _ = try process.line(containing: "configuration reloaded")
+        _ = try process.line(containing: "configuration was reloaded")
         let client = try RawClient(port: port)
         try client.send(request("GET /healthz HTTP/1.1\nHost: localhost\n\n"))
         #expect(try client.readResponse().status == 200)
@@ -142,7 +142,7 @@ struct LifecycleTests {
         // The program ignores USR1 in its first lines.
         try eventually { try process.has(SIGUSR1, in: "SigIgn") }
         process.signal(SIGHUP)
-        _ = try process.line(containing: "configuration reloaded")
+        _ = try process.line(containing: "configuration was reloaded")
         process.signal(SIGTERM)
         #expect(try process.end().code == 0)
     }

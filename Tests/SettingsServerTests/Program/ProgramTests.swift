@@ -15,7 +15,7 @@ struct ProgramTests {
         #expect(end.errors == "")
         #expect(end.output.contains("usage: settingsd [OPTION]..."))
         #expect(end.output.contains("  --durability always|interval|snapshot\n"))
-        #expect(end.output.contains("\n  64  the command line is wrong\n"))
+        #expect(end.output.contains("\n  64  the command line is invalid\n"))
         let words = Set(end.output.split { " \n".contains($0) }.map(String.init))
         for option in Option.all where option.name != "openToNetwork" {
             #expect(words.contains(option.name) || words.contains(option.flag), "\(option.name)")
@@ -92,7 +92,7 @@ struct ProgramTests {
         let daemon = try DaemonProcess(data: directory.path + "/data")
         let check = try ChildProcess.run(
             ["--check-config", "--listen", "127.0.0.1:\(daemon.port)", "--data", directory.path + "/data"])
-        #expect(check == ChildProcess.End(code: 0, output: "the configuration is sound\n", errors: ""))
+        #expect(check == ChildProcess.End(code: 0, output: "the configuration is valid\n", errors: ""))
         let audit = try ChildProcess.run(
             ["--check-config", "--data", directory.path + "/data"],
             environment: ["SETTINGSD_AUDIT_FILE=/nonexistent/audit.jsonl"])
@@ -113,7 +113,7 @@ struct ProgramTests {
     @Test("It checks a configuration without starting") func checksConfigurationWithoutStarting() throws {
         let directory = try TemporaryDirectory()
         let good = try ChildProcess.run(["--check-config", "--config", try directory.file("good", "{}")])
-        #expect(good == ChildProcess.End(code: 0, output: "the configuration is sound\n", errors: ""))
+        #expect(good == ChildProcess.End(code: 0, output: "the configuration is valid\n", errors: ""))
         let path = try directory.file("bad", #"{"lop":1}"#)
         let bad = try ChildProcess.run(["--check-config", "--config", path])
         #expect(
@@ -165,7 +165,7 @@ struct ProgramTests {
                 == ChildProcess.End(
                     code: 69, output: "",
                     errors: "settingsd: cannot listen on \(listener.address): bind: Address already in use (error 98): "
-                        + "stop whatever listens there, or choose another port with --listen\n"))
+                        + "stop the program that uses this port, or choose another port with --listen\n"))
         withExtendedLifetime(listener) {}
     }
 

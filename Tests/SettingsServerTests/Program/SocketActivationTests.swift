@@ -78,6 +78,6 @@ struct SocketActivationTests {
         #expect(end.code == 78)
         let message = "settingsd: cannot listen on socket 1 of the service manager (web): \(reason)"
         #expect(end.errors.hasPrefix(message), "\(end.errors)")
-        #expect(end.errors.contains("in the socket unit write ListenStream="))
+        #expect(end.errors.contains("in the socket unit, write ListenStream="))
     }
 }

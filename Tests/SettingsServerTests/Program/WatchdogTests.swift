@@ -22,7 +22,7 @@ struct WatchdogTests {
         let count = fed.count("fed")
         try eventually {
             watchdog.tick()
-            return said.all.contains { $0.contains("\(name): no turn for a while") }
+            return said.all.contains { $0.contains("\(name) made no progress") }
         }
         for _ in 0..<100 { watchdog.tick() }
         // A turn before it was held counts once.
