@@ -4,7 +4,7 @@ internal import SettingsModel
 /// A state that takes writes one after the other, ahead of what is durable.
 ///
 /// The writer of the daemon owns one, and so does a suite in memory. Without I/O and without locks: the owner makes the
-/// commits durable, publishes ``state``, or goes back with ``recall(to:)``.
+/// commits durable, publishes ``state``, or goes back with ``rollBack(to:)``.
 package struct StagedState: Sendable {
     /// The newest state.
     package private(set) var state: State
@@ -15,18 +15,18 @@ package struct StagedState: Sendable {
     /// The reason why a commit did not follow from the state that it was decided on: a defect, after which the state has to
     /// be recalled.
     package private(set) var mismatch: CommitMismatch?
-    package var opensSuites: Bool
+    package var createsSuites: Bool
     package var commitKeys: Int
     package var quotas: Quotas
     /// The last revision that was given out, used or not.
-    private var issued: Revision
+    private var lastIssuedRevision: Revision
     /// The commits in the history that have a request key.
-    private var repeatable: [Repeat: KeptCommit] = [:]
+    private var commitsByRequestKey: [CallerRequestKey: KeptCommit] = [:]
     /// The request keys that changed with commits that are not confirmed, with what they led to before.
-    private var changed: [(key: Repeat, before: KeptCommit?, revision: Revision)] = []
+    private var changed: [(key: CallerRequestKey, before: KeptCommit?, revision: Revision)] = []
 
     /// A request key of one caller. That of another caller is another key.
-    package struct Repeat: Hashable, Sendable {
+    package struct CallerRequestKey: Hashable, Sendable {
         let key: RequestKey
         let by: String?
 
@@ -48,14 +48,14 @@ package struct StagedState: Sendable {
     }
 
     /// - Parameters:
-    ///   - opensSuites: true if a write may create a suite by storing something in it.
+    ///   - createsSuites: true if a write may create a suite by storing something in it.
     ///   - commitKeys: the most keys that one write may change.
-    package init(_ state: State, opensSuites: Bool = true, commitKeys: Int = .max, quotas: Quotas = .none) {
+    package init(_ state: State, createsSuites: Bool = true, commitKeys: Int = .max, quotas: Quotas = .none) {
         self.state = state
-        self.opensSuites = opensSuites
+        self.createsSuites = createsSuites
         self.commitKeys = commitKeys
         self.quotas = quotas
-        issued = state.revision
+        lastIssuedRevision = state.revision
         indexRequests()
     }
 
@@ -66,15 +66,15 @@ package struct StagedState: Sendable {
         _ request: WriteRequest, at now: Timestamp
     ) throws(Problem) -> (answer: WriteAnswer, commit: KeptCommit?) {
         if let answer = try replay(request) { return (answer, nil) }
-        guard let revision = issued.advanced(by: 1) else {
+        guard let revision = lastIssuedRevision.advanced(by: 1) else {
             throw Problem(.storageFailed, "there are no revisions left")
         }
         var decision = try state.decide(
-            request, revision: revision, time: time(now), opensSuites: opensSuites, commitKeys: commitKeys,
+            request, revision: revision, time: time(now), createsSuites: createsSuites, commitKeys: commitKeys,
             quotas: quotas)
         guard let commit = decision.commit.take() else { return (decision.answer, nil) }
         let kept = KeptCommit(commit)
-        issued = revision
+        lastIssuedRevision = revision
         do {
             try add(kept, schema: decision.schema)
         } catch {
@@ -85,29 +85,29 @@ package struct StagedState: Sendable {
 
     /// Returns the first answer again of a request key that was used before; nil if this one was not.
     package func replay(_ request: WriteRequest) throws(Problem) -> WriteAnswer? {
-        guard let key = Repeat(request), let kept = repeatable[key] else { return nil }
+        guard let key = CallerRequestKey(request), let kept = commitsByRequestKey[key] else { return nil }
         return try request.replay(kept.commit, on: state)
     }
 
     /// Continues from a state to which commits of others were applied. Every commit of this state must be confirmed.
     package mutating func follow(_ followed: FollowedState) {
         changed = []
-        issued = max(issued, followed.state.revision)
+        lastIssuedRevision = max(lastIssuedRevision, followed.state.revision)
         state = followed.state
-        if followed.isReplaced {
-            repeatable = [:]
+        if followed.wasReplaced {
+            commitsByRequestKey = [:]
             return indexRequests()
         }
         for commit in followed.commits {
-            if let key = Repeat(commit) { repeatable[key] = commit }
+            if let key = CallerRequestKey(commit) { commitsByRequestKey[key] = commit }
         }
         for commit in followed.evicted {
-            guard let key = Repeat(commit), repeatable[key]?.revision == commit.revision else { continue }
-            repeatable[key] = nil
+            guard let key = CallerRequestKey(commit), commitsByRequestKey[key]?.revision == commit.revision else { continue }
+            commitsByRequestKey[key] = nil
         }
     }
 
-    /// Takes note that the commits up to a revision are durable: ``recall(to:)`` goes back no further.
+    /// Takes note that the commits up to a revision are durable: ``rollBack(to:)`` goes back no further.
     package mutating func confirm(upTo revision: Revision) {
         guard !changed.isEmpty else { return }
         changed.removeFirst(changed.firstIndex { $0.revision > revision } ?? changed.count)
@@ -115,16 +115,16 @@ package struct StagedState: Sendable {
 
     private mutating func add(_ commit: KeptCommit, schema: Schema?) throws(CommitMismatch) {
         // Before the commit drops others: it may drop itself, if it is larger than all of the history.
-        if let key = Repeat(commit) { set(key, commit, at: commit.revision) }
+        if let key = CallerRequestKey(commit) { set(key, commit, at: commit.revision) }
         for dropped in try state.apply(commit, schema: schema) {
-            guard let key = Repeat(dropped), repeatable[key]?.revision == dropped.revision else { continue }
+            guard let key = CallerRequestKey(dropped), commitsByRequestKey[key]?.revision == dropped.revision else { continue }
             set(key, nil, at: commit.revision)
         }
     }
 
-    private mutating func set(_ key: Repeat, _ commit: KeptCommit?, at revision: Revision) {
-        changed.append((key, repeatable[key], revision))
-        repeatable[key] = commit
+    private mutating func set(_ key: CallerRequestKey, _ commit: KeptCommit?, at revision: Revision) {
+        changed.append((key, commitsByRequestKey[key], revision))
+        commitsByRequestKey[key] = commit
     }
 
     /// Goes back to a state, of which all is durable. The revisions given out since are never used again.
@@ -132,13 +132,13 @@ package struct StagedState: Sendable {
         confirm(upTo: state.revision)
         self.state = state
         mismatch = nil
-        for (key, before, _) in changed.reversed() { repeatable[key] = before }
+        for (key, before, _) in changed.reversed() { commitsByRequestKey[key] = before }
         changed = []
     }
 
     private mutating func indexRequests() {
         for commit in state.history.all {
-            if let key = Repeat(commit) { repeatable[key] = commit }
+            if let key = CallerRequestKey(commit) { commitsByRequestKey[key] = commit }
         }
     }
 

@@ -10,7 +10,7 @@ extension WriteDraft {
     mutating func merge(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         let names = try names(of: values, in: suite, isMerged: true)
-        let keys = try touch(values, names, in: suite, name, removesNull: true)
+        let keys = try findOrAddKey(values, names, in: suite, name, removesNull: true)
         try checkGuards(of: name)
         for (position, key) in keys.enumerated() {
             let value = values.members[position].value
@@ -28,7 +28,7 @@ extension WriteDraft {
                 throw problem(error, in: "merge", of: key)
             }
         }
-        return try finish(.suite(name))
+        return try checkAndDecide(.suite(name))
     }
 
     /// Replaces all stored values of the suite with a map, and removes the stored keys that the map does not have.
@@ -46,7 +46,7 @@ extension WriteDraft {
         }
         let names = try names(of: written, in: suite, isMerged: false)
         try checkLocks(in: suite) { values[$0.name] == nil }
-        let keys = try touch(written, names, in: suite, name, removesNull: false)
+        let keys = try findOrAddKey(written, names, in: suite, name, removesNull: false)
         try checkGuards(of: name)
         for (position, key) in keys.enumerated() {
             let member = written.members[position]
@@ -54,39 +54,39 @@ extension WriteDraft {
         }
         if let suite {
             for record in suite.records.elements where record.stored != nil && values[record.name] == nil {
-                let key = try touch(suite, name, record.key, named: .path, isRemoval: true)
+                let key = try findOrAddKey(suite, name, record.key, namedIn: .path, isRemoval: true)
                 remove(key)
             }
         }
-        return try finish(.suite(name))
+        return try checkAndDecide(.suite(name))
     }
 
     /// Removes the stored values of the keys that begin with a prefix.
     mutating func reset(_ name: SuiteName, prefix: String) throws(Problem) -> WriteDecision {
-        let suite = try existing(name)
+        let suite = try requireSuite(name)
         if prefix.isEmpty, let part = firstPart(of: suite) {
             try checkRules(ofEmptied: suite)
             return try remove(part, from: suite)
         }
-        var meant: [KeyName] = []
+        var keys: [KeyName] = []
         suite.records.forEach(prefix: prefix) { record in
-            if record.stored != nil { meant.append(record.key) }
+            if record.stored != nil { keys.append(record.key) }
             return true
         }
-        for key in meant { try checkLock(key, in: suite) }
-        try checkCount(meant.count)
+        for key in keys { try checkLock(key, in: suite) }
+        try checkCount(keys.count)
         try checkGuards(of: name)
-        for key in meant {
-            let key = try touch(suite, name, key, named: .path, isRemoval: true)
-            // Not one expression: without optimization, `remove(try touch(…))` copies the whole draft for each key.
+        for key in keys {
+            let key = try findOrAddKey(suite, name, key, namedIn: .path, isRemoval: true)
+            // Not one expression: without optimization, `remove(try findOrAddKey(…))` copies the whole draft for each key.
             remove(key)
         }
-        return try finish(.suite(name))
+        return try checkAndDecide(.suite(name))
     }
 
     /// Removes the suite and its schema.
     mutating func drop(_ name: SuiteName) throws(Problem) -> WriteDecision {
-        let suite = try existing(name)
+        let suite = try requireSuite(name)
         if let part = firstPart(of: suite) { return try remove(part, from: suite) }
         try checkLocks(in: suite) { _ in true }
         if request.isDryRun { try checkCount(suite.records.count) }
@@ -97,7 +97,7 @@ extension WriteDraft {
         }
         var dropped = SuiteChange(name, .dropped, endingSchemaOf: suite)
         dropped.forgotten = suite.forgottenKeys
-        return try finish(.suite(name), suites: [dropped], changes)
+        return try decide(.suite(name), suites: [dropped], changes)
     }
 
     /// Returns the first keys with stored values, as many as a commit may change; nil if a commit may change all of
@@ -121,11 +121,11 @@ extension WriteDraft {
         try checkLocks(in: suite) { _ in true }
         try checkGuards(of: suite.id)
         for key in part {
-            let key = try touch(suite, suite.id, key, named: .path, isRemoval: true)
+            let key = try findOrAddKey(suite, suite.id, key, namedIn: .path, isRemoval: true)
             remove(key)
             key.isDifferent = true
         }
-        var decision = try finish(.suite(suite.id), suites: [], changes())
+        var decision = try decide(.suite(suite.id), suites: [], changes())
         // The guards are checked against the suite before the first part only. Only the last commit carries the request
         // key, so that a retry continues the removal.
         decision.commit?.requestKey = nil
@@ -160,25 +160,25 @@ extension WriteDraft {
     }
 
     /// Touches the keys of a map. Returns the touched keys in the order of the map.
-    private mutating func touch(
+    private mutating func findOrAddKey(
         _ values: JSONObject, _ names: [KeyName], in suite: Suite?, _ name: SuiteName, removesNull: Bool
-    ) throws(Problem) -> [Touched] {
+    ) throws(Problem) -> [KeyDraft] {
         try checkCount(names.count)
-        var keys: [Touched] = []
+        var keys: [KeyDraft] = []
         keys.reserveCapacity(names.count)
         for (index, key) in names.enumerated() {
             let member = values.members[index]
             keys.append(
-                try touch(
-                    suite, name, key, named: .body([member.name]), isRemoval: removesNull && member.value.isNull))
+                try findOrAddKey(
+                    suite, name, key, namedIn: .body([member.name]), isRemoval: removesNull && member.value.isNull))
         }
         return keys
     }
 
     /// Throws if a stored key that satisfies the predicate is locked. Called before these keys are removed.
-    private mutating func checkLocks(in suite: Suite?, where isMeant: (KeyRecord) -> Bool) throws(Problem) {
+    private mutating func checkLocks(in suite: Suite?, where isAffected: (KeyRecord) -> Bool) throws(Problem) {
         guard let suite, suite.schema != nil, !request.overridesLocks else { return }
-        for record in suite.records.elements where record.stored != nil && isMeant(record) {
+        for record in suite.records.elements where record.stored != nil && isAffected(record) {
             try checkLock(record.key, in: suite)
         }
     }

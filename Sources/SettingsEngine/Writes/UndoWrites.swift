@@ -27,7 +27,7 @@ extension WriteDraft {
         }
         var inverse = Inverse()
         for part in parts { try self.undo(part, onConflict: policy, &inverse) }
-        return try finish(
+        return try decide(
             name.map { .suite($0) }, suites: inverse.suites, inverse.changes.filter(\.isDifferent),
             schema: inverse.schema)
     }
@@ -180,7 +180,7 @@ extension WriteDraft {
         var request = request
         (request.guards, request.requestKey, request.isDryRun, request.steps) = ([], nil, false, steps)
         return WriteDraft(
-            request: request, state: state, revision: revision, time: time, opensSuites: opensSuites,
+            request: request, state: state, revision: revision, time: time, createsSuites: createsSuites,
             commitKeys: commitKeys, quotas: .none)
     }
 
@@ -199,7 +199,7 @@ extension WriteDraft {
             }
         }
         if state.hasSuite(change.suite) { return try removeSchema(change.suite) }
-        return try finish(
+        return try decide(
             .suite(change.suite),
             suites: change.kind == .dropped ? [SuiteChange(suite: change.suite, kind: .created)] : [], [])
     }
@@ -213,7 +213,7 @@ extension WriteDraft {
         try checkSteps()
         guard conflicts.isEmpty else { throw Self.conflict(conflicts.keys, more: conflicts.unlisted.count, in: name) }
         for value in changed {
-            let key = try touch(suite, name, value.key, named: .path, isRemoval: value.stored == nil)
+            let key = try findOrAddKey(suite, name, value.key, namedIn: .path, isRemoval: value.stored == nil)
             guard let stored = value.stored else {
                 remove(key)
                 continue
@@ -222,7 +222,7 @@ extension WriteDraft {
             if value.isSecret { key.isStoredSecret = true }
         }
         do throws(Problem) {
-            return try finish(.suite(name))
+            return try checkAndDecide(.suite(name))
         } catch {
             guard error.code == .invalidValue else { throw error }
             throw Self.conflict(StoredConflicts(keys: [], suite: error.errors).all, more: 0, in: name)

@@ -36,7 +36,7 @@ extension WriteDraft {
     }
 
     /// Throws if the schemas do not allow what the write does to its keys.
-    mutating func check(_ keys: some Collection<Touched>) throws(Problem) {
+    mutating func check(_ keys: some Collection<KeyDraft>) throws(Problem) {
         var violations: [Violation] = []
         for key in keys {
             key.isDifferent = key.differs
@@ -76,16 +76,16 @@ extension WriteDraft {
         }
     }
 
-    private mutating func violations(of key: Touched) -> [Violation] {
+    private mutating func violations(of key: KeyDraft) -> [Violation] {
         guard let stored = key.stored, let schema = key.schema else { return [] }
         let isSecret = key.isStoredSecret || schema.isSecret
         return schema.violations(of: stored, isSecret: isSecret, steps: &steps).map {
-            $0.inSuite(key.suite, under: key.place)
+            $0.inSuite(key.suite, under: key.pointer)
         }
     }
 
     /// The violations of rules about suites as a whole that the write adds.
-    private mutating func suiteViolations(_ touched: [Touched]) -> [Violation] {
+    private mutating func suiteViolations(_ touched: [KeyDraft]) -> [Violation] {
         var judged: Set<SuiteName> = []
         var violations: [Violation] = []
         for key in touched where key.isUnderSuiteRules && key.isDifferent && !judged.contains(key.suite) {
@@ -98,7 +98,7 @@ extension WriteDraft {
             guard touched.contains(where: \.isDifferent) else { continue }
             let stored = suite.storedValues(of: keys)
             var storedAfter = stored
-            for key in touched where key.isChanged { storedAfter[key.key.text] = key.stored }
+            for key in touched where key.isWritten { storedAfter[key.key.text] = key.stored }
             let before = schema.effectiveValues(stored: stored, of: keys)
             let after = schema.effectiveValues(stored: storedAfter, of: keys)
             let secrets = touched.filter(\.isStoredSecret).map(\.key)

@@ -19,18 +19,18 @@ extension State {
     /// - Parameters:
     ///   - revision: the revision of the commit, if there is one.
     ///   - time: the time of the commit.
-    ///   - opensSuites: true if a write may create a suite by storing something in it.
+    ///   - createsSuites: true if a write may create a suite by storing something in it.
     ///   - commitKeys: the most keys that the write may change.
     ///   - quotas: the quotas of what is stored.
     package func decide(
-        _ request: WriteRequest, revision: Revision, time: Timestamp, opensSuites: Bool = true,
+        _ request: WriteRequest, revision: Revision, time: Timestamp, createsSuites: Bool = true,
         commitKeys: Int = .max, quotas: Quotas = .none
     ) throws(Problem) -> WriteDecision {
         var draft = WriteDraft(
-            request: request, state: self, revision: revision, time: time, opensSuites: opensSuites,
+            request: request, state: self, revision: revision, time: time, createsSuites: createsSuites,
             commitKeys: commitKeys, quotas: quotas)
         switch request.command {
-        case .setting(let operation): return try draft.setting(operation)
+        case .setting(let operation): return try draft.writeSetting(operation)
         case .mergeSuite(let suite, let values): return try draft.merge(suite, values)
         case .replaceSuite(let suite, let values): return try draft.replace(suite, values)
         case .resetSuite(let suite, let prefix): return try draft.reset(suite, prefix: prefix)
@@ -39,7 +39,7 @@ extension State {
             return try draft.setSchema(suite, schema, onConflict: policy)
         case .refuseSchema(let suite, let problem): throw draft.refusal(of: suite, problem)
         case .removeSchema(let suite): return try draft.removeSchema(suite)
-        case .transaction(let transaction): return try draft.transaction(transaction)
+        case .transaction(let transaction): return try draft.writeTransaction(transaction)
         case .undo(let undo, let suite, let policy): return try draft.undo(undo, of: suite, onConflict: policy)
         case .restore(let suite, let restore, let skips):
             return try draft.restore(suite, restore, skipsConflicts: skips)
@@ -50,27 +50,27 @@ extension State {
 /// The ends of a write.
 extension WriteDraft {
     /// The suite or schema that a write is about. Its revision is the tag of the answer.
-    enum Subject {
+    enum Target {
         case suite(SuiteName)
         case schema(of: SuiteName)
     }
 
     /// Checks a write to several keys, and decides it.
-    mutating func finish(_ subject: Subject?) throws(Problem) -> WriteDecision {
+    mutating func checkAndDecide(_ target: Target?) throws(Problem) -> WriteDecision {
         try check()
-        return try finish(subject, suites: createdSuites(), changes())
+        return try decide(target, suites: createdSuites(), changes())
     }
 
     /// Decides a write that was checked, by what it changes. Throws if that exceeds a quota.
-    func finish(
-        _ subject: Subject?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
+    func decide(
+        _ target: Target?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {
         try quotas.checkGrowth(
             suites, changes, by: request.origin, on: state, for: request.reader)
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let isDone = isChanged && !request.isDryRun
         // If nothing is done, the revision is one that holds as a guard.
-        let shown = isDone ? revision : subject.map(presentRevision) ?? state.revision
+        let shown = isDone ? revision : target.map(currentRevision) ?? state.revision
         var changes = changes
         if let origin = request.origin {
             for index in changes.indices { changes[index].origin = origin }
@@ -81,15 +81,15 @@ extension WriteDraft {
         }
         var summary = WriteSummary(
             revision: shown, changed: isChanged, changes: changes, isDryRun: request.isDryRun)
-        if case .schema? = subject { summary.schemaRevision = shown }
+        if case .schema? = target { summary.schemaRevision = shown }
         let isGone = isDone && suites.contains { $0.kind == .dropped }
-        let tag = subject == nil ? nil : isGone ? .zero : shown
-        guard isDone else { return unchanged(.summary(summary), created: created, tag: tag) }
-        return commit(.summary(summary), created: created, tag: tag, suites: suites, changes, schema: schema)
+        let tag = target == nil ? nil : isGone ? .zero : shown
+        guard isDone else { return makeEmptyDecision(.summary(summary), created: created, tag: tag) }
+        return makeCommitDecision(.summary(summary), created: created, tag: tag, suites: suites, changes, schema: schema)
     }
 
     /// Decides a write by its commit.
-    func commit(
+    func makeCommitDecision(
         _ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil, suites: [SuiteChange], _ changes: [Change],
         schema: Schema? = nil
     ) -> WriteDecision {
@@ -105,11 +105,11 @@ extension WriteDraft {
     }
 
     /// Decides a write that changes nothing, or is not to. One with a request key is kept as a commit without changes.
-    func unchanged(_ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil) -> WriteDecision {
+    func makeEmptyDecision(_ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil) -> WriteDecision {
         guard request.requestKey != nil, !request.isDryRun else {
             return WriteDecision(answer: WriteAnswer(body, created: created, cursor: state.cursor, tag: tag))
         }
-        var decision = commit(body, created: created, tag: tag, suites: [], [])
+        var decision = makeCommitDecision(body, created: created, tag: tag, suites: [], [])
         switch body {
         case .setting(let setting): decision.commit?.answer = .setting(setting)
         case .summary(let summary): decision.commit?.answer = .summary(summary)
@@ -119,8 +119,8 @@ extension WriteDraft {
     }
 
     /// The revision that a guard on a write about this is compared with.
-    private func presentRevision(of subject: Subject) -> Revision {
-        switch subject {
+    private func currentRevision(of target: Target) -> Revision {
+        switch target {
         case .suite(let name): state.suite(name)?.revision ?? .zero
         case .schema(let name): state.suite(name)?.schemaRevision ?? .zero
         }
@@ -171,7 +171,7 @@ extension WriteDraft {
     }
 
     /// Returns the suite. Throws if there is none.
-    func existing(_ name: SuiteName) throws(Problem) -> Suite {
+    func requireSuite(_ name: SuiteName) throws(Problem) -> Suite {
         guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: request.reader) }
         return suite
     }

@@ -6,7 +6,7 @@ internal import SettingsModel
 /// Each operation sees what those before it did. Values are checked against schemas in the end, by ``check()``.
 struct WriteDraft {
     /// A key that the write touches, before and after. An object, so that operations which find it again change it in place.
-    final class Touched {
+    final class KeyDraft {
         let suite: SuiteName
         /// True if the suite is not there before the write.
         let isInNewSuite: Bool
@@ -72,7 +72,7 @@ struct WriteDraft {
     }
 
     /// The place where a request names a key. An unknown one is answered 404 in a path and 422 in a body.
-    enum Naming {
+    enum RequestLocation {
         case path
         case body(JSONPointer)
     }
@@ -83,20 +83,20 @@ struct WriteDraft {
     let revision: Revision
     let time: Timestamp
     /// True if storing something may create a suite.
-    let opensSuites: Bool
+    let createsSuites: Bool
     /// The most keys that the write may change.
     let commitKeys: Int
     let quotas: Quotas
-    private(set) var touched: [Touched] = []
+    private(set) var keyDrafts: [KeyDraft] = []
     /// The keys named in the body that their suites do not admit. They are reported with the violations.
     private(set) var unknown: [UnknownKey] = []
-    private var index: [KeyAddress: Touched] = [:]
+    private var index: [KeyAddress: KeyDraft] = [:]
     /// The extent that the results of changes in place may still have, all together.
     private var remainingResultExtent = 16 << 20
     /// The steps of checking that all names and values of the write may still take, together: each has a budget of its own,
     /// and there may be very many.
     var steps: Int
-    static let stepsForKey = 32
+    static let stepsPerKey = 32
 
     /// A key that a body names and that its suite does not admit.
     struct UnknownKey {
@@ -106,75 +106,75 @@ struct WriteDraft {
     }
 
     init(
-        request: WriteRequest, state: State, revision: Revision, time: Timestamp, opensSuites: Bool, commitKeys: Int,
+        request: WriteRequest, state: State, revision: Revision, time: Timestamp, createsSuites: Bool, commitKeys: Int,
         quotas: Quotas
     ) {
         self.request = request
         self.state = state
         self.revision = revision
         self.time = time
-        self.opensSuites = opensSuites
+        self.createsSuites = createsSuites
         self.commitKeys = commitKeys
         self.quotas = quotas
         steps = request.steps
     }
 
-    /// Returns the key among those that are touched, where it is added if it is new.
+    /// Returns the key among those that are keyDrafts, where it is added if it is new.
     ///
     /// - Parameter isRemoval: true if the key is only removed, which one that the schema does not admit may be.
-    mutating func touch(
-        _ suite: Suite?, _ name: SuiteName, _ key: KeyName, named naming: Naming, isRemoval: Bool = false
-    ) throws(Problem) -> Touched {
+    mutating func findOrAddKey(
+        _ suite: Suite?, _ name: SuiteName, _ key: KeyName, namedIn location: RequestLocation, isRemoval: Bool = false
+    ) throws(Problem) -> KeyDraft {
         if let known = find(key, in: name) {
-            if !isRemoval, let suite, known.schema == nil { try refuse(suite, known, named: naming) }
+            if !isRemoval, let suite, known.schema == nil { try reportUnknownKey(suite, known, namedIn: location) }
             return known
         }
-        let new = try begin(suite, name, key, named: naming, isRemoval: isRemoval)
-        touched.append(new)
+        let new = try makeKeyDraft(suite, name, key, namedIn: location, isRemoval: isRemoval)
+        keyDrafts.append(new)
         // One key is found without an index, which most writes then never need.
-        if touched.count == 2 { index[KeyAddress(suite: touched[0].suite, key: touched[0].key)] = touched[0] }
-        if touched.count >= 2 { index[KeyAddress(suite: name, key: key)] = new }
+        if keyDrafts.count == 2 { index[KeyAddress(suite: keyDrafts[0].suite, key: keyDrafts[0].key)] = keyDrafts[0] }
+        if keyDrafts.count >= 2 { index[KeyAddress(suite: name, key: key)] = new }
         return new
     }
 
-    /// Returns a key that the write has not touched, without adding it to those that are: enough for a write of one key.
-    mutating func begin(
-        _ suite: Suite?, _ name: SuiteName, _ key: KeyName, named naming: Naming, isRemoval: Bool
-    ) throws(Problem) -> Touched {
-        guard suite != nil || opensSuites else { throw state.unknownSuite(name, for: request.reader, isClosed: true) }
-        try checkCount(touched.count + 1)
+    /// Returns a key that the write has not keyDrafts, without adding it to those that are: enough for a write of one key.
+    mutating func makeKeyDraft(
+        _ suite: Suite?, _ name: SuiteName, _ key: KeyName, namedIn location: RequestLocation, isRemoval: Bool
+    ) throws(Problem) -> KeyDraft {
+        guard suite != nil || createsSuites else { throw state.unknownSuite(name, for: request.reader, isClosed: true) }
+        try checkCount(keyDrafts.count + 1)
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
-        steps += Self.stepsForKey
+        steps += Self.stepsPerKey
         let rules = suite?.schema
         let schema = rules?.schema.key(key.text, steps: &steps)
         try checkSteps()
         let isHidden = request.reader != nil && suite?.isHidden(before, from: request.reader) ?? false
-        let new = Touched(before, in: name, isNew: suite == nil, under: rules, schema: schema, isHidden: isHidden)
+        let new = KeyDraft(before, in: name, isNew: suite == nil, under: rules, schema: schema, isHidden: isHidden)
         if rules != nil, schema == nil, let suite, !isRemoval || new.before.stored == nil {
-            try refuse(suite, new, named: naming)
+            try reportUnknownKey(suite, new, namedIn: location)
         }
         return new
     }
 
     /// Notes that a suite does not admit a key, unless it is open.
-    private mutating func refuse(_ suite: Suite, _ key: Touched, named naming: Naming) throws(Problem) {
+    private mutating func reportUnknownKey(_ suite: Suite, _ key: KeyDraft, namedIn location: RequestLocation) throws(Problem) {
         guard suite.schema != nil else { return }
-        guard case .body(let pointer) = naming else { throw suite.unknownKey(key.key, for: request.reader) }
+        guard case .body(let pointer) = location else { throw suite.unknownKey(key.key, for: request.reader) }
         key.isUnknown = true
         unknown.append(UnknownKey(suite: suite, key: key.key, pointer: pointer))
     }
 
     /// Notes that a condition names a key that its suite does not admit.
-    mutating func refuse(_ key: KeyName, in suite: Suite, at pointer: JSONPointer) {
+    mutating func reportUnknownKey(_ key: KeyName, in suite: Suite, at pointer: JSONPointer) {
         unknown.append(UnknownKey(suite: suite, key: key, pointer: pointer))
     }
 
     /// Inlined, as the draft is copied for a call.
     @inline(__always)
-    private func find(_ key: KeyName, in suite: SuiteName) -> Touched? {
-        switch touched.count {
+    private func find(_ key: KeyName, in suite: SuiteName) -> KeyDraft? {
+        switch keyDrafts.count {
         case 0: nil
-        case 1: touched[0].suite == suite && touched[0].key == key ? touched[0] : nil
+        case 1: keyDrafts[0].suite == suite && keyDrafts[0].key == key ? keyDrafts[0] : nil
         default: index[KeyAddress(suite: suite, key: key)]
         }
     }
@@ -186,30 +186,30 @@ extension WriteDraft {
     ///
     /// - Parameter isDerived: true if the value was computed from the one before, with which it is a secret.
     mutating func set(
-        _ key: Touched, to value: JSONValue, at place: JSONPointer = .root, isChecked: Bool = false,
+        _ key: KeyDraft, to value: JSONValue, at place: JSONPointer = .root, isChecked: Bool = false,
         isDerived: Bool = false
     ) {
         key.isStoredSecret = isDerived && key.isStoredSecret || key.schema?.isSecret ?? false
         key.stored = isChecked ? value : key.schema.map { $0.normalized(value, steps: &steps) } ?? value
-        key.isChanged = true
-        key.place = place
+        key.isWritten = true
+        key.pointer = place
         key.isChecked = isChecked
     }
 
     /// Removes what is stored.
-    func remove(_ key: Touched) {
+    func remove(_ key: KeyDraft) {
         key.stored = nil
         key.isStoredSecret = false
-        key.isChanged = true
+        key.isWritten = true
     }
 
     /// Changes the value in place.
     ///
     /// - Parameter place: the place of the operation in the body.
     mutating func change(
-        _ key: Touched, by operation: InPlaceOperation, in suite: Suite?, at place: JSONPointer = .root
+        _ key: KeyDraft, by operation: InPlaceOperation, in suite: Suite?, at place: JSONPointer = .root
     ) throws(Problem) {
-        if !key.isChanged && key.before.standing == .invalid, let suite { throw suite.invalidStored(key.before) }
+        if !key.isWritten && key.before.standing == .invalid, let suite { throw suite.invalidStored(key.before) }
         guard let value = key.value else {
             throw suite?.notSet(key.key)
                 ?? Problem(.notSet, "\(key.key) of suite \(key.suite) is not set and has no default")
@@ -226,7 +226,7 @@ extension WriteDraft {
 
     /// Throws if a result is too large, or if the request makes too many large ones. A value that grows with each request
     /// would otherwise take all memory.
-    private mutating func checkResultExtent(of result: JSONValue, for key: Touched) throws(Problem) {
+    private mutating func checkResultExtent(of result: JSONValue, for key: KeyDraft) throws(Problem) {
         let before = remainingResultExtent
         guard result.subtractExtent(from: &remainingResultExtent),
             before - remainingResultExtent <= Self.largestResult
@@ -242,7 +242,7 @@ extension WriteDraft {
     private static let largestResult = (2 << 20) + 1024
 
     /// The problem of an operation that could not be done to a key, or of a test in it that found another value.
-    func problem(_ error: OperationError, in operation: String, of key: Touched) -> Problem {
+    func problem(_ error: OperationError, in operation: String, of key: KeyDraft) -> Problem {
         var problem = Problem(error, ofSecret: key.isSecret)
         switch error.kind {
         case .testFailed: problem.current = state.current(key.suite, key.key)
@@ -259,16 +259,16 @@ extension WriteDraft {
 
 /// The changes that the write makes.
 extension WriteDraft {
-    /// The changes, in the order in which the keys were touched first.
+    /// The changes, in the order in which the keys were keyDrafts first.
     func changes() -> [Change] {
-        touched.filter(\.isDifferent).map { $0.change(revision: revision, time: time, by: request.origin) }
+        keyDrafts.filter(\.isDifferent).map { $0.change(revision: revision, time: time, by: request.origin) }
     }
 
     /// The suites that the write creates by storing something in them.
     func createdSuites() -> [SuiteChange] {
         var created: [SuiteChange] = []
         var names: Set<SuiteName> = []
-        for key in touched where key.isInNewSuite && key.isDifferent && key.stored != nil {
+        for key in keyDrafts where key.isInNewSuite && key.isDifferent && key.stored != nil {
             guard names.insert(key.suite).inserted else { continue }
             created.append(SuiteChange(suite: key.suite, kind: .created))
         }
@@ -276,7 +276,7 @@ extension WriteDraft {
     }
 }
 
-extension WriteDraft.Touched {
+extension WriteDraft.KeyDraft {
     func change(revision: Revision, time: Timestamp, by origin: CommitOrigin?) -> Change {
         Change(
             suite: suite, key: key, old: valueBefore, new: value, oldSource: before.standing.source,

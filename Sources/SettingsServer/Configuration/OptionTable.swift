@@ -186,7 +186,7 @@ extension Option {
             "origins of pages that may read all answers (CORS), as `https://console.example.com`", read: origin,
             write: { $0 }
         ).reloaded(),
-        .bool("openSuites", \.writes.opensSuites, "true if a write may create a suite; if false, only a schema does")
+        .bool("openSuites", \.writes.createsSuites, "true if a write may create a suite; if false, only a schema does")
             .reloaded(),
         .bool("page", \.servesPage, "true if `/ui/` is a [page](page.md) on which people see and change settings")
             .reloaded(),

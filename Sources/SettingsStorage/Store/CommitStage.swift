@@ -36,7 +36,7 @@ final class CommitStage: @unchecked Sendable {
     /// The last failed flush.
     private var failure: Failure?
     /// The request keys of commits whose outcome is unknown.
-    private(set) var doubted: Set<StagedState.Repeat> = []
+    private(set) var doubted: Set<StagedState.CallerRequestKey> = []
     /// The listeners that have not been told of the published state.
     private var listeners: [any PublicationListener] = []
 
@@ -142,7 +142,7 @@ extension CommitStage {
             }
             guard result.wasDecided else { return }
             let isOfCommit = isAbout(failure, result)
-            if let key = StagedState.Repeat(write.request) {
+            if let key = StagedState.CallerRequestKey(write.request) {
                 if isOfCommit {
                     if failure.error.outcome == .unknown { doubted.insert(key) }
                 } else if keepReplay(&result) {

@@ -19,7 +19,7 @@ final class DecideStage: @unchecked Sendable {
         /// The last durable revision.
         let confirmed: Revision
         /// The request keys of commits whose outcome is unknown.
-        let doubted: Set<StagedState.Repeat>
+        let doubted: Set<StagedState.CallerRequestKey>
     }
 
     /// The state with which a new generation begins.
@@ -98,9 +98,9 @@ final class DecideStage: @unchecked Sendable {
     }
 
     private func prepareState(for slice: Slice, _ limits: WriteLimits) {
-        (staged.opensSuites, staged.commitKeys, staged.quotas) = (limits.opensSuites, limits.commitKeys, limits.quotas)
+        (staged.createsSuites, staged.commitKeys, staged.quotas) = (limits.createsSuites, limits.commitKeys, limits.quotas)
         if let restart = slice.restart {
-            staged.recall(to: restart.base)
+            staged.rollBack(to: restart.base)
             for followed in restart.followed { staged.follow(followed) }
         } else {
             staged.confirm(upTo: slice.confirmed)
@@ -117,8 +117,8 @@ final class DecideStage: @unchecked Sendable {
     }
 
     /// True if the write repeats a write whose outcome is unknown.
-    private func isDoubted(_ request: WriteRequest, in doubted: Set<StagedState.Repeat>) -> Bool {
-        !doubted.isEmpty && StagedState.Repeat(request).map { doubted.contains($0) } ?? false
+    private func isDoubted(_ request: WriteRequest, in doubted: Set<StagedState.CallerRequestKey>) -> Bool {
+        !doubted.isEmpty && StagedState.CallerRequestKey(request).map { doubted.contains($0) } ?? false
     }
 }
 

@@ -23,7 +23,7 @@ struct PipelineContents: Sendable {
     /// The last durable revision.
     var confirmed: Revision
     /// The request keys of commits whose outcome is unknown.
-    var doubted: Set<StagedState.Repeat> = []
+    var doubted: Set<StagedState.CallerRequestKey> = []
     /// Repeats of writes whose outcome is unknown. They return to the queue after the next maintenance of the log.
     private var postponed: [PendingWrite] = []
     var gathering: Gathering?
@@ -126,7 +126,7 @@ extension PipelineContents {
     ///   - base: the published state when the old generation ended.
     ///   - followed: what other daemons have added to it.
     mutating func beginGeneration(
-        after base: State, followed: FollowedState? = nil, doubted: Set<StagedState.Repeat>
+        after base: State, followed: FollowedState? = nil, doubted: Set<StagedState.CallerRequestKey>
     ) {
         generation += 1
         self.doubted = doubted

@@ -17,7 +17,7 @@ package struct WriteLimits: Sendable {
     /// The most keys that one write may change, and that a suite may store when its schema changes.
     package var commitKeys = 100_000
     /// True if a write that stores something creates its suite; else only a schema does.
-    package var opensSuites = true
+    package var createsSuites = true
     /// The quotas of what is stored.
     package var quotas = Quotas()
 

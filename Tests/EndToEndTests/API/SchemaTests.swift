@@ -56,7 +56,7 @@ struct SchemaTests {
             "A secret of each key that can be one",
             ##"PUT app/schema {"additionalProperties":{"writeOnly":true},"patternProperties":{"^p":{"allOf":[{"writeOnly":true}]}},"##
                 + ##""properties":{"a":{"$ref":"#/$defs/s"}},"$defs":{"s":{"writeOnly":true}}}"##, 201),
-        Row("Where suites are not opened by writes", Samples.schema, 201) { $0.writes.opensSuites = false },
+        Row("Where suites are not opened by writes", Samples.schema, 201) { $0.writes.createsSuites = false },
         Row(
             "Whatever type it is said to have",
             Request(#"PUT app/schema {"additionalProperties":true}"#, "Content-Type: application/schema+json"), 201),
