@@ -79,7 +79,7 @@ struct PastTests {
             $ settings undo app 4 --note 'a mistake'
             player.muted: true → false (default)
             $ settings undo app 2
-            ! settings: what commit 2 did was changed since: theme of suite app at revision 3; --force undoes it all the same
+            ! settings: cannot undo commit 2: theme of suite app was changed at revision 3; --force undoes the commit anyway
             !   theme was changed by revision 3
             => 5
             $ settings undo app 2 --force
