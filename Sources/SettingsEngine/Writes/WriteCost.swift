@@ -1,7 +1,8 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// An estimate of the processor time and memory that the decide stage needs for a write.
+/// An estimate of the processor time and memory that the decide stage, which decides one write after another, needs for a
+/// write. Large values are measured in units of extent: one unit for each JSON value and for each eight bytes of text.
 package struct WriteCost {
     /// The cost of reading and replacing stored values, and of checking rules about whole suites.
     package var cost = Cost.zero
@@ -11,7 +12,7 @@ package struct WriteCost {
 }
 
 extension State {
-    /// Estimates the cost of deciding a write on this state.
+    /// Estimates the cost of deciding a write on this state. The estimate ends early once it exceeds the limit.
     package func cost(of request: WriteRequest, within limit: Cost) -> WriteCost {
         var meter = CostMeter(within: limit)
         let checksValues = addCost(of: request, to: &meter)
@@ -79,6 +80,7 @@ extension State {
         return schema.schema.hasSuiteRules || standing == .invalid || !isChecked
     }
 
+    /// Adds the cost of a write that reads and replaces all values of a suite.
     private func addCost(ofWhole suite: SuiteName, to meter: inout CostMeter) {
         guard !meter.isExceeded else { return }
         self.suite(suite)?.addDecisionCost(to: &meter)
@@ -101,12 +103,13 @@ extension State {
         history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.undoing)
     }
 
+    /// Adds the cost of a write that changes some keys of a suite.
     private func addCost(
         ofChanging names: some Sequence<String>, in suite: SuiteName, to meter: inout CostMeter
     ) {
         guard let suite = self.suite(suite) else { return }
         meter.add(suite.suiteRuleCost)
-        // A written key costs four units of extent, plus the extent of its stored value.
+        // A written key costs four units of extent for its record, plus the extent of its stored value.
         for name in names where !meter.isExceeded {
             meter.add(4 * .decidedUnit)
             meter.add(suite.records.find(name)?.stored, each: .decidedUnit)
@@ -115,8 +118,8 @@ extension State {
 }
 
 extension Suite {
-    /// Adds the cost of a write that reads and replaces all values of the suite. A record costs four units of extent,
-    /// plus one unit for each eight bytes of its name, plus the extent of its stored value.
+    /// Adds the cost of a write that reads and replaces all values of the suite. A record costs four units of extent for its
+    /// revision, time and other fields, plus one unit for each eight bytes of its name, plus the extent of its stored value.
     fileprivate func addDecisionCost(to meter: inout CostMeter) {
         if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.repeatedCheck) }
         records.forEach { record in
