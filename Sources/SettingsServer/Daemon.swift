@@ -214,8 +214,8 @@ package final class Daemon: Sendable {
     ) -> Ticker? {
         guard let manager, let interval = manager.watchdogInterval else { return nil }
         var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
-        parts.append(Watchdog.Part("the decide stage") { store.passThroughDecideStage($0) })
-        parts.append(Watchdog.Part("the commit stage") { store.passThroughCommitStage($0) })
+        parts.append(Watchdog.Part("the decide stage") { store.runAfterDecideSlice($0) })
+        parts.append(Watchdog.Part("the commit stage") { store.runAfterCommitBatch($0) })
         parts.append(Watchdog.Part("the acceptor") { server.inNextAcceptance($0) })
         let watchdog = Watchdog(parts, log) { manager.feedWatchdog() }
         return Ticker(every: Int(clamping: max(1, interval / 4_000_000))) { watchdog.tick() }
@@ -235,7 +235,7 @@ package final class Daemon: Sendable {
         expiryTicker.stop()
         usageTicker.stop()
         manager?.stopping()
-        store.stopping()
+        store.refuseCostlyWrites()
         scrubTicker?.stop()
         scrub.stop()
         server.stop(within: bound) {

@@ -35,7 +35,8 @@ extension Quotas {
     /// Throws if a commit would increase the stored data beyond the quotas for all suites together.
     ///
     /// - Parameter reader: the grants of a caller that may not read everything; nil for any other caller. For such a
-    ///   caller, the error contains no count and no size, because they include suites and keys that the caller may not see.
+    ///   caller, the error contains no count and no size, because they include suites and keys that the caller may not
+    ///   see.
     private func check(_ growth: StoredGrowth, on state: State, for reader: Grants?) throws(Problem) {
         let count = state.suites.count + growth.suites
         if count > max(suites, state.suites.count) {
@@ -171,9 +172,9 @@ private struct SuiteUsage {
 }
 
 extension [Change] {
-    /// Returns true for most commits, whose changes need no count: each change removes a value, or replaces a stored value
-    /// with a value that allocates no memory of its own, such as a number. A removal is never refused, although the
-    /// origin that the record then stores may be larger than the removed value.
+    /// Returns true for most commits, whose changes need no count: each change removes a value, or replaces a stored
+    /// value with a value that allocates no memory of its own, such as a number. A removal is never refused, although
+    /// the origin that the record then stores may be larger than the removed value.
     fileprivate func cannotExceedQuota(by origin: CommitOrigin?) -> Bool {
         // A loop over the array, or a method of a change, would copy each change. Access through a span copies nothing.
         let changes = span
@@ -199,7 +200,8 @@ extension Change {
 extension Problem {
     /// Makes the problem of a write that would exceed a quota.
     ///
-    /// - Parameter amount: a clause that states the amount after the write; nil for a caller that may not learn the amount.
+    /// - Parameter amount: a clause that states the amount after the write; nil for a caller that may not learn the
+    ///   amount.
     fileprivate init(_ amount: String?, _ quota: String, _ limit: Int, remedy: String) {
         let cause = amount.map { "\($0), and" } ?? "the write would exceed a quota:"
         self.init(.insufficientStorage, "\(cause) \(quota) allows \(limit); \(remedy), or raise \(quota)")

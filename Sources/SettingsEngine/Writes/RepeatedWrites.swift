@@ -3,8 +3,8 @@ internal import SettingsModel
 
 /// Answers to repeated requests. A client repeats a request with the same `Idempotency-Key` if it got no answer.
 extension WriteRequest {
-    /// Returns the answer to the first request with this idempotency key, made again from the commit of that request. Throws
-    /// if the first request was not the same request.
+    /// Returns the answer to the first request with this idempotency key, made again from the commit of that request.
+    /// Throws if the first request was not the same request.
     ///
     /// - Parameter state: the present state. It provides the cursor of the answer, and the keys that are secret now.
     func replay(_ commit: Commit, on state: State) throws(Problem) -> WriteAnswer {
@@ -41,9 +41,9 @@ extension WriteRequest {
 
     /// True if the commit may be the commit of this request.
     ///
-    /// After an upgrade of the daemon, the digest in the commit may have another format than the digest of the request, so
-    /// that they cannot be compared. The request then counts as the same request, because otherwise a client could not get
-    /// an answer that it lost. The exception is a request that names another key than the commit.
+    /// After an upgrade of the daemon, the digest in the commit may have another format than the digest of the request,
+    /// so that they cannot be compared. The request then counts as the same request, because otherwise a client could
+    /// not get an answer that it lost. The exception is a request that names another key than the commit.
     private func couldHaveMade(_ commit: Commit) -> Bool {
         if digest?.digestFormat == commit.requestDigest?.digestFormat { return digest == commit.requestDigest }
         guard case .setting(let operation) = command else { return true }
@@ -64,8 +64,8 @@ extension WriteRequest {
         }
     }
 
-    /// The revision for the `ETag` of the answer: the revision of the suite or schema after the commit. Zero if the suite
-    /// was dropped; nil for a request that names no single suite or schema.
+    /// The revision for the `ETag` of the answer: the revision of the suite or schema after the commit. Zero if the
+    /// suite was dropped; nil for a request that names no single suite or schema.
     private func tag(afterCommit revision: Revision) -> Revision? {
         switch command {
         case .mergeSuite, .replaceSuite, .resetSuite, .setSchema, .refuseSchema, .removeSchema: revision

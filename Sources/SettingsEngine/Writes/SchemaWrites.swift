@@ -31,7 +31,8 @@ extension WriteDraft {
             try checkSteps()
             reset = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
             let kept = stored.filter { !reset.contains($0.key) }
-            // A suite that stores nothing, such as a new suite, is not checked against the rules about the suite as a whole.
+            // A suite that stores nothing, such as a new suite, is not checked against the rules about the suite as a
+            // whole.
             let conflictsAfterReset =
                 kept.isEmpty ? nil : conflicts.isEmpty ? conflicts : schema.conflicts(storing: kept, steps: &steps)
             try checkSteps()
@@ -51,8 +52,8 @@ extension WriteDraft {
             .schema(of: name), suites: suites, changes, created: suite?.schema == nil, schema: schema)
     }
 
-    /// Returns the error for a document that is not a valid schema. The error is about a guard if a guard does not hold,
-    /// otherwise about the mistakes in the document, which are in the parameter.
+    /// Returns the error for a document that is not a valid schema. The error is about a guard if a guard does not
+    /// hold, otherwise about the mistakes in the document, which are in the parameter.
     func refusal(of name: SuiteName, _ problem: Problem) -> Problem {
         do throws(Problem) {
             try checkSchemaGuards(of: name, state.suite(name))
@@ -75,8 +76,8 @@ extension WriteDraft {
         return try decide(.schema(of: name), suites: [removed], changes)
     }
 
-    /// Returns the changes of keys that another schema causes. It may change the source and the effective value of each key
-    /// that has a value or that one of the two schemas lists.
+    /// Returns the changes of keys that another schema causes. It may change the source and the effective value of each
+    /// key that has a value or that one of the two schemas lists.
     ///
     /// - Parameters:
     ///   - schema: the new schema; nil to remove the schema.
@@ -106,7 +107,8 @@ extension WriteDraft {
         return changes.ordered { $0.key < $1.key }
     }
 
-    /// Throws if the caller may not read a stored secret, and the new schema would make it readable or change its rules.
+    /// Throws if the caller may not read a stored secret, and the new schema would make it readable or change its
+    /// rules.
     private func checkSecretsStay(in suite: Suite?, under schema: Schema?) throws(Problem) {
         guard let reader = request.reader, let suite else { return }
         var exposed: KeyName?
@@ -177,7 +179,8 @@ extension Schema {
 }
 
 extension Change {
-    /// Makes the change of a key whose suite gets another schema; nil if neither the key's value nor its source changes.
+    /// Makes the change of a key whose suite gets another schema; nil if neither the key's value nor its source
+    /// changes.
     ///
     /// - Parameters:
     ///   - stored: the stored value after the change; nil for none.

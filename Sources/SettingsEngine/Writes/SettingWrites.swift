@@ -115,8 +115,8 @@ extension WriteDraft {
         }
     }
 
-    /// The maximum number of failed conditions about one setting that an error lists. Each listed condition contains the
-    /// whole setting, and a short request can contain a hundred thousand conditions about the same large setting.
+    /// The maximum number of failed conditions about one setting that an error lists. Each listed condition contains
+    /// the whole setting, and a short request can contain a hundred thousand conditions about the same large setting.
     private static let maximumFailuresPerSetting = 4
 
     /// Throws an error that lists the failed conditions, if there are any.
@@ -146,7 +146,9 @@ extension WriteDraft {
                 try checkInvalid(record, in: suite)
                 count += 1
                 listed[KeyAddress(suite: name, key: key), default: 0] += 1
-                guard listed[KeyAddress(suite: name, key: key), default: 0] <= Self.maximumFailuresPerSetting else { continue }
+                guard listed[KeyAddress(suite: name, key: key), default: 0] <= Self.maximumFailuresPerSetting else {
+                    continue
+                }
                 failed.append(Problem.FailedCondition(index: Int64(index), current: state.current(name, key)))
             }
         }
@@ -168,8 +170,8 @@ extension WriteDraft {
 }
 
 extension Problem {
-    /// Makes the error of a transaction from the error of one of its operations. The list `failed` contains the index of the
-    /// operation. The JSON Pointers of an operation's error become pointers into the body of the transaction.
+    /// Makes the error of a transaction from the error of one of its operations. The list `failed` contains the index
+    /// of the operation. The JSON Pointers of an operation's error become pointers into the body of the transaction.
     fileprivate func attributed(
         to operation: Transaction.Operation, _ index: Int, member: String? = nil, on state: State
     ) -> Problem {

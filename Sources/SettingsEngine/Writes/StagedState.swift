@@ -3,9 +3,9 @@ internal import SettingsModel
 
 /// The state on which writes are decided, one after another. It contains commits that are not durable yet.
 ///
-/// The decide stage of the daemon owns a staged state, and so does a Swift client that keeps its suites in memory. The type
-/// performs no I/O and uses no locks. The owner makes the commits durable and then calls ``confirm(upTo:)``, or discards
-/// them with ``rollBack(to:)``.
+/// The decide stage of the daemon owns a staged state, and so does a Swift client that keeps its suites in memory. The
+/// type performs no I/O and uses no locks. The owner makes the commits durable and then calls ``confirm(upTo:)``, or
+/// discards them with ``rollBack(to:)``.
 package struct StagedState: Sendable {
     /// The state after the last decided write.
     package private(set) var state: State
@@ -13,8 +13,8 @@ package struct StagedState: Sendable {
     package var revision: Revision { state.revision }
     /// The cursor (epoch and revision) of ``state``, read without copying the state.
     package var cursor: Cursor { state.cursor }
-    /// The reason why a commit could not be applied to the state on which it was decided. This is a defect of the program,
-    /// after which the owner must call ``rollBack(to:)``.
+    /// The reason why a commit could not be applied to the state on which it was decided. This is a defect of the
+    /// program, after which the owner must call ``rollBack(to:)``.
     package private(set) var mismatch: CommitMismatch?
     /// True if a write that stores a value may create its suite.
     package var createsSuites: Bool
@@ -25,8 +25,8 @@ package struct StagedState: Sendable {
     private var lastIssuedRevision: Revision
     /// The commits in the history that have a request key, which is the `Idempotency-Key` of a write.
     private var commitsByRequestKey: [CallerRequestKey: KeptCommit] = [:]
-    /// The changes of ``commitsByRequestKey`` by commits that are not confirmed, oldest first. Each change has the replaced
-    /// entry, and the revision of the commit that caused the change.
+    /// The changes of ``commitsByRequestKey`` by commits that are not confirmed, oldest first. Each change has the
+    /// replaced entry, and the revision of the commit that caused the change.
     private var unconfirmedChanges: [(key: CallerRequestKey, before: KeptCommit?, revision: Revision)] = []
 
     /// The request key of a write, together with its caller. Two callers may use the same text as request key.
@@ -64,9 +64,11 @@ package struct StagedState: Sendable {
         indexRequestKeys()
     }
 
-    /// Decides a write and applies its commit. A repeated request gets the answer to the first request with its request key.
+    /// Decides a write and applies its commit. A repeated request gets the answer to the first request with its request
+    /// key.
     ///
-    /// - Returns: the answer, and the commit; the commit is nil if the write was a repeat, a dry run, or changed nothing.
+    /// - Returns: the answer, and the commit; the commit is nil if the write was a repeat, a dry run, or changed
+    ///   nothing.
     package mutating func write(
         _ request: WriteRequest, at now: Timestamp
     ) throws(Problem) -> (answer: WriteAnswer, commit: KeptCommit?) {
@@ -88,8 +90,8 @@ package struct StagedState: Sendable {
         return (decision.answer, kept)
     }
 
-    /// Returns the answer to the first request with the same request key; nil if there was no such request. Throws if the
-    /// first request was not the same request.
+    /// Returns the answer to the first request with the same request key; nil if there was no such request. Throws if
+    /// the first request was not the same request.
     package func replay(_ request: WriteRequest) throws(Problem) -> WriteAnswer? {
         guard let key = CallerRequestKey(request), let kept = commitsByRequestKey[key] else { return nil }
         return try request.replay(kept.commit, on: state)
@@ -124,8 +126,8 @@ package struct StagedState: Sendable {
     }
 
     private mutating func applyCommit(_ commit: KeptCommit, schema: Schema?) throws(CommitMismatch) {
-        // The entry is added before the evicted commits are removed, because a commit that is larger than the limit of the
-        // history evicts itself.
+        // The entry is added before the evicted commits are removed, because a commit that is larger than the limit of
+        // the history evicts itself.
         if let key = CallerRequestKey(commit) { setEntry(key, commit, at: commit.revision) }
         for evicted in try state.apply(commit, schema: schema) {
             guard let key = CallerRequestKey(evicted), commitsByRequestKey[key]?.revision == evicted.revision else {
@@ -156,12 +158,12 @@ package struct StagedState: Sendable {
         }
     }
 
-    /// The largest backward step of the clock, in milliseconds, that counts as a correction. A synchronization of the clock
-    /// rarely makes larger steps.
+    /// The largest backward step of the clock, in milliseconds, that counts as a correction. A synchronization of the
+    /// clock rarely makes larger steps.
     private static let maximumClockCorrection: Int64 = 60_000
 
-    /// Returns the time for the next commit. If the clock was set back by a small correction, this is the time of the last
-    /// commit, so that times do not decrease. After a larger step, the time of the last commit was wrong.
+    /// Returns the time for the next commit. If the clock was set back by a small correction, this is the time of the
+    /// last commit, so that times do not decrease. After a larger step, the time of the last commit was wrong.
     private func time(_ now: Timestamp) -> Timestamp {
         let isBehind = now < state.time && state.time.milliseconds - now.milliseconds <= Self.maximumClockCorrection
         return isBehind ? state.time : now

@@ -3,8 +3,8 @@ internal import SettingsModel
 
 /// Writes to a suite as a whole: merge, replace, reset, and drop.
 ///
-/// A ``WriteDraft`` collects the keys of a write. Each method adds the keys to the draft, changes them there, and then makes
-/// the decision.
+/// A ``WriteDraft`` collects the keys of a write. Each method adds the keys to the draft, changes them there, and then
+/// makes the decision.
 extension WriteDraft {
     /// Merges a map into the suite (RFC 7396): null removes the key, an object is merged into the effective value, and
     /// any other value is stored.
@@ -103,8 +103,8 @@ extension WriteDraft {
         return try decide(.suite(name), suites: [dropped], changes)
     }
 
-    /// Returns the first ``commitKeys`` keys with stored values; nil if the suite does not store more keys, because a single
-    /// commit can then remove them, and nil for a dry run.
+    /// Returns the first ``commitKeys`` keys with stored values; nil if the suite does not store more keys, because a
+    /// single commit can then remove them, and nil for a dry run.
     private func firstPart(of suite: Suite) -> [KeyName]? {
         guard suite.records.count > commitKeys, !request.isDryRun else { return nil }
         var keys: [KeyName] = []
@@ -119,8 +119,8 @@ extension WriteDraft {
     }
 
     /// Removes a part of the keys of a suite that a request resets or drops. The answer contains the remaining request,
-    /// because a single commit of all keys would delay other writes for too long. The schema's rules about the suite as a
-    /// whole are not checked after a part, only for the state after the last part.
+    /// because a single commit of all keys would delay other writes for too long. The schema's rules about the suite as
+    /// a whole are not checked after a part, only for the state after the last part.
     private mutating func removePart(_ part: [KeyName], of suite: Suite) throws(Problem) -> WriteDecision {
         try checkLocks(in: suite) { _ in true }
         try checkGuards(of: suite.id)
@@ -131,8 +131,8 @@ extension WriteDraft {
             key.isDifferent = true
         }
         var decision = try decide(.suite(suite.id), suites: [], changes())
-        // The preconditions of the request apply to the suite before the first part. Only the last commit has the request
-        // key, so that a repeated request continues the removal.
+        // The preconditions of the request apply to the suite before the first part. Only the last commit has the
+        // request key, so that a repeated request continues the removal.
         decision.commit?.requestKey = nil
         decision.commit?.requestDigest = nil
         var remainder = request
@@ -142,8 +142,8 @@ extension WriteDraft {
     }
 
     /// Returns the keys that the members of a map name, in the order of the map. Throws if a member's name is not a
-    /// valid key, if a key is locked, or if a merge needs a secret that the caller may not read. These checks come before
-    /// all other checks of the write.
+    /// valid key, if a key is locked, or if a merge needs a secret that the caller may not read. These checks come
+    /// before all other checks of the write.
     private mutating func validNames(
         of values: JSONObject, in suite: Suite?, isMerged: Bool
     ) throws(Problem) -> [KeyName] {
@@ -182,8 +182,8 @@ extension WriteDraft {
         return keys
     }
 
-    /// Throws if a key with a stored value, for which the predicate returns true, is locked. Called before these keys are
-    /// removed.
+    /// Throws if a key with a stored value, for which the predicate returns true, is locked. Called before these keys
+    /// are removed.
     private mutating func checkLocks(in suite: Suite?, where isAffected: (KeyRecord) -> Bool) throws(Problem) {
         guard let suite, suite.schema != nil, !request.overridesLocks else { return }
         for record in suite.records.elements where record.stored != nil && isAffected(record) {
@@ -193,7 +193,8 @@ extension WriteDraft {
 }
 
 extension Suite {
-    /// True if a member of a map names a locked key that the caller may read, and the member's value is the present value.
+    /// True if a member of a map names a locked key that the caller may read, and the member's value is the present
+    /// value.
     fileprivate func repeatsLockedValue(_ member: JSONObject.Member, for reader: Grants?) -> Bool {
         guard let key = try? KeyName(member.name), isLocked(key), let listed = schema?.schema.key(key.text) else {
             return false

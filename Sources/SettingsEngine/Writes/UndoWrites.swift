@@ -1,8 +1,8 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Writes that bring back old values: an undo applies the inverse of one commit, and a restore makes a suite store the values
-/// that it stored at a revision or an instant in the past.
+/// Writes that bring back old values: an undo applies the inverse of one commit, and a restore makes a suite store the
+/// values that it stored at a revision or an instant in the past.
 extension WriteDraft {
     /// A value that a key stored in the past, and that the write stores again.
     private struct PastValue {
@@ -34,8 +34,8 @@ extension WriteDraft {
             schema: inverse.schema)
     }
 
-    /// Returns the commit to undo. Throws if the caller lacks the right to undo a part of the commit. The names in the request
-    /// do not show which keys the commit changed, so the error does not name keys that the caller may not read.
+    /// Returns the commit to undo. Throws if the caller lacks the right to undo a part of the commit. The names in the
+    /// request do not show which keys the commit changed, so the error does not name keys that the caller may not read.
     private func commit(toUndo revision: Revision, in name: SuiteName?) throws(Problem) -> Commit {
         let read = request.past?.commit
         guard let grants = request.grants else {
@@ -67,7 +67,8 @@ extension WriteDraft {
 
     /// Makes a suite store the values that it stored at a moment in the past. The present schema stays in force.
     ///
-    /// - Parameter skipsConflicts: true to leave out values that the present schema does not allow, instead of throwing.
+    /// - Parameter skipsConflicts: true to leave out values that the present schema does not allow, instead of
+    ///   throwing.
     mutating func restore(
         _ name: SuiteName, _ restore: RestoreRequest, skipsConflicts: Bool
     ) throws(Problem) -> WriteDecision {
@@ -127,8 +128,8 @@ extension WriteDraft {
         return problem
     }
 
-    /// Adds the inverse of a commit in one suite to the inverse of the whole commit. First restores the schema, then the
-    /// values, which are checked against the restored schema.
+    /// Adds the inverse of a commit in one suite to the inverse of the whole commit. First restores the schema, then
+    /// the values, which are checked against the restored schema.
     private mutating func undo(
         _ part: CommitPart, onConflict policy: WriteRequest.ConflictPolicy, _ inverse: inout Inverse
     ) throws(Problem) {
@@ -165,8 +166,8 @@ extension WriteDraft {
         inverse.changes += (schemaCommit?.changes ?? []).merged(with: valueCommit?.changes ?? [])
     }
 
-    /// Throws if the caller may not read a key, which is a secret. Otherwise the answer would show whether the restored value
-    /// is equal to the present value.
+    /// Throws if the caller may not read a key, which is a secret. Otherwise the answer would show whether the restored
+    /// value is equal to the present value.
     private func checkSecret(_ key: KeyName, of suite: SuiteName) throws(Problem) {
         guard let reader = request.reader, !reader.showSecret(suite, key) else { return }
         throw Problem(secret: key, of: suite, to: "put back")
@@ -188,8 +189,8 @@ extension WriteDraft {
         }
     }
 
-    /// Makes a draft for a part of this write. It has no guards, request key and quotas, because they apply to the whole
-    /// write.
+    /// Makes a draft for a part of this write. It has no guards, request key and quotas, because they apply to the
+    /// whole write.
     private func makeSubdraft(on state: State) -> WriteDraft {
         var request = request
         (request.guards, request.requestKey, request.isDryRun, request.steps) = ([], nil, false, steps)
@@ -198,7 +199,8 @@ extension WriteDraft {
             commitKeys: commitKeys, quotas: .none)
     }
 
-    /// Restores the schema, or the absence of a schema, before a change. Creates the suite again if the change dropped it.
+    /// Restores the schema, or the absence of a schema, before a change. Creates the suite again if the change dropped
+    /// it.
     private mutating func restoreSchema(
         before change: SuiteChange, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
@@ -209,7 +211,8 @@ extension WriteDraft {
             } catch let problem as Problem {
                 throw problem
             } catch {
-                throw Problem(.invalidSchema, "cannot restore the previous schema: this version does not accept it: \(error)")
+                throw Problem(
+                    .invalidSchema, "cannot restore the previous schema: this version does not accept it: \(error)")
             }
         }
         if state.hasSuite(change.suite) { return try removeSchema(change.suite) }
@@ -278,8 +281,8 @@ extension SchemaConflict {
 }
 
 extension WriteDecision {
-    /// Adds the conflicting values that a restore skipped to the answer. If the request may be repeated, the commit stores
-    /// the answer, because the skipped values cannot be found out from the commit.
+    /// Adds the conflicting values that a restore skipped to the answer. If the request may be repeated, the commit
+    /// stores the answer, because the skipped values cannot be found out from the commit.
     fileprivate consuming func listing(skipped: [SchemaConflict]) -> WriteDecision {
         guard !skipped.isEmpty, case .summary(var summary) = answer.body else { return self }
         summary.skipped = skipped
@@ -290,8 +293,8 @@ extension WriteDecision {
 }
 
 extension RecentPast {
-    /// Returns the commit to undo. Throws if the commit is no longer kept, or did not change the suite. If the name is nil,
-    /// throws if the commit did not change any suite.
+    /// Returns the commit to undo. Throws if the commit is no longer kept, or did not change the suite. If the name is
+    /// nil, throws if the commit did not change any suite.
     ///
     /// - Parameter read: the commit, if it was read from a file because it is no longer in memory.
     fileprivate func commit(
@@ -316,8 +319,8 @@ extension RecentPast {
         throw Problem(.badRequest, "revision \(revision) changed nothing\(name.map { " in suite \($0)" } ?? "")")
     }
 
-    /// Returns the later changes of the keys that a commit changed in a suite; nil if neither these keys nor the suite and
-    /// its schema changed later. The list is empty if only the suite or its schema changed.
+    /// Returns the later changes of the keys that a commit changed in a suite; nil if neither these keys nor the suite
+    /// and its schema changed later. The list is empty if only the suite or its schema changed.
     ///
     /// - Parameters:
     ///   - part: the changes by the commit in the suite.

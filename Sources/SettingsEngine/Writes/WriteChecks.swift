@@ -3,24 +3,25 @@ internal import SettingsModel
 
 /// The limits of a write that are checked while the write is decided.
 ///
-/// A write has a budget of validation steps. Validating a name or a value takes steps, so that no write blocks the other
-/// writes for long.
+/// A write has a budget of validation steps. Validating a name or a value takes steps, so that no write blocks the
+/// other writes for long.
 extension WriteDraft {
-    /// Throws if the budget of validation steps is exhausted. Inlined, because the compiler copies the draft for a call.
+    /// Throws if the budget of validation steps is exhausted. Inlined, because the compiler copies the draft for a
+    /// call.
     @inline(__always)
     func checkSteps() throws(Problem) {
         if steps <= 0 { throw .tooManySteps }
     }
 
-    /// Throws if a write changes too many keys, which would delay all other writes. Inlined, because the compiler copies the
-    /// draft for a call.
+    /// Throws if a write changes too many keys, which would delay all other writes. Inlined, because the compiler
+    /// copies the draft for a call.
     @inline(__always)
     func checkCount(_ keys: Int) throws(Problem) {
         if keys > commitKeys { throw Problem(tooManyKeys: commitKeys) }
     }
 
-    /// Subtracts the steps that an error about an invalid stored value takes: the error contains the violations of the value,
-    /// which are not stored, so the validator must find them again.
+    /// Subtracts the steps that an error about an invalid stored value takes: the error contains the violations of the
+    /// value, which are not stored, so the validator must find them again.
     mutating func checkInvalid(_ record: KeyRecord, in suite: Suite?) throws(Problem) {
         guard record.standing == .invalid, let suite else { return }
         _ = suite.invalidity(of: record, steps: &steps)
@@ -30,14 +31,14 @@ extension WriteDraft {
 
 /// Validation of the values that a write stores, after all its operations.
 extension WriteDraft {
-    /// The maximum number of unknown keys for which the error suggests a similar key. A suggestion takes a search of all keys
-    /// of the schema, while other writes wait.
+    /// The maximum number of unknown keys for which the error suggests a similar key. A suggestion takes a search of
+    /// all keys of the schema, while other writes wait.
     private static let maximumSuggestions = 16
     /// The number of violations after which no further value is validated.
     private static let maximumViolations = 1000
 
-    /// Throws if the schemas do not allow the write. The error lists unknown keys and violations of single values, or, if
-    /// there are none, violations of rules about suites as a whole.
+    /// Throws if the schemas do not allow the write. The error lists unknown keys and violations of single values, or,
+    /// if there are none, violations of rules about suites as a whole.
     mutating func check() throws(Problem) {
         try check(keyDrafts)
     }
@@ -134,7 +135,8 @@ extension Problem {
 
     fileprivate init(tooManyKeys limit: Int) {
         self.init(
-            .tooLarge, "the write concerns more than \(limit) keys; split it into several writes, or raise limits.commitKeys")
+            .tooLarge,
+            "the write concerns more than \(limit) keys; split it into several writes, or raise limits.commitKeys")
         self.limit = Int64(limit)
     }
 }
@@ -163,8 +165,8 @@ extension WriteDraft.UnknownKey {
 }
 
 extension Violation {
-    /// Returns the violation as a caller may see it: without its details if they are about a key that the caller may not
-    /// read.
+    /// Returns the violation as a caller may see it: without its details if they are about a key that the caller may
+    /// not read.
     ///
     /// - Parameter reader: the grants of a caller that may not read everything; nil for any other caller.
     fileprivate func shown(to reader: Grants?, of suite: SuiteName) -> Violation {

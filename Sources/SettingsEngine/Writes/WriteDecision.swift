@@ -91,7 +91,8 @@ extension WriteDraft {
         let isDropped = isDone && suites.contains { $0.kind == .dropped }
         let tag = target == nil ? nil : isDropped ? .zero : shownRevision
         guard isDone else { return makeEmptyDecision(.summary(summary), created: created, tag: tag) }
-        return makeCommitDecision(.summary(summary), created: created, tag: tag, suites: suites, changes, schema: schema)
+        return makeCommitDecision(
+            .summary(summary), created: created, tag: tag, suites: suites, changes, schema: schema)
     }
 
     /// Makes the decision of a write with a commit.
@@ -110,8 +111,9 @@ extension WriteDraft {
             schema: schema)
     }
 
-    /// Makes the decision of a write that changes nothing, or of a dry run. A write with a request key (`Idempotency-Key`)
-    /// makes a commit without changes that stores the answer, so that a repeat of the write changes nothing, too.
+    /// Makes the decision of a write that changes nothing, or of a dry run. A write with a request key
+    /// (`Idempotency-Key`) makes a commit without changes that stores the answer, so that a repeat of the write changes
+    /// nothing, too.
     func makeEmptyDecision(_ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil) -> WriteDecision {
         guard request.requestKey != nil, !request.isDryRun else {
             return WriteDecision(answer: WriteAnswer(body, created: created, cursor: state.cursor, tag: tag))
@@ -171,8 +173,8 @@ extension WriteDraft {
         if isLocked { throw suite.lockedKey(key) }
     }
 
-    /// Throws if the key is a secret that the caller may not read. The result of changing the value in place, or of comparing
-    /// it, would reveal the value.
+    /// Throws if the key is a secret that the caller may not read. The result of changing the value in place, or of
+    /// comparing it, would reveal the value.
     func checkSecret(_ key: KeyName, in suite: Suite?) throws(Problem) {
         guard request.reader != nil, let suite, suite.isHidden(suite.record(key), from: request.reader) else { return }
         throw Problem(secret: key, of: suite.id, to: "change in place, or compare,")

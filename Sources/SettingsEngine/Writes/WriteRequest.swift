@@ -25,11 +25,12 @@ package struct WriteRequest: Sendable {
         case transaction(Transaction)
         /// Undoes a commit in one suite or, without a suite, in all suites that the commit changed.
         case undo(UndoRequest, of: SuiteName?, onConflict: ConflictPolicy)
-        /// Restores the values that the suite stored at a moment in the past. With `skipsConflicts`, leaves out values that the
-        /// present schema does not allow; otherwise they refuse the request.
+        /// Restores the values that the suite stored at a moment in the past. With `skipsConflicts`, leaves out values
+        /// that the present schema does not allow; otherwise they refuse the request.
         case restore(SuiteName, RestoreRequest, skipsConflicts: Bool)
 
-        /// True for a command that removes all keys of a suite. A removal of very many keys is split into several commits.
+        /// True for a command that removes all keys of a suite. A removal of very many keys is split into several
+        /// commits.
         package var mayTakeSeveralCommits: Bool {
             switch self {
             case .resetSuite(_, let prefix): prefix.isEmpty
@@ -65,11 +66,11 @@ package struct WriteRequest: Sendable {
     package var guards: [Guard] = []
     /// True if the write must change nothing, and the answer shows the changes that it would make.
     package var isDryRun = false
-    /// The grants (rights on suites and keys) of the caller; nil if the caller may do everything. The decision checks the rights
-    /// on keys that the request does not name, such as the keys of an undo.
+    /// The grants (rights on suites and keys) of the caller; nil if the caller may do everything. The decision checks
+    /// the rights on keys that the request does not name, such as the keys of an undo.
     package var grants: Grants?
-    /// The grants of a caller that may not read everything; nil for any other caller. Answers must not reveal values, keys and
-    /// suites that these grants do not let the caller read.
+    /// The grants of a caller that may not read everything; nil for any other caller. Answers must not reveal values,
+    /// keys and suites that these grants do not let the caller read.
     package var reader: Grants? { grants?.reader }
     /// True if locked keys may be written.
     package var overridesLocks = false
@@ -79,20 +80,21 @@ package struct WriteRequest: Sendable {
     package var requestKey: RequestKey?
     /// A digest of the request, which shows whether a request with the same request key is the same request.
     package var digest: String?
-    /// The schema against which the event loop has validated the value of a `set`, without converting it. If this schema is
-    /// still in force, the decision does not validate the value again.
+    /// The schema against which the event loop has validated the value of a `set`, without converting it. If this
+    /// schema is still in force, the decision does not validate the value again.
     package var checkedAgainst: SchemaVersion?
     /// The number of bytes of memory that the request uses.
     package var size = 0
-    /// The steps of checking values that deciding it may take, beside some for each key: some hundred milliseconds.
+    /// The validation steps that the decision may take, in addition to steps for each key. They take some hundred
+    /// milliseconds.
     package var steps = 2_000_000
 
-    /// The old commits, or the old suite, that an undo or a restore needs and that were read from a file; nil if memory has
-    /// everything that the request needs.
+    /// The old commits, or the old suite, that an undo or a restore needs and that were read from a file; nil if memory
+    /// has everything that the request needs.
     package var past: Past?
 
-    /// Data of the past that were read from a file. A class, so that the many requests without such data store only a nil
-    /// reference.
+    /// Data of the past that were read from a file. A class, so that the many requests without such data store only a
+    /// nil reference.
     package final class Past: Sendable {
         /// The commit to undo; nil for a restore.
         let commit: KeptCommit?
@@ -137,8 +139,8 @@ package struct WriteAnswer: Sendable {
     package var created: Bool
     /// The cursor (epoch and revision) of the state that the answer describes.
     package var cursor: Cursor
-    /// The revision of the suite or schema after a write to a whole suite or a schema, for the `ETag` of the answer. Zero if the
-    /// suite was dropped; nil for any other write.
+    /// The revision of the suite or schema after a write to a whole suite or a schema, for the `ETag` of the answer.
+    /// Zero if the suite was dropped; nil for any other write.
     package var tag: Revision?
     /// The revision of the commit of this write, or of the write that it repeats; nil if there is no commit.
     package var commit: Revision?

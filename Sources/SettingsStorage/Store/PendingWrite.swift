@@ -2,7 +2,7 @@ internal import Platform
 internal import SettingsAPI
 package import SettingsEngine
 
-/// Identifies a write to the receiver of its result. The receiver chooses the value.
+/// The identifier of a write. The receiver of the result chooses it, and uses it to find the request.
 package struct WriteID: Hashable, Sendable {
     package let high: UInt64
     package let low: UInt32
@@ -13,13 +13,13 @@ package struct WriteID: Hashable, Sendable {
     }
 }
 
-/// A write on its way from an event loop to its result.
+/// A write that has no result yet: the request, and what the write path needs to order it and to deliver its result.
 package final class PendingWrite: Sendable {
     package let id: WriteID
     package let request: WriteRequest
-    /// Gets the result.
     let receiver: any WriteReceiver
-    /// The caller in whose name the write waits. Writes without a caller share one place in the queue.
+    /// The client to which the write counts in the queue, which serves clients in turn. Writes without a client count
+    /// as one client.
     let caller: ClientKey?
     /// The nanoseconds that the decision is estimated to take.
     let estimatedTime: UInt64
@@ -38,17 +38,18 @@ package final class PendingWrite: Sendable {
         self.arrival = arrival
     }
 
-    /// Cheap writes go before costly writes for a bounded time.
-    var isCostly: Bool { estimatedTime >= Self.costlyTime }
+    /// True if the write is estimated to delay other writes noticeably. ``WriteQueue`` serves cheap writes first, for a
+    /// bounded time.
+    var isCostly: Bool { estimatedTime >= Self.costlyThreshold }
 
-    /// The estimated nanoseconds from which a write is costly.
-    package static let costlyTime: UInt64 = 1_000_000
-    /// The nanoseconds that deciding a write of one short value takes.
-    package static let leastTime: UInt64 = 10_000
+    /// A write with at least this estimated time, in nanoseconds, is costly.
+    package static let costlyThreshold: UInt64 = 1_000_000
+    /// The nanoseconds that deciding a write of one short value takes. No estimate is lower.
+    package static let minimumTime: UInt64 = 10_000
 }
 
 /// A receiver of the results of writes.
 package protocol WriteReceiver: AnyObject, Sendable {
-    /// Takes results in the order in which the writes were decided. Runs on the commit thread; must not block.
+    /// Receives results, in the order in which the writes were decided. Runs on the commit thread. Must not block.
     func deliver(_ results: [WriteResult])
 }
