@@ -4,7 +4,7 @@ internal import SettingsModel
 /// The part of a commit that concerns one suite.
 struct CommitPart {
     let suite: SuiteName
-    /// The changes of the suite as a whole: its creation, its removal, or another schema.
+    /// The changes of the suite as a whole: its creation or removal, or a change of its schema.
     var suiteChanges: [SuiteChange] = []
     /// The changes of keys of the suite.
     var changes: [Change] = []

@@ -9,9 +9,9 @@ package struct FollowedState: Sendable {
     package private(set) var state: State
     /// The applied commits, oldest first.
     private(set) var commits: [KeptCommit] = []
-    /// The commits that were removed from the history, which has a limited size, when the new commits were added.
+    /// The older commits that the limited history dropped when ``commits`` were added to it.
     private(set) var evicted: [KeptCommit] = []
-    /// True if ``replace(with:)`` was called. ``commits`` then does not contain the commits before the replacement.
+    /// True if ``replace(with:)`` was called. ``commits`` then has only the commits that were applied afterwards.
     private(set) var wasReplaced = false
 
     package init(_ state: State) {
@@ -24,7 +24,7 @@ package struct FollowedState: Sendable {
         commits.append(kept)
     }
 
-    /// Begins a new epoch: a new history, whose revisions cannot be compared with earlier revisions.
+    /// Begins a new epoch: another history, whose revisions cannot be compared with the revisions so far.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         state.beginEpoch(epoch, at: revision)
     }

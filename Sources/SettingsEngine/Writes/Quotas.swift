@@ -1,10 +1,8 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The limits of the stored data. The daemon refuses a write that would increase an amount beyond its quota.
-///
-/// The daemon never refuses a write that only removes data, even if the stored data exceed a quota that was lowered.
-/// Bytes are approximate bytes of memory, which `MemorySize` estimates.
+/// The limits of the stored data. The daemon refuses a write that would increase an amount beyond its limit, but never
+/// a write that only removes data. Bytes are approximate bytes of memory, as `MemorySize` estimates them.
 package struct Quotas: Equatable, Sendable {
     package var suites = 100_000
     /// Counts the keys of a suite that have a stored value or are listed in the schema of the suite.
@@ -32,11 +30,10 @@ struct StoredGrowth: Sendable {
 }
 
 extension Quotas {
-    /// Throws if a commit would increase the stored data beyond the quotas for all suites together.
+    /// Throws if a commit would increase the stored data of all suites beyond the quotas for all suites.
     ///
-    /// - Parameter reader: the grants of a caller that may not read everything; nil for any other caller. For such a
-    ///   caller, the error contains no count and no size, because they include suites and keys that the caller may not
-    ///   see.
+    /// - Parameter reader: the grants of a caller that may not read everything; nil for other callers. The error for
+    ///   this caller contains no amounts, because they include suites and keys that the caller may not see.
     private func check(_ growth: StoredGrowth, on state: State, for reader: Grants?) throws(Problem) {
         let count = state.suites.count + growth.suites
         if count > max(suites, state.suites.count) {
@@ -52,11 +49,9 @@ extension Quotas {
         }
     }
 
-    /// Throws if a commit would increase an amount beyond its quota.
-    ///
-    /// - Parameters:
-    ///   - origin: the caller and the note of the commit, which every changed record stores.
-    ///   - reader: the grants of a caller that may not read everything; nil for any other caller.
+    /// Throws if a commit would increase an amount beyond its quota. Each changed record stores the `origin`: the
+    /// caller and its note. The `reader` has the grants of a caller that may not read everything; it is nil for other
+    /// callers.
     func checkGrowth(
         _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, on state: State,
         for reader: Grants?
@@ -138,18 +133,17 @@ private struct SuiteUsage {
     }
 
     mutating func add(_ change: Change, growth: Int) {
-        // The commit that drops a suite also has a change for each key. `add(_:to:)` has already subtracted these keys.
+        // A commit that drops a suite also has a change for each key, which `add(_:to:)` has already subtracted.
         guard !isDropped else { return }
         size += growth
         guard !lists(change.key) else { return }
         keys += (change.stored == nil ? 0 : 1) - (change.oldStored == nil ? 0 : 1)
     }
 
-    /// Replaces the schema, and counts the keys that the suite stored before the write again under the new schema.
+    /// Replaces the schema, and counts the keys that the suite stored before the write again.
     ///
     /// - Parameters:
-    ///   - listed: the keys that the new schema lists.
-    ///   - count: the number of these keys.
+    ///   - listed: the keys that the new schema lists, whose number is `count`.
     ///   - memorySize: the memory size of the new schema.
     ///   - suite: the suite before the write.
     private mutating func setSchema(listing listed: ListedKeys, count: Int, memorySize: Int, of suite: Suite?) {
@@ -172,9 +166,9 @@ private struct SuiteUsage {
 }
 
 extension [Change] {
-    /// Returns true for most commits, whose changes need no count: each change removes a value, or replaces a stored
-    /// value with a value that allocates no memory of its own, such as a number. A removal is never refused, although
-    /// the origin that the record then stores may be larger than the removed value.
+    /// Returns true for most commits: each change removes a value, or replaces a stored value with a value that
+    /// allocates no memory, such as a number. A removal is never refused, even if the origin that its record stores is
+    /// larger than the value.
     fileprivate func cannotExceedQuota(by origin: CommitOrigin?) -> Bool {
         // A loop over the array, or a method of a change, would copy each change. Access through a span copies nothing.
         let changes = span
@@ -200,8 +194,7 @@ extension Change {
 extension Problem {
     /// Makes the problem of a write that would exceed a quota.
     ///
-    /// - Parameter amount: a clause that states the amount after the write; nil for a caller that may not learn the
-    ///   amount.
+    /// - Parameter amount: states the amount after the write; nil for a caller that may not learn the amount.
     fileprivate init(_ amount: String?, _ quota: String, _ limit: Int, remedy: String) {
         let cause = amount.map { "\($0), and" } ?? "the write would exceed a quota:"
         self.init(.insufficientStorage, "\(cause) \(quota) allows \(limit); \(remedy), or raise \(quota)")

@@ -31,8 +31,7 @@ extension WriteDraft {
             try checkSteps()
             reset = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
             let kept = stored.filter { !reset.contains($0.key) }
-            // A suite that stores nothing, such as a new suite, is not checked against the rules about the suite as a
-            // whole.
+            // The rules about the suite as a whole do not apply to a suite without stored values.
             let conflictsAfterReset =
                 kept.isEmpty ? nil : conflicts.isEmpty ? conflicts : schema.conflicts(storing: kept, steps: &steps)
             try checkSteps()
@@ -52,8 +51,7 @@ extension WriteDraft {
             .schema(of: name), suites: suites, changes, created: suite?.schema == nil, schema: schema)
     }
 
-    /// Returns the error for a document that is not a valid schema. The error is about a guard if a guard does not
-    /// hold, otherwise about the mistakes in the document, which are in the parameter.
+    /// Returns the error for a document that is not a valid schema: the given problem, or the error of a failed guard.
     func refusal(of name: SuiteName, _ problem: Problem) -> Problem {
         do throws(Problem) {
             try checkSchemaGuards(of: name, state.suite(name))
@@ -76,12 +74,8 @@ extension WriteDraft {
         return try decide(.schema(of: name), suites: [removed], changes)
     }
 
-    /// Returns the changes of keys that another schema causes. It may change the source and the effective value of each
-    /// key that has a value or that one of the two schemas lists.
-    ///
-    /// - Parameters:
-    ///   - schema: the new schema; nil to remove the schema.
-    ///   - isReset: returns true for a key whose stored value is removed.
+    /// Returns the changes of keys that another schema causes: it may change the source and the effective value of each
+    /// key that has a value or that one of the two schemas lists. For a removal of the schema, `schema` is nil.
     private mutating func changes(
         of suite: Suite?, _ name: SuiteName, to schema: Schema?, removing isReset: (KeyName) -> Bool
     ) -> [Change] {
@@ -107,8 +101,7 @@ extension WriteDraft {
         return changes.ordered { $0.key < $1.key }
     }
 
-    /// Throws if the caller may not read a stored secret, and the new schema would make it readable or change its
-    /// rules.
+    /// Throws if the new schema would reveal a secret that the caller may not read, or change its rules.
     private func checkSecretsStay(in suite: Suite?, under schema: Schema?) throws(Problem) {
         guard let reader = request.reader, let suite else { return }
         var exposed: KeyName?
@@ -160,8 +153,8 @@ extension WriteDraft {
 extension Schema {
     /// True if a key is a secret in this schema and has the same rules as in the previous schema.
     ///
-    /// A caller that could change the rules could find out a secret character by character, because the answer shows
-    /// whether the secret satisfies the new rules.
+    /// Otherwise a caller could guess a secret with changing rules, because an answer shows whether the secret is
+    /// valid.
     fileprivate func keepsSecret(_ name: String, of previous: Schema?) -> Bool {
         guard isSecret(name), let rules = key(name), let previous, let previousRules = previous.key(name) else {
             return false
@@ -179,13 +172,11 @@ extension Schema {
 }
 
 extension Change {
-    /// Makes the change of a key whose suite gets another schema; nil if neither the key's value nor its source
-    /// changes.
+    /// Makes the change of a key when its suite gets another schema; nil if neither the value nor its source changes.
     ///
     /// - Parameters:
     ///   - stored: the stored value after the change; nil for none.
-    ///   - schema: the schema after the change; nil for none.
-    ///   - steps: the remaining steps of schema validation, from which the steps of this key are subtracted.
+    ///   - steps: the remaining steps of schema validation, from which this initialiser subtracts.
     init?(
         from record: KeyRecord, of suite: Suite, to stored: JSONValue?, schema: Schema?, revision: Revision,
         time: Timestamp, steps: inout Int

@@ -93,8 +93,7 @@ extension WriteDraft {
         }
     }
 
-    /// The suites in which an operation sets a key. The set creates the suite, so every operation may name the suite
-    /// although it does not exist yet.
+    /// The suites in which an operation sets a key, which creates the suite if it does not exist.
     private static func suitesWithSets(in transaction: Transaction) -> Set<SuiteName> {
         var suites: Set<SuiteName> = []
         for operation in transaction.operations {
@@ -170,8 +169,8 @@ extension WriteDraft {
 }
 
 extension Problem {
-    /// Makes the error of a transaction from the error of one of its operations. The list `failed` contains the index
-    /// of the operation. The JSON Pointers of an operation's error become pointers into the body of the transaction.
+    /// Makes the error of a transaction from the error of one operation: adds the operation's index to the list
+    /// `failed`, and makes JSON Pointers relative to the request body.
     fileprivate func attributed(
         to operation: Transaction.Operation, _ index: Int, member: String? = nil, on state: State
     ) -> Problem {
@@ -192,8 +191,8 @@ extension Problem {
         return problem
     }
 
-    /// Makes an error whose list `failed` contains the operations to which the pointers of the errors lead. Of several
-    /// operations on one setting, it contains the first.
+    /// Adds the operations to which the error's pointers lead to the list `failed`: for each setting, the first
+    /// operation.
     fileprivate func listingFailures(of operations: [Transaction.Operation], on state: State) -> Problem {
         var problem = self
         var listed: Set<KeyAddress> = []

@@ -3,9 +3,8 @@ internal import SettingsModel
 
 /// The state on which writes are decided, one after another. It contains commits that are not durable yet.
 ///
-/// The decide stage of the daemon owns a staged state, and so does a Swift client that keeps its suites in memory. The
-/// type performs no I/O and uses no locks. The owner makes the commits durable and then calls ``confirm(upTo:)``, or
-/// discards them with ``rollBack(to:)``.
+/// The decide stage of the daemon owns a staged state. A Swift client that keeps suites in memory also owns one. The
+/// owner makes the commits durable and calls ``confirm(upTo:)``, or discards them with ``rollBack(to:)``.
 package struct StagedState: Sendable {
     /// The state after the last decided write.
     package private(set) var state: State
@@ -25,8 +24,8 @@ package struct StagedState: Sendable {
     private var lastIssuedRevision: Revision
     /// The commits in the history that have a request key, which is the `Idempotency-Key` of a write.
     private var commitsByRequestKey: [CallerRequestKey: KeptCommit] = [:]
-    /// The changes of ``commitsByRequestKey`` by commits that are not confirmed, oldest first. Each change has the
-    /// replaced entry, and the revision of the commit that caused the change.
+    /// The changes of ``commitsByRequestKey`` by commits that are not confirmed, oldest first: the changed key, its
+    /// previous entry, and the revision of the commit.
     private var unconfirmedChanges: [(key: CallerRequestKey, before: KeptCommit?, revision: Revision)] = []
 
     /// The request key of a write, together with its caller. Two callers may use the same text as request key.
@@ -64,11 +63,9 @@ package struct StagedState: Sendable {
         indexRequestKeys()
     }
 
-    /// Decides a write and applies its commit. A repeated request gets the answer to the first request with its request
-    /// key.
+    /// Decides a write and applies its commit. A repeated request gets the answer to the first request.
     ///
-    /// - Returns: the answer, and the commit; the commit is nil if the write was a repeat, a dry run, or changed
-    ///   nothing.
+    /// - Returns: the answer, and the commit; nil if the write was a repeat or a dry run, or changed nothing.
     package mutating func write(
         _ request: WriteRequest, at now: Timestamp
     ) throws(Problem) -> (answer: WriteAnswer, commit: KeptCommit?) {
@@ -90,15 +87,14 @@ package struct StagedState: Sendable {
         return (decision.answer, kept)
     }
 
-    /// Returns the answer to the first request with the same request key; nil if there was no such request. Throws if
-    /// the first request was not the same request.
+    /// Returns the answer to the first request with the same request key; nil if there is none. Throws if the first
+    /// request was a different request.
     package func replay(_ request: WriteRequest) throws(Problem) -> WriteAnswer? {
         guard let key = CallerRequestKey(request), let kept = commitsByRequestKey[key] else { return nil }
         return try request.replay(kept.commit, on: state)
     }
 
-    /// Replaces the state with a state that also contains commits of other daemons. Every commit of this state must be
-    /// confirmed.
+    /// Continues with a state that also has commits of other daemons. Every commit of this state must be confirmed.
     package mutating func follow(_ followed: FollowedState) {
         unconfirmedChanges = []
         lastIssuedRevision = max(lastIssuedRevision, followed.state.revision)
@@ -126,8 +122,7 @@ package struct StagedState: Sendable {
     }
 
     private mutating func applyCommit(_ commit: KeptCommit, schema: Schema?) throws(CommitMismatch) {
-        // The entry is added before the evicted commits are removed, because a commit that is larger than the limit of
-        // the history evicts itself.
+        // The entry comes first, because a commit that is larger than the limit of the history evicts itself.
         if let key = CallerRequestKey(commit) { setEntry(key, commit, at: commit.revision) }
         for evicted in try state.apply(commit, schema: schema) {
             guard let key = CallerRequestKey(evicted), commitsByRequestKey[key]?.revision == evicted.revision else {
@@ -144,7 +139,7 @@ package struct StagedState: Sendable {
     }
 
     /// Discards the commits after a state that is durable. Their revisions are never used again.
-    package mutating func recall(to state: State) {
+    package mutating func rollBack(to state: State) {
         confirm(upTo: state.revision)
         self.state = state
         mismatch = nil
@@ -158,12 +153,11 @@ package struct StagedState: Sendable {
         }
     }
 
-    /// The largest backward step of the clock, in milliseconds, that counts as a correction. A synchronization of the
-    /// clock rarely makes larger steps.
+    /// The largest backward step of the clock, in milliseconds, that counts as a correction of the clock.
     private static let maximumClockCorrection: Int64 = 60_000
 
-    /// Returns the time for the next commit. If the clock was set back by a small correction, this is the time of the
-    /// last commit, so that times do not decrease. After a larger step, the time of the last commit was wrong.
+    /// Returns the time of the next commit. After a small correction of the clock, this is the time of the last commit,
+    /// so that times do not decrease. After a larger step, the time of the last commit was wrong.
     private func time(_ now: Timestamp) -> Timestamp {
         let isBehind = now < state.time && state.time.milliseconds - now.milliseconds <= Self.maximumClockCorrection
         return isBehind ? state.time : now

@@ -3,8 +3,7 @@ internal import SettingsModel
 
 /// Writes to a suite as a whole: merge, replace, reset, and drop.
 ///
-/// A ``WriteDraft`` collects the keys of a write. Each method adds the keys to the draft, changes them there, and then
-/// makes the decision.
+/// A method adds the keys of the write to the draft, changes them in the draft, and makes the decision.
 extension WriteDraft {
     /// Merges a map into the suite (RFC 7396): null removes the key, an object is merged into the effective value, and
     /// any other value is stored.
@@ -20,8 +19,7 @@ extension WriteDraft {
                 remove(key)
                 continue
             }
-            // Merging also removes the nulls inside an object if the key has no value, so that the same request sent
-            // again changes nothing.
+            // Merging removes the nulls in an object even if the key has no value, so that a repeat changes nothing.
             do {
                 let merged = try (key.value ?? .null).merging(value)
                 set(key, to: merged, at: pointer, isDerived: value.object != nil)
@@ -103,8 +101,8 @@ extension WriteDraft {
         return try decide(.suite(name), suites: [dropped], changes)
     }
 
-    /// Returns the first ``commitKeys`` keys with stored values; nil if the suite does not store more keys, because a
-    /// single commit can then remove them, and nil for a dry run.
+    /// Returns the first keys with stored values, as many as one commit may change. Returns nil if one commit may
+    /// change all of them, and for a dry run.
     private func firstPart(of suite: Suite) -> [KeyName]? {
         guard suite.records.count > commitKeys, !request.isDryRun else { return nil }
         var keys: [KeyName] = []
@@ -118,9 +116,9 @@ extension WriteDraft {
         return hasMore ? keys : nil
     }
 
-    /// Removes a part of the keys of a suite that a request resets or drops. The answer contains the remaining request,
-    /// because a single commit of all keys would delay other writes for too long. The schema's rules about the suite as
-    /// a whole are not checked after a part, only for the state after the last part.
+    /// Removes a part of the keys of a suite that a request resets or drops. The answer contains the remaining request.
+    /// A single commit of all keys would delay other writes for too long. The schema's rules about the suite as a whole
+    /// are checked only for the state after the last part.
     private mutating func removePart(_ part: [KeyName], of suite: Suite) throws(Problem) -> WriteDecision {
         try checkLocks(in: suite) { _ in true }
         try checkGuards(of: suite.id)
@@ -141,9 +139,8 @@ extension WriteDraft {
         return decision
     }
 
-    /// Returns the keys that the members of a map name, in the order of the map. Throws if a member's name is not a
-    /// valid key, if a key is locked, or if a merge needs a secret that the caller may not read. These checks come
-    /// before all other checks of the write.
+    /// Returns the keys that the members of a map name. Throws if a name is not a valid key, if a key is locked, or if
+    /// a merge needs a secret that the caller may not read. Runs before all other checks of the write.
     private mutating func validNames(
         of values: JSONObject, in suite: Suite?, isMerged: Bool
     ) throws(Problem) -> [KeyName] {
@@ -182,8 +179,7 @@ extension WriteDraft {
         return keys
     }
 
-    /// Throws if a key with a stored value, for which the predicate returns true, is locked. Called before these keys
-    /// are removed.
+    /// Throws if a stored key for which the predicate returns true is locked. Called before the keys are removed.
     private mutating func checkLocks(in suite: Suite?, where isAffected: (KeyRecord) -> Bool) throws(Problem) {
         guard let suite, suite.schema != nil, !request.overridesLocks else { return }
         for record in suite.records.elements where record.stored != nil && isAffected(record) {
@@ -193,8 +189,7 @@ extension WriteDraft {
 }
 
 extension Suite {
-    /// True if a member of a map names a locked key that the caller may read, and the member's value is the present
-    /// value.
+    /// True if a member names a locked key that the caller may read, and has the present value of the key.
     fileprivate func repeatsLockedValue(_ member: JSONObject.Member, for reader: Grants?) -> Bool {
         guard let key = try? KeyName(member.name), isLocked(key), let listed = schema?.schema.key(key.text) else {
             return false
@@ -206,10 +201,8 @@ extension Suite {
 }
 
 extension SuiteChange {
-    /// Makes a change after which the suite has another schema or none. The change records the old schema and the old
-    /// revisions, so that an undo can restore them.
-    ///
-    /// - Parameter suite: the suite before the change; nil if the change creates the suite.
+    /// Makes a change that replaces the schema of a suite, or the absence of a schema. The change records the old
+    /// schema and the old revisions, so that an undo can restore them.
     init(_ name: SuiteName, _ kind: Kind, endingSchemaOf suite: Suite?) {
         let replaced = suite?.schema.map {
             ReplacedSchema(document: $0.schema.document, text: $0.schema.text, revision: $0.revision)

@@ -1,13 +1,12 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Writes that bring back old values: an undo applies the inverse of one commit, and a restore makes a suite store the
-/// values that it stored at a revision or an instant in the past.
+/// Undo, which applies the inverse of a commit, and restore, which stores the values of a moment in the past again.
 extension WriteDraft {
-    /// A value that a key stored in the past, and that the write stores again.
+    /// A value of the past that the write stores again.
     private struct PastValue {
         let key: KeyName
-        /// The value; nil if the key stored no value, so that the write removes the present value.
+        /// The value; nil if the key had no stored value.
         let stored: JSONValue?
         /// True if the value was a secret in the past.
         let isSecret: Bool
@@ -34,8 +33,8 @@ extension WriteDraft {
             schema: inverse.schema)
     }
 
-    /// Returns the commit to undo. Throws if the caller lacks the right to undo a part of the commit. The names in the
-    /// request do not show which keys the commit changed, so the error does not name keys that the caller may not read.
+    /// Returns the commit to undo. Throws if the caller has no right to undo it. The request does not name the keys of
+    /// the commit, so the error does not name keys that the caller may not read.
     private func commit(toUndo revision: Revision, in name: SuiteName?) throws(Problem) -> Commit {
         let read = request.past?.commit
         guard let grants = request.grants else {
@@ -49,10 +48,10 @@ extension WriteDraft {
         do throws(Problem) {
             commit = try state.recentPast.commit(toUndo: revision, in: name, for: grants.reader, read: read)
         } catch {
-            // A caller that may not see all suites gets the same error for a commit in hidden suites and for no commit.
+            // For a caller that may not see all suites, a commit in hidden suites looks like no commit.
             throw name == nil && grants.reader != nil ? hidden : error
         }
-        // An undo does not remove a suite that the commit created, so it requires no right for the creation.
+        // An undo keeps a suite that the commit created.
         for change in commit.suiteChanges where change.kind != .created && (name == nil || change.suite == name) {
             guard grants.showAll(of: change.suite) else { throw hidden }
             try grants.demand(.schema, on: change.suite, .all)
@@ -65,10 +64,8 @@ extension WriteDraft {
         return commit
     }
 
-    /// Makes a suite store the values that it stored at a moment in the past. The present schema stays in force.
-    ///
-    /// - Parameter skipsConflicts: true to leave out values that the present schema does not allow, instead of
-    ///   throwing.
+    /// Makes a suite store the values of a moment in the past. The present schema stays in force. With
+    /// `skipsConflicts`, leaves out values that the present schema does not allow, instead of throwing.
     mutating func restore(
         _ name: SuiteName, _ restore: RestoreRequest, skipsConflicts: Bool
     ) throws(Problem) -> WriteDecision {
@@ -113,11 +110,11 @@ extension WriteDraft {
     private struct Inverse {
         var suites: [SuiteChange] = []
         var changes: [Change] = []
-        /// The compiled schema that the inverse sets; nil if it sets no schema, or schemas of several suites.
+        /// The compiled schema that the inverse sets; nil if it sets no schema or several schemas.
         var schema: Schema?
     }
 
-    /// Makes the error for a commit that is not undone because later commits changed the same settings or schemas.
+    /// Makes the error for a commit whose settings or schemas were changed by later commits.
     private static func changedSince(_ revision: Revision, _ changes: [Change]) -> Problem {
         let cause =
             changes.first.map { "\($0.key) of suite \($0.suite) was changed at revision \($0.revision)" }
@@ -128,8 +125,7 @@ extension WriteDraft {
         return problem
     }
 
-    /// Adds the inverse of a commit in one suite to the inverse of the whole commit. First restores the schema, then
-    /// the values, which are checked against the restored schema.
+    /// Adds the inverse of a commit in one suite to `inverse`: first the schema, then the values under that schema.
     private mutating func undo(
         _ part: CommitPart, onConflict policy: WriteRequest.ConflictPolicy, _ inverse: inout Inverse
     ) throws(Problem) {
@@ -166,19 +162,15 @@ extension WriteDraft {
         inverse.changes += (schemaCommit?.changes ?? []).merged(with: valueCommit?.changes ?? [])
     }
 
-    /// Throws if the caller may not read a key, which is a secret. Otherwise the answer would show whether the restored
-    /// value is equal to the present value.
+    /// Throws if the caller may not read a secret. The answer would show whether the restored value is the present
+    /// value.
     private func checkSecret(_ key: KeyName, of suite: SuiteName) throws(Problem) {
         guard let reader = request.reader, !reader.showSecret(suite, key) else { return }
         throw Problem(secret: key, of: suite, to: "put back")
     }
 
-    /// Throws if the caller may not read a secret that a restore may change.
-    ///
-    /// - Parameters:
-    ///   - past: the suite at the moment to restore.
-    ///   - suite: the present suite.
-    ///   - filter: selects the keys to restore.
+    /// Throws if the caller may not read a secret that a restore may change: a secret in the past suite, or in the
+    /// present suite, that the filter selects.
     private func checkSecrets(of past: Suite, _ suite: Suite?, _ filter: KeyFilter) throws(Problem) {
         guard request.reader != nil else { return }
         let keys = Set((past.records.elements + (suite?.records.elements ?? [])).map(\.key).filter(filter.admits))
@@ -189,8 +181,7 @@ extension WriteDraft {
         }
     }
 
-    /// Makes a draft for a part of this write. It has no guards, request key and quotas, because they apply to the
-    /// whole write.
+    /// Makes a draft for a part of the write, without the guards, the request key and the quotas of the whole write.
     private func makeSubdraft(on state: State) -> WriteDraft {
         var request = request
         (request.guards, request.requestKey, request.isDryRun, request.steps) = ([], nil, false, steps)
@@ -199,8 +190,7 @@ extension WriteDraft {
             commitKeys: commitKeys, quotas: .none)
     }
 
-    /// Restores the schema, or the absence of a schema, before a change. Creates the suite again if the change dropped
-    /// it.
+    /// Restores the schema, or the absence of a schema, before a change. Recreates a suite that the change dropped.
     private mutating func restoreSchema(
         before change: SuiteChange, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
@@ -256,9 +246,7 @@ extension WriteDraft {
         return StoredConflicts(keys: found.keys, unlisted: found.unlisted)
     }
 
-    /// Makes the error for values that the present schema does not allow.
-    ///
-    /// - Parameter more: the number of conflicts beside the listed conflicts.
+    /// Makes the error for values that the present schema does not allow: the listed conflicts, and `more` conflicts.
     private static func conflict(_ conflicts: [SchemaConflict], more: Int, in suite: SuiteName) -> Problem {
         let listed = conflicts.map { $0.inSuite(suite) }
         let others = listed.count + more - 1
@@ -281,8 +269,8 @@ extension SchemaConflict {
 }
 
 extension WriteDecision {
-    /// Adds the conflicting values that a restore skipped to the answer. If the request may be repeated, the commit
-    /// stores the answer, because the skipped values cannot be found out from the commit.
+    /// Adds the values that a restore skipped to the answer. A commit with a request key then stores the answer,
+    /// because the skipped values do not follow from the commit.
     fileprivate consuming func listing(skipped: [SchemaConflict]) -> WriteDecision {
         guard !skipped.isEmpty, case .summary(var summary) = answer.body else { return self }
         summary.skipped = skipped
@@ -293,10 +281,8 @@ extension WriteDecision {
 }
 
 extension RecentPast {
-    /// Returns the commit to undo. Throws if the commit is no longer kept, or did not change the suite. If the name is
-    /// nil, throws if the commit did not change any suite.
-    ///
-    /// - Parameter read: the commit, if it was read from a file because it is no longer in memory.
+    /// Returns the commit to undo. Throws if it is no longer kept, or did not change the suite (any suite, if the name
+    /// is nil). `read` is the commit if it was read from a file, because it is no longer in memory.
     fileprivate func commit(
         toUndo revision: Revision, in name: SuiteName?, for reader: Grants?, read: KeptCommit?
     ) throws(Problem) -> Commit {
@@ -319,13 +305,8 @@ extension RecentPast {
         throw Problem(.badRequest, "revision \(revision) changed nothing\(name.map { " in suite \($0)" } ?? "")")
     }
 
-    /// Returns the later changes of the keys that a commit changed in a suite; nil if neither these keys nor the suite
-    /// and its schema changed later. The list is empty if only the suite or its schema changed.
-    ///
-    /// - Parameters:
-    ///   - part: the changes by the commit in the suite.
-    ///   - revision: the revision of the commit.
-    ///   - read: later commits that were read from a file because they may no longer be in memory.
+    /// Returns the later changes of the keys that a commit changed in a suite; nil if neither the keys, nor the suite
+    /// or its schema, changed later. `read` are later commits that were read from a file, oldest first.
     fileprivate func laterChanges(
         of part: CommitPart, after revision: Revision, _ read: [KeptCommit], for reader: Grants?
     ) -> [Change]? {
@@ -341,7 +322,7 @@ extension RecentPast {
             case .schemaSet, .schemaRemoved: suite?.schemaRevision != revision
             }
         }
-        // If the commit dropped the suite, its keys do not exist now. Only later commits show whether they changed.
+        // The keys of a dropped suite do not exist, so that only later commits show whether they changed.
         let isDropped = suite == nil && part.suiteChanges.contains { $0.kind == .dropped }
         guard isSuiteChanged || !keys.isEmpty && !isDropped || isDropped && !commits.isEmpty else { return nil }
         let later = commits.flatMap(\.changes)

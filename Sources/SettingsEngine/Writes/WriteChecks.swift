@@ -3,25 +3,21 @@ internal import SettingsModel
 
 /// The limits of a write that are checked while the write is decided.
 ///
-/// A write has a budget of validation steps. Validating a name or a value takes steps, so that no write blocks the
-/// other writes for long.
+/// Each write has a budget of validation steps, so that validation does not delay other writes for long.
 extension WriteDraft {
-    /// Throws if the budget of validation steps is exhausted. Inlined, because the compiler copies the draft for a
-    /// call.
+    /// Throws if the budget is exhausted. Inlined, because the compiler copies the draft for a call.
     @inline(__always)
     func checkSteps() throws(Problem) {
         if steps <= 0 { throw .tooManySteps }
     }
 
-    /// Throws if a write changes too many keys, which would delay all other writes. Inlined, because the compiler
-    /// copies the draft for a call.
+    /// Throws if a write changes too many keys, which would delay other writes. Inlined for the same reason.
     @inline(__always)
     func checkCount(_ keys: Int) throws(Problem) {
         if keys > commitKeys { throw Problem(tooManyKeys: commitKeys) }
     }
 
-    /// Subtracts the steps that an error about an invalid stored value takes: the error contains the violations of the
-    /// value, which are not stored, so the validator must find them again.
+    /// Subtracts the steps of finding the violations of an invalid stored value, which an error lists.
     mutating func checkInvalid(_ record: KeyRecord, in suite: Suite?) throws(Problem) {
         guard record.standing == .invalid, let suite else { return }
         _ = suite.invalidity(of: record, steps: &steps)
@@ -31,14 +27,13 @@ extension WriteDraft {
 
 /// Validation of the values that a write stores, after all its operations.
 extension WriteDraft {
-    /// The maximum number of unknown keys for which the error suggests a similar key. A suggestion takes a search of
-    /// all keys of the schema, while other writes wait.
+    /// The maximum number of unknown keys for which the error suggests similar keys, which takes a search of all keys.
     private static let maximumSuggestions = 16
     /// The number of violations after which no further value is validated.
     private static let maximumViolations = 1000
 
-    /// Throws if the schemas do not allow the write. The error lists unknown keys and violations of single values, or,
-    /// if there are none, violations of rules about suites as a whole.
+    /// Throws if the schemas do not allow the write. The error lists unknown keys and invalid values, or, if there are
+    /// none, violations of rules about suites as a whole.
     mutating func check() throws(Problem) {
         try check(keyDrafts)
     }
@@ -142,9 +137,7 @@ extension Problem {
 }
 
 extension Violation {
-    /// Makes the violation of a suite that has too many keys for a rule that is evaluated on all keys with each write.
-    ///
-    /// - Parameter keyword: the keyword of JSON Schema that states the rule, for example `minProperties`.
+    /// Makes the violation of a suite that has too many keys for a rule about all keys, such as `minProperties`.
     init(tooManyKeysUnder keyword: String) {
         self.init(
             pointer: .root, keyword: keyword,
@@ -154,9 +147,6 @@ extension Violation {
 }
 
 extension WriteDraft.UnknownKey {
-    /// - Parameters:
-    ///   - reader: the grants of a caller that may not read everything; nil for any other caller.
-    ///   - suggests: true to suggest a similar key.
     fileprivate func violation(for reader: Grants?, suggests: Bool) -> Violation {
         Violation(
             suite: suite.name, key: key.text, pointer: pointer, keyword: "additionalProperties",
@@ -165,10 +155,8 @@ extension WriteDraft.UnknownKey {
 }
 
 extension Violation {
-    /// Returns the violation as a caller may see it: without its details if they are about a key that the caller may
-    /// not read.
-    ///
-    /// - Parameter reader: the grants of a caller that may not read everything; nil for any other caller.
+    /// Returns the violation without its details if they concern a key that the caller may not read. The grants are nil
+    /// for a caller that may read everything.
     fileprivate func shown(to reader: Grants?, of suite: SuiteName) -> Violation {
         guard let reader, !isShown(to: reader, of: suite) else { return self }
         return Violation(

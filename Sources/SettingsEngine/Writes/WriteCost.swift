@@ -1,14 +1,12 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// An estimate of the processor time and memory that the decide stage, which decides one write after another, needs for
-/// a write. Large values are measured in units of extent: one unit for each JSON value and for each eight bytes of
-/// text.
+/// An estimate of the processor time and memory that deciding a write takes. The size of values is measured in units of
+/// extent: one unit for each JSON value and for each eight bytes of text.
 package struct WriteCost {
     /// The cost of reading and replacing stored values, and of checking rules about whole suites.
     package var cost = Cost.zero
-    /// True if the decide stage must validate names or values that the event loop did not validate. ``cost`` does not
-    /// include the steps of the schema validator.
+    /// True if the decide stage must validate names or values. ``cost`` does not include the steps of the validator.
     package var checksValues = false
 }
 
@@ -119,9 +117,8 @@ extension State {
 }
 
 extension Suite {
-    /// Adds the cost of a write that reads and replaces all values of the suite. A record costs four units of extent
-    /// for its revision, time and other fields, plus one unit for each eight bytes of its name, plus the extent of its
-    /// stored value.
+    /// Adds the cost of reading and replacing all values of the suite. A record costs four units of extent for its
+    /// fields, plus one unit for each eight bytes of its name, plus the extent of its stored value.
     fileprivate func addDecisionCost(to meter: inout CostMeter) {
         if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.repeatedCheck) }
         records.forEach { record in

@@ -17,11 +17,9 @@ extension State {
     /// Decides a write on this state. Does not apply the commit.
     ///
     /// - Parameters:
-    ///   - revision: the revision that the commit gets.
-    ///   - time: the time that the commit gets.
+    ///   - revision, time: the revision and the time that the commit gets.
     ///   - createsSuites: true if a write that stores a value may create its suite.
     ///   - commitKeys: the maximum number of keys that the write may change.
-    ///   - quotas: the limits of the stored data.
     package func decide(
         _ request: WriteRequest, revision: Revision, time: Timestamp, createsSuites: Bool = true,
         commitKeys: Int = .max, quotas: Quotas = .none
@@ -55,19 +53,15 @@ extension WriteDraft {
         case schema(of: SuiteName)
     }
 
-    /// Validates the values of the draft, and makes the decision from its changes.
-    ///
-    /// - Parameter target: nil for a write that names no single suite, such as a transaction.
+    /// Validates the values of the draft, and makes the decision. The target is nil for a write that names no single
+    /// suite.
     mutating func checkAndDecide(_ target: Target?) throws(Problem) -> WriteDecision {
         try check()
         return try decide(target, suites: createdSuites(), changes())
     }
 
-    /// Makes the decision from changes that are already validated. Throws if the changes exceed a quota.
-    ///
-    /// - Parameters:
-    ///   - target: nil for a write that names no single suite, such as a transaction.
-    ///   - created: true if the write stores the first schema of a suite.
+    /// Makes the decision from validated changes. Throws if the changes exceed a quota. The target is nil for a write
+    /// that names no single suite; `created` is true if the write stores the first schema of a suite.
     func decide(
         _ target: Target?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {
@@ -111,9 +105,8 @@ extension WriteDraft {
             schema: schema)
     }
 
-    /// Makes the decision of a write that changes nothing, or of a dry run. A write with a request key
-    /// (`Idempotency-Key`) makes a commit without changes that stores the answer, so that a repeat of the write changes
-    /// nothing, too.
+    /// Makes the decision of a write that changes nothing, or of a dry run. With a request key (`Idempotency-Key`), the
+    /// decision has a commit without changes that stores the answer, so that a repeat also changes nothing.
     func makeEmptyDecision(_ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil) -> WriteDecision {
         guard request.requestKey != nil, !request.isDryRun else {
             return WriteDecision(answer: WriteAnswer(body, created: created, cursor: state.cursor, tag: tag))
@@ -173,8 +166,8 @@ extension WriteDraft {
         if isLocked { throw suite.lockedKey(key) }
     }
 
-    /// Throws if the key is a secret that the caller may not read. The result of changing the value in place, or of
-    /// comparing it, would reveal the value.
+    /// Throws if the key is a secret that the caller may not read. The result of a change or comparison would reveal
+    /// it.
     func checkSecret(_ key: KeyName, in suite: Suite?) throws(Problem) {
         guard request.reader != nil, let suite, suite.isHidden(suite.record(key), from: request.reader) else { return }
         throw Problem(secret: key, of: suite.id, to: "change in place, or compare,")
@@ -188,11 +181,8 @@ extension WriteDraft {
 }
 
 extension WriteRequest.Guard {
-    /// True if the guard allows a write to a setting, suite or schema.
-    ///
-    /// - Parameters:
-    ///   - current: the present revision of the setting, suite or schema.
-    ///   - exists: true if the suite or schema exists, or if the setting has a stored value.
+    /// True if the guard allows a write to a setting, suite or schema at a revision. For a setting, `exists` means that
+    /// it has a stored value.
     package func holds(revision current: Revision, exists: Bool) -> Bool {
         switch self {
         case .isAt(let revisions): revisions.contains(current)
@@ -202,9 +192,7 @@ extension WriteRequest.Guard {
         }
     }
 
-    /// Returns a message that states why the guard does not hold.
-    ///
-    /// - Parameter name: the name of the setting, suite or schema.
+    /// Returns a message that states why the guard does not hold for the named setting, suite or schema.
     package func detail(_ name: String, revision current: Revision, exists: Bool) -> String {
         switch self {
         case .isAt(let revisions):

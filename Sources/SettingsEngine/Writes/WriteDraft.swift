@@ -1,11 +1,10 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A write that is being decided: a state, which does not change, and the pending changes of the keys that the write
-/// names.
+/// A write that is being decided: an unchanging state, and the pending changes of the keys that the write names.
 ///
-/// The operations of a write change the drafts of its keys one after another, so each operation sees the results of
-/// earlier operations. ``check()`` validates the final values against the schemas. The decision contains the changes.
+/// The operations change the drafts of the keys one after another, so each operation sees the results of earlier
+/// operations. ``check()`` validates the final values against the schemas. The decision contains the changes.
 struct WriteDraft {
     /// A key that the write names, with its record before the write and its pending value.
     ///
@@ -20,11 +19,10 @@ struct WriteDraft {
         let before: KeyRecord
         /// The effective value before the write.
         let valueBefore: JSONValue?
-        /// The schema of the key; nil in a suite without a schema, and for a key that the schema of the suite does not
-        /// admit.
+        /// The schema of the key; nil if the suite has no schema, or a schema that does not admit the key.
         let schema: KeySchema?
         /// True if the key is a secret that the caller may not read. Storing a value then always counts as a change,
-        /// because the answer that nothing changed would reveal that the values are equal.
+        /// because an answer that nothing changed would reveal that the values are equal.
         let isHidden: Bool
         /// The stored value after the operations so far; nil for none.
         var stored: JSONValue?
@@ -38,7 +36,7 @@ struct WriteDraft {
         var isChecked = false
         /// True if the schema of the suite does not admit the key. Operations on the key are then not applied.
         var isUnknown = false
-        /// The value of ``differsFromBefore``. Stored by ``check()``, because comparing long values takes time.
+        /// The value of ``differsFromBefore``, stored by ``check()`` because comparing long values takes time.
         var isDifferent = false
 
         init(
@@ -80,8 +78,7 @@ struct WriteDraft {
         }
     }
 
-    /// The part of a request that names a key. A key that the schema does not admit gets 404 in a path, and 422 in a
-    /// body.
+    /// The part of a request that names a key. An unknown key gets 404 in a path, and 422 in a body.
     enum RequestLocation {
         case path
         case body(JSONPointer)
@@ -104,13 +101,12 @@ struct WriteDraft {
     private(set) var unknownKeys: [UnknownKey] = []
     /// Finds a draft by its key. Empty while there are less than two drafts.
     private var index: [KeyAddress: KeyDraft] = [:]
-    /// The extent that is left for all results of in-place changes of this write: 128 MB of text, because a unit of
-    /// extent is one value or eight bytes of text.
+    /// The remaining extent of all results of in-place changes: 128 MB of text. One unit is a value or eight bytes of
+    /// text.
     private var remainingResultExtent = 16 << 20
-    /// The remaining validation steps of the whole write. Each value also has its own limit of steps, but a write may
-    /// contain very many values.
+    /// The remaining validation steps of the whole write. Each value also has its own limit of steps.
     var steps: Int
-    /// The steps that each key adds to ``steps``, so that a write of many keys can always look them up in the schema.
+    /// The steps that each key adds to ``steps``, for its own lookup in the schema.
     static let stepsPerKey = 32
 
     /// A key in a request body that the schema of its suite does not admit.
@@ -138,8 +134,7 @@ struct WriteDraft {
     ///
     /// - Parameters:
     ///   - location: the part of the request that names the key.
-    ///   - isRemoval: true if the operation removes the key. A stored key may be removed even if the schema does not
-    ///     admit it.
+    ///   - isRemoval: true to remove the key. A stored key may be removed even if the schema does not admit it.
     mutating func findOrAddKey(
         _ suite: Suite?, _ name: SuiteName, _ key: KeyName, namedIn location: RequestLocation, isRemoval: Bool = false
     ) throws(Problem) -> KeyDraft {
@@ -202,14 +197,12 @@ struct WriteDraft {
 
 /// Operations on a key.
 extension WriteDraft {
-    /// Sets the pending value of a key. Converts a number such as `1.0` to an integer if the schema requires an
-    /// integer.
+    /// Sets the pending value of a key. Converts `1.0` to an integer if the schema requires an integer.
     ///
     /// - Parameters:
     ///   - pointer: the location of the value in the request body.
     ///   - isChecked: true if the event loop has validated the value.
-    ///   - isDerived: true if the value was computed from the previous value. If that is a secret, the new value is a
-    ///     secret.
+    ///   - isDerived: true if the value was computed from the previous value. It is a secret if that was a secret.
     mutating func set(
         _ key: KeyDraft, to value: JSONValue, at pointer: JSONPointer = .root, isChecked: Bool = false,
         isDerived: Bool = false
@@ -228,9 +221,8 @@ extension WriteDraft {
         key.isWritten = true
     }
 
-    /// Changes the value of a key in place, for example adds a number to it.
-    ///
-    /// - Parameter pointer: the location of the operation in the request body.
+    /// Changes the value of a key in place, for example adds a number to it. The pointer leads to the operation in the
+    /// body.
     mutating func change(
         _ key: KeyDraft, by operation: InPlaceOperation, in suite: Suite?, at pointer: JSONPointer = .root
     ) throws(Problem) {
@@ -249,8 +241,8 @@ extension WriteDraft {
         set(key, to: result, at: pointer, isDerived: true)
     }
 
-    /// Throws if the result of an in-place change is too large, or if all results of the write together are too large.
-    /// Without this limit, a value that each request makes longer could use all memory.
+    /// Throws if the result of an in-place change, or all results of the write together, are too large. Otherwise a
+    /// value that grows with each request could use all memory.
     private mutating func checkResultExtent(of result: JSONValue, for key: KeyDraft) throws(Problem) {
         let before = remainingResultExtent
         guard result.subtractExtent(from: &remainingResultExtent),
@@ -266,10 +258,7 @@ extension WriteDraft {
     /// The extent of about 16 MB of text. A value in a request body has the same limit.
     private static let maximumResultExtent = (2 << 20) + 1024
 
-    /// Makes the problem of an in-place operation that cannot be applied to the value of a key, or that contains a
-    /// failed test of the value.
-    ///
-    /// - Parameter operation: the name of the operation.
+    /// Makes the problem of an in-place operation that failed, or whose test of the present value failed.
     func problem(_ error: OperationError, in operation: String, of key: KeyDraft) -> Problem {
         var problem = Problem(error, ofSecret: key.isSecret)
         switch error.kind {
@@ -313,8 +302,7 @@ extension WriteDraft.KeyDraft {
             record: Change.Record(before: before, isSecret: isStoredSecret))
     }
 
-    /// The setting for the answer to a dry run or to a write that changes nothing: the value is the value after the
-    /// write, the revision is the revision before the write.
+    /// The setting in the answer of a write without a commit: the value after the write, with the revision before it.
     var setting: SettingState {
         var setting = SettingState(
             suite: suite, key: key, value: isDifferent ? value : valueBefore, source: standing.source,

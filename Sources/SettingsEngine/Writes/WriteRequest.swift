@@ -25,12 +25,11 @@ package struct WriteRequest: Sendable {
         case transaction(Transaction)
         /// Undoes a commit in one suite or, without a suite, in all suites that the commit changed.
         case undo(UndoRequest, of: SuiteName?, onConflict: ConflictPolicy)
-        /// Restores the values that the suite stored at a moment in the past. With `skipsConflicts`, leaves out values
-        /// that the present schema does not allow; otherwise they refuse the request.
+        /// Restores the values of a moment in the past. With `skipsConflicts`, leaves out values that the present
+        /// schema does not allow; otherwise such values refuse the request.
         case restore(SuiteName, RestoreRequest, skipsConflicts: Bool)
 
-        /// True for a command that removes all keys of a suite. A removal of very many keys is split into several
-        /// commits.
+        /// True for a removal of all keys of a suite, which is split into several commits if there are very many keys.
         package var mayTakeSeveralCommits: Bool {
             switch self {
             case .resetSuite(_, let prefix): prefix.isEmpty
@@ -66,11 +65,11 @@ package struct WriteRequest: Sendable {
     package var guards: [Guard] = []
     /// True if the write must change nothing, and the answer shows the changes that it would make.
     package var isDryRun = false
-    /// The grants (rights on suites and keys) of the caller; nil if the caller may do everything. The decision checks
-    /// the rights on keys that the request does not name, such as the keys of an undo.
+    /// The rights of the caller on suites and keys; nil if the caller may do everything. The decision checks the rights
+    /// on keys that the request does not name, such as the keys of an undo.
     package var grants: Grants?
-    /// The grants of a caller that may not read everything; nil for any other caller. Answers must not reveal values,
-    /// keys and suites that these grants do not let the caller read.
+    /// The grants of a caller that may not read everything; nil for other callers. Answers must not reveal to this
+    /// caller what it may not read.
     package var reader: Grants? { grants?.reader }
     /// True if locked keys may be written.
     package var overridesLocks = false
@@ -80,21 +79,18 @@ package struct WriteRequest: Sendable {
     package var requestKey: RequestKey?
     /// A digest of the request, which shows whether a request with the same request key is the same request.
     package var digest: String?
-    /// The schema against which the event loop has validated the value of a `set`, without converting it. If this
-    /// schema is still in force, the decision does not validate the value again.
+    /// The schema against which the event loop has validated the value of a `set`. If it is still in force, the
+    /// decision does not validate the value again.
     package var checkedAgainst: SchemaVersion?
     /// The number of bytes of memory that the request uses.
     package var size = 0
-    /// The validation steps that the decision may take, in addition to steps for each key. They take some hundred
-    /// milliseconds.
+    /// The validation steps that the decision may take, beside steps for each key. They take some hundred milliseconds.
     package var steps = 2_000_000
 
-    /// The old commits, or the old suite, that an undo or a restore needs and that were read from a file; nil if memory
-    /// has everything that the request needs.
+    /// The past data that an undo or a restore needs and that is not in memory; nil if memory has everything.
     package var past: Past?
 
-    /// Data of the past that were read from a file. A class, so that the many requests without such data store only a
-    /// nil reference.
+    /// Data read from files of the past. A class, so that a request without such data stores only a nil reference.
     package final class Past: Sendable {
         /// The commit to undo; nil for a restore.
         let commit: KeptCommit?

@@ -4,29 +4,25 @@ package import SettingsEngine
 
 /// A log that makes commits durable: journals in a data directory, or a log in etcd that several daemons share.
 ///
-/// The commit thread calls ``stage(_:after:)`` for each commit of a batch, then ``flush(by:)`` once. If the flush
-/// succeeds, the thread publishes the state after the commits, and calls ``published(_:)``. Between batches, it calls
-/// ``tend()`` and ``follow(from:)``.
+/// The commit thread calls ``stage(_:after:)`` for each commit of a batch, ``flush(by:)`` once, and, if the flush
+/// succeeds, ``published(_:)``. Between batches, it calls ``tend()`` and ``follow(from:)``.
 package protocol CommitLog: AnyObject, Sendable {
-    /// Adds a commit to the commits that the next ``flush(by:)`` makes durable. The predecessor is the revision of the
-    /// previous commit, staged or flushed.
+    /// Adds a commit to the next flush. The predecessor is the revision of the previous commit, staged or flushed.
     func stage(_ commit: KeptCommit, after predecessor: Revision)
 
-    /// Makes all staged commits as durable as the daemon is configured to. If it throws, ``CommitLogError/outcome``
-    /// states whether they may be stored. In both cases, no commit is staged afterwards. After a successful flush, even
-    /// without commits, the log has finally discarded every earlier commit whose outcome was unknown.
+    /// Makes all staged commits as durable as configured. If it throws, ``CommitLogError/outcome`` states whether they
+    /// may be stored. Afterwards, no commit is staged. A successful flush, even without commits, also guarantees that
+    /// no earlier commit with an unknown outcome will turn out to be stored.
     ///
-    /// - Parameter deadline: the time of the monotonic clock, in nanoseconds, at which a log on other machines stops
-    ///   waiting.
+    /// - Parameter deadline: the monotonic time, in nanoseconds, at which a log on other machines stops waiting.
     func flush(by deadline: UInt64) throws(CommitLogError)
 
-    /// True if a batch needs a flush even if it has no commits. Otherwise its answers could be wrong, because a commit
-    /// with an unknown outcome may turn out to be stored, or other daemons may have added commits. Read on the commit
-    /// thread.
+    /// True if even a batch without commits needs a flush, because its answers could be wrong: a commit with an unknown
+    /// outcome may turn out to be stored, or other daemons may have added commits. Read on the commit thread.
     var requiresFlush: Bool { get }
 
-    /// The maximum number of batches that wait for a flush or are being flushed. If it is 1, no writes are decided
-    /// during a flush.
+    /// The maximum number of batches that wait for a flush or are being flushed. With 1, no writes are decided
+    /// meanwhile.
     var maximumBatchesInFlight: Int { get }
 
     /// The nanoseconds for which the decide stage waits for further writes after a flush, so that one flush serves them
@@ -36,8 +32,8 @@ package protocol CommitLog: AnyObject, Sendable {
     /// True while the log does not know the outcome of an earlier flush. Until then, ``flush(by:)`` fails. Thread-safe.
     var isUnsettled: Bool { get }
 
-    /// Returns the state after the commits that other daemons have added since a state; nil if there are none. Not
-    /// called while commits are staged.
+    /// Returns the state after commits that other daemons added; nil if there are none. Called while no commit is
+    /// staged.
     func follow(from state: State) -> FollowedState?
 
     /// Performs periodic maintenance: interval sync, snapshots, recovery after a failed write.
@@ -64,8 +60,8 @@ package protocol StorageLog: CommitLog {
 
     /// Makes all commits durable, and releases files, connections and locks. The log refuses writes afterwards.
     ///
-    /// - Parameter bound: the maximum nanoseconds for optional work, such as a snapshot, which a start could do
-    ///   instead.
+    /// - Parameter bound: the maximum nanoseconds for optional work, such as a snapshot that saves time at the next
+    ///   start.
     func close(within bound: UInt64) throws(FileError)
 }
 
@@ -76,8 +72,7 @@ package struct CommitLogError: Error, Hashable, CustomStringConvertible {
         case notDone
         /// The commits may be stored or not. This daemon never publishes them, and ignores them after a crash.
         case unknown
-        /// The commits are not stored, because other daemons added commits first. The writes must be decided again on
-        /// the state after the other daemons' commits.
+        /// The commits are not stored, because other daemons added commits first. The writes must be decided again.
         case overtaken
     }
 

@@ -3,12 +3,10 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The second stage of the write path: makes the commits of a batch durable with one flush, and publishes the state
-/// after them.
+/// The second stage of the write path: makes the commits of a batch durable with one flush, then publishes the state.
 ///
-/// Runs on the commit thread. `@unchecked Sendable` is safe, because ``WritePipeline`` owns the only reference and uses
-/// it on that thread only. No other code publishes states, or calls the methods of the log that flush, maintain or
-/// follow it.
+/// Runs on the commit thread. `@unchecked Sendable` is safe, because ``WritePipeline`` owns the only reference. No
+/// other code publishes states, or calls the methods of the log that flush, maintain or follow it.
 final class CommitStage: @unchecked Sendable {
     /// The outcome of a flush.
     enum FlushOutcome {
@@ -52,11 +50,10 @@ final class CommitStage: @unchecked Sendable {
         self.monotonic = monotonic
     }
 
-    /// Makes the commits of a batch durable and publishes the state after them. If the flush fails, replaces the
-    /// results that depend on lost commits with errors.
+    /// Makes the commits of a batch durable and publishes the state after them. After a failure, replaces the results
+    /// that depend on the lost commits with errors.
     ///
-    /// - Parameter timeout: the nanoseconds after the arrival of the oldest write at which a log on other machines
-    ///   stops waiting.
+    /// - Parameter timeout: the nanoseconds after the first arrival at which a log on other machines stops waiting.
     func commit(_ batch: inout WriteBatch, within timeout: UInt64) -> FlushOutcome {
         let isRequired = log.requiresFlush && batch.oldestArrival != nil
         guard batch.hasCommits || isRequired else { return .durable }
@@ -77,8 +74,8 @@ final class CommitStage: @unchecked Sendable {
         }
     }
 
-    /// Refuses the writes of a batch of an older generation if the generation ended because of a failed flush. Returns
-    /// false if it ended because other daemons committed first. The writes must then be decided again.
+    /// Refuses the writes of a batch if its generation ended because of a failed flush. Returns false if other daemons
+    /// committed first, so that the writes must be decided again.
     func refuseStale(_ batch: inout WriteBatch) -> Bool {
         guard lastFailure?.generation == batch.generation else { return false }
         refuse(&batch, from: 0)
@@ -138,8 +135,7 @@ final class CommitStage: @unchecked Sendable {
 extension CommitStage {
     /// Replaces the results from a position on with errors, because they depend on commits that did not become durable.
     ///
-    /// Two kinds of results keep their answers: refusals that do not depend on the state, and answers to repeated
-    /// requests whose first commit is durable.
+    /// Keeps refusals that do not depend on the state, and answers to repeats of requests whose commit is durable.
     private func refuse(_ batch: inout WriteBatch, from position: Int) {
         guard let lastFailure else { return }
         batch.replaceResults(from: position) { write, result in
@@ -162,15 +158,15 @@ extension CommitStage {
         }
     }
 
-    /// True if the answer is about a commit of the failed flush: the commit of the write itself, or of the write that
-    /// it repeats.
+    /// True if the answer is about a commit of the failed flush, made by the write itself or by the write that it
+    /// repeats.
     private func dependsOnLostCommit(_ result: WriteResult, _ failure: Failure) -> Bool {
         guard case .success(let answer) = result.answer, let commit = answer.commit else { return false }
         return commit > state.revision && commit <= failure.lastRevision
     }
 
-    /// Keeps the answer to a repeated request whose first commit is durable, because the answer is still true. Returns
-    /// false, and changes nothing, if the result is not such an answer.
+    /// Keeps the answer to a repeat of a request whose commit is durable, because the answer is still true. Returns
+    /// false, and changes nothing, for other results.
     private func keepRepeatedAnswer(_ result: inout WriteResult) -> Bool {
         guard case .success(var answer) = result.answer, result.commit == nil, let commit = answer.commit,
             commit <= state.revision

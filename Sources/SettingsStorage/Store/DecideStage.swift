@@ -4,10 +4,9 @@ internal import SettingsEngine
 internal import SettingsModel
 
 /// The first stage of the write path: decides writes on a staged state, which also contains commits that are not
-/// durable yet.
+/// durable.
 ///
-/// Runs on the decide thread. `@unchecked Sendable` is safe, because ``WritePipeline`` owns the only reference and uses
-/// it on that thread only.
+/// Runs on the decide thread. `@unchecked Sendable` is safe, because ``WritePipeline`` owns the only reference.
 final class DecideStage: @unchecked Sendable {
     /// The queued writes that the decide stage decides in one run, limited by number, bytes and time.
     struct Slice: Sendable {
@@ -38,8 +37,7 @@ final class DecideStage: @unchecked Sendable {
         var batch: WriteBatch
         /// The writes that were not decided, because the time of the slice ended or the batch reached its size limit.
         var undecided: ArraySlice<PendingWrite> = []
-        /// The time at which the last costly write was decided, and the total duration of the costly writes; nil
-        /// without any.
+        /// The end of the last costly write, and the total duration of the costly writes; nil if there are none.
         var costlyWrites: (end: UInt64, time: UInt64)?
         /// Repeats of writes for which it is unknown whether they are stored. They wait until the log knows.
         var postponed: [PendingWrite] = []

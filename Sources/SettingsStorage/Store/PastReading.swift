@@ -6,7 +6,7 @@ package import SettingsModel
 ///
 /// The methods may read files, so event loops must not call them.
 package protocol PastReading: Sendable {
-    /// Returns the revision at a moment: a revision or an instant. Throws if the moment is in the future, or if the
+    /// Returns the revision at a moment (a revision or an instant). Throws if the moment is in the future, or if the
     /// state of the suite at the moment is no longer kept.
     func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision
     /// Returns a suite as it was after a commit; nil if it did not exist.
@@ -17,8 +17,7 @@ package protocol PastReading: Sendable {
     func difference(
         of name: SuiteName, from: Moment, to: Moment, for reader: Grants?
     ) throws(Problem) -> SuiteDifference
-    /// Reads the commits or the suite that an undo or a restore needs and that are not in memory, and stores them in
-    /// the request. Throws if they are no longer kept.
+    /// Reads the past data that an undo or a restore needs, into the request. Throws if the data are no longer kept.
     func complete(_ request: inout WriteRequest) throws(Problem)
 }
 

@@ -18,8 +18,8 @@ package final class PendingWrite: Sendable {
     package let id: WriteID
     package let request: WriteRequest
     let receiver: any WriteReceiver
-    /// The client to which the write counts in the queue, which serves clients in turn. Writes without a client count
-    /// as one client.
+    /// The client to which the write counts in the queue, which serves clients in turn. All writes with nil count as
+    /// one.
     let caller: ClientKey?
     /// The nanoseconds that the decision is estimated to take.
     let estimatedTime: UInt64
@@ -38,8 +38,7 @@ package final class PendingWrite: Sendable {
         self.arrival = arrival
     }
 
-    /// True if the write is estimated to delay other writes noticeably. ``WriteQueue`` serves cheap writes first, for a
-    /// bounded time.
+    /// True if the write delays others noticeably. ``WriteQueue`` serves cheap writes first, for a bounded time.
     var isCostly: Bool { estimatedTime >= Self.costlyThreshold }
 
     /// A write with at least this estimated time, in nanoseconds, is costly.

@@ -18,8 +18,7 @@ struct PipelineContents: Sendable {
     private var batches: [WriteBatch] = []
     /// A number that grows whenever staged commits are discarded: a flush failed, or other daemons committed first.
     private(set) var generation = 0
-    /// The state to which the decide stage must return before it decides a write of the present generation; nil if it
-    /// has.
+    /// The state to which the decide stage must return before its next write; nil unless the generation changed.
     private var restart: DecideStage.Restart?
     /// The last durable revision.
     var durableRevision: Revision

@@ -25,8 +25,7 @@ package final class Store: Sendable {
     ///
     /// - Parameters:
     ///   - log: the log that makes commits durable.
-    ///   - monotonic: the clock for timeouts.
-    ///   - clock: the wall clock, which gives commits their time.
+    ///   - monotonic, clock: the clock for timeouts, and the wall clock that gives commits their time.
     package init(
         _ state: State, log: any CommitLog, limits: WriteLimits = WriteLimits(), monotonic: MonotonicClock = .system,
         clock: @escaping @Sendable () -> Timestamp
@@ -40,8 +39,7 @@ package final class Store: Sendable {
     /// The published state.
     package var state: State { published.state }
 
-    /// Calls the body with the published state, under the lock that a publication needs. The body must be short and
-    /// must not call the store. Unlike ``state``, this copies nothing.
+    /// Calls the body under the lock that a publication needs. The body must be short, and must not call the store.
     package func read<Result>(_ body: (borrowing State) -> Result) -> Result {
         published.read(body)
     }
@@ -63,8 +61,7 @@ package final class Store: Sendable {
 
     /// Queues writes. Writes of one connection are decided in their order, unless one of them is costly.
     ///
-    /// - Returns: the refusals of the writes for which the queue has no room. The receivers get the results of all
-    ///   other writes.
+    /// - Returns: refusals of the writes for which the queue has no room. The receivers get the other results.
     package func enqueue(_ writes: [PendingWrite]) -> [WriteResult] {
         guard !writes.isEmpty else { return [] }
         let refused = pipeline.enqueue(writes)
@@ -94,8 +91,7 @@ package final class Store: Sendable {
         pipeline.refuseCostlyWrites()
     }
 
-    /// Calls the body once, with the published state, when every queued write has its result. Calls it on the commit
-    /// thread.
+    /// Calls the body once, on the commit thread, with the published state, when every queued write has its result.
     package func whenIdle(_ body: @escaping @Sendable (State) -> Void) {
         pipeline.whenIdle(body)
     }
@@ -109,14 +105,14 @@ package final class Store: Sendable {
         published.removeListener(id)
     }
 
-    /// Subscribes a listener to the next publication, once, and returns the state before that publication. Both happen
-    /// under one lock, so the listener misses no publication.
+    /// Subscribes a listener to the next publication only, and returns the state before it. Both happen under one lock,
+    /// so the listener misses no publication.
     package func watch(_ id: ListenerID) -> State {
         published.watch(id)
     }
 
-    /// Calls the body on the decide thread after the present slice, even if writes are queued. The watchdog uses this
-    /// to check that the thread makes progress.
+    /// Calls the body on the decide thread after the present slice, even if writes are queued. The watchdog checks with
+    /// it that the thread makes progress.
     package func runAfterDecideSlice(_ body: @escaping @Sendable () -> Void) {
         pipeline.runAfterDecideSlice(body)
     }

@@ -4,22 +4,19 @@ package import SettingsEngine
 /// Decided writes and their results. One flush of the commit log makes all commits of a batch durable.
 struct WriteBatch: Sendable {
     /// The generation of the staged state on which the writes were decided. A new generation begins when staged commits
-    /// are discarded, for example after a failed flush. All batches of the old generation are then invalid, because
-    /// their writes were decided on discarded commits.
+    /// are discarded, for example after a failed flush. All batches of the old generation are then invalid.
     let generation: Int
     private(set) var writes: [PendingWrite] = []
     /// The results of ``writes``, at the same positions.
     private(set) var results: [WriteResult] = []
-    /// The total memory size of the writes. Each write counts with the size of its request or of its commit, whichever
-    /// is larger.
+    /// The total size of the writes: for each, the memory size of its request or its commit, whichever is larger.
     private(set) var bytes = 0
-    /// The position of the first result with a commit; nil if there is none. The results from this position on depend
-    /// on commits that are not durable.
+    /// The position of the first result with a commit, if any. Results from there on depend on commits that are not
+    /// durable.
     private(set) var firstCommit: Int?
     /// The state after the last commit; nil if there is no commit.
     private(set) var state: State?
-    /// The reason why a commit could not be applied to the state on which it was decided. This is a defect of the
-    /// program.
+    /// The reason why a commit could not be applied to the state on which it was decided: a defect of the program.
     private(set) var mismatch: CommitMismatch?
     /// The earliest arrival of the writes whose results depend on the state; nil if there is no such write.
     private(set) var oldestArrival: UInt64?
@@ -101,8 +98,8 @@ struct WriteBatch: Sendable {
 
 /// The result of a write: an answer or a problem.
 ///
-/// It does not refer to the request, so that the event loop does not release the request: releasing a million values
-/// takes a tenth of a second.
+/// It does not refer to the request, because releasing a request with a million values would block an event loop for a
+/// tenth of a second.
 package struct WriteResult: Sendable {
     package let id: WriteID
     package var answer: Result<WriteAnswer, Problem>

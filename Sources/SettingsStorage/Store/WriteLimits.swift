@@ -1,7 +1,7 @@
 package import SettingsEngine
 
-/// The limits of the write path: the queue, the decide stage, which decides queued writes in slices, and the commit
-/// stage, which makes batches of decided writes durable.
+/// The limits of the write path. The decide stage decides queued writes in slices. The commit stage makes batches of
+/// decided writes durable, each with one flush.
 package struct WriteLimits: Sendable {
     /// The maximum total bytes of queued requests. The queue refuses further writes.
     package var waitingBytes = 64 << 20
@@ -17,15 +17,13 @@ package struct WriteLimits: Sendable {
     package var maximumYield: UInt64 = 1_000_000_000
     /// The maximum number of keys that one write may change, and that a suite may contain when its schema is changed.
     package var commitKeys = 100_000
-    /// True if a write that stores a value may create its suite. If false, a suite is created only by setting its
-    /// schema.
+    /// True if a write that stores a value may create its suite. If false, only setting a schema creates a suite.
     package var createsSuites = true
     /// The limits of the stored data.
     package var quotas = Quotas()
 
     package init() {}
 
-    /// The nanoseconds after its arrival at which the decide stage refuses a write. The flush gets the last tenth of
-    /// the timeout.
+    /// The time limit of the decide stage, after the arrival of a write. The flush gets the last tenth of the timeout.
     var decideTimeout: UInt64 { queueTimeout / 10 * 9 }
 }

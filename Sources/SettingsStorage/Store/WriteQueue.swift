@@ -3,8 +3,7 @@ internal import SettingsEngine
 
 /// The queue of writes that are not decided yet. The decide stage dequeues them.
 ///
-/// The order has one rule for cheap writes and one rule for costly writes (at least 1 ms, see
-/// ``PendingWrite/isCostly``):
+/// Cheap writes and costly writes (at least 1 ms of deciding, see ``PendingWrite/isCostly``) have different rules:
 ///
 /// - Cheap writes are served round-robin over callers, and first come, first served within a caller.
 /// - Costly writes are served if no cheap write waits. Otherwise a costly write waits until twenty times its estimated
@@ -45,10 +44,7 @@ struct WriteQueue: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Adds a write. Returns false if the queue is full, or if the caller would fill more than half of it while other
-    /// callers wait.
-    ///
-    /// - Parameter limit: the maximum total bytes of queued requests.
+    /// Adds a write. Returns false if the queue is full, or if the caller would fill over half of it while others wait.
     mutating func append(_ write: PendingWrite, within limit: Int) -> Bool {
         let size = write.request.size
         guard bytes + size <= limit else { return false }
@@ -103,11 +99,8 @@ struct WriteQueue: Sendable {
 
 /// Dequeuing writes.
 extension WriteQueue {
-    /// Removes the writes that are decided next. Their total estimated time is at most the time of a slice.
-    ///
-    /// - Parameters:
-    ///   - maximumCount: the maximum number of writes.
-    ///   - maximumBytes: the maximum total bytes of requests. The first write is removed even if it exceeds the limits.
+    /// Removes the writes that are decided next. Their total estimated time is at most the time of a slice. The first
+    /// write is removed even if it exceeds the limits.
     mutating func dequeue(
         atMost maximumCount: Int, bytes maximumBytes: Int, now: UInt64, _ limits: WriteLimits
     ) -> [PendingWrite] {
@@ -201,8 +194,7 @@ extension WriteQueue {
             (self.count, self.bytes, self.time) = (count, bytes, time)
         }
 
-        /// Subtracts a write. Returns false if the slice has no capacity for the write. The first write is always
-        /// admitted.
+        /// Subtracts a write. Returns false if the slice has no capacity for it. The first write is always admitted.
         mutating func admit(_ write: PendingWrite) -> Bool {
             let (size, estimate) = (write.request.size, write.estimatedTime)
             guard isEmpty || count > 0 && size <= bytes && estimate <= time else { return false }
