@@ -136,7 +136,7 @@ struct PastTests {
             the schema is in force already
             $ echo '{"type":"object","additionalProperties":{"type":"integer"}}' >numbers.json
             $ settings schema apply app numbers.json
-            ! settings: what suite app stores does not fit the schema: theme must be an integer, but is "dark"; --on-conflict keep leaves such values as they are, --on-conflict reset removes them
+            ! settings: the content of suite app does not fit the schema: theme must be an integer, but is "dark"; --on-conflict keep leaves such values as they are, --on-conflict reset removes them
             !   theme: must be an integer, but is "dark"
             => 5
             $ settings schema apply app numbers.json --on-conflict reset --dry-run | head -1

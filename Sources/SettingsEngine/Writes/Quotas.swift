@@ -1,8 +1,9 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The limits of the stored data. The daemon refuses a write that would increase an amount beyond its limit, but never
-/// a write that only removes data. Bytes are approximate bytes of memory, as `MemorySize` estimates them.
+/// The limits of the stored data, initially the defaults of the options `quotas.*`. The daemon refuses a write that
+/// would increase an amount beyond its limit, but never a write that only removes data. Bytes are approximate bytes of
+/// memory, as `MemorySize` estimates them.
 package struct Quotas: Equatable, Sendable {
     package var suites = 100_000
     /// Counts the keys of a suite that have a stored value or are listed in the schema of the suite.
@@ -32,8 +33,8 @@ struct StoredGrowth: Sendable {
 extension Quotas {
     /// Throws if a commit would increase the stored data of all suites beyond the quotas for all suites.
     ///
-    /// - Parameter reader: the grants of a caller that may not read everything; nil for other callers. The error for
-    ///   this caller contains no amounts, because they include suites and keys that the caller may not see.
+    /// - Parameter reader: the grants of a caller that may not read everything, otherwise nil. The error for this
+    ///   caller contains no amounts, because they include hidden suites and keys.
     private func check(_ growth: StoredGrowth, on state: State, for reader: Grants?) throws(Problem) {
         let count = state.suites.count + growth.suites
         if count > max(suites, state.suites.count) {
@@ -49,9 +50,8 @@ extension Quotas {
         }
     }
 
-    /// Throws if a commit would increase an amount beyond its quota. Each changed record stores the `origin`: the
-    /// caller and its note. The `reader` has the grants of a caller that may not read everything; it is nil for other
-    /// callers.
+    /// Throws if a commit would increase an amount beyond its quota. Every changed record stores the `origin` of the
+    /// commit (caller and note). The `reader` is nil for a caller that may read everything.
     func checkGrowth(
         _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, on state: State,
         for reader: Grants?
@@ -140,12 +140,8 @@ private struct SuiteUsage {
         keys += (change.stored == nil ? 0 : 1) - (change.oldStored == nil ? 0 : 1)
     }
 
-    /// Replaces the schema, and counts the keys that the suite stored before the write again.
-    ///
-    /// - Parameters:
-    ///   - listed: the keys that the new schema lists, whose number is `count`.
-    ///   - memorySize: the memory size of the new schema.
-    ///   - suite: the suite before the write.
+    /// Sets a schema of a memory size, which lists `count` keys. Counts the keys again that the suite stores before the
+    /// write.
     private mutating func setSchema(listing listed: ListedKeys, count: Int, memorySize: Int, of suite: Suite?) {
         listedKeys = listed
         size += memorySize - (suite?.schema?.schema.memorySize ?? 0)
@@ -166,9 +162,8 @@ private struct SuiteUsage {
 }
 
 extension [Change] {
-    /// Returns true for most commits: each change removes a value, or replaces a stored value with a value that
-    /// allocates no memory, such as a number. A removal is never refused, even if the origin that its record stores is
-    /// larger than the value.
+    /// Returns true for most commits: each change removes a value, or replaces a value with a value that allocates no
+    /// memory, such as a number. A removal is never refused, even if its record grows by the origin of the commit.
     fileprivate func cannotExceedQuota(by origin: CommitOrigin?) -> Bool {
         // A loop over the array, or a method of a change, would copy each change. Access through a span copies nothing.
         let changes = span

@@ -74,8 +74,8 @@ extension WriteDraft {
         return try decide(.schema(of: name), suites: [removed], changes)
     }
 
-    /// Returns the changes of keys that another schema causes: it may change the source and the effective value of each
-    /// key that has a value or that one of the two schemas lists. For a removal of the schema, `schema` is nil.
+    /// Returns the changes of the source or the effective value of keys when the suite gets another schema, or none
+    /// (nil).
     private mutating func changes(
         of suite: Suite?, _ name: SuiteName, to schema: Schema?, removing isReset: (KeyName) -> Bool
     ) -> [Change] {
@@ -115,7 +115,7 @@ extension WriteDraft {
         if let exposed { throw Problem(secret: exposed, of: suite.id, to: "change the rules of") }
     }
 
-    /// Throws if a guard of the request does not hold for the schema of the suite.
+    /// Throws if a guard (precondition) of the request does not hold for the schema of the suite.
     private func checkSchemaGuards(of name: SuiteName, _ suite: Suite?) throws(Problem) {
         let revision = suite?.schemaRevision ?? .zero
         try checkGuards(
@@ -140,10 +140,10 @@ extension WriteDraft {
         let remedy =
             resetHelps
             ? "?onConflict=keep leaves such values as they are, ?onConflict=reset removes them"
-            : "change what is stored, or leave it as it is with ?onConflict=keep; the values left by ?onConflict=reset "
-                + "would not fit together either"
+            : "change the stored values, or keep them with ?onConflict=keep; the values that remain after "
+                + "?onConflict=reset would not fit either"
         var problem = Problem(
-            .schemaConflict, "what suite \(suite) stores does not fit the schema: \(reason)\(more); \(remedy)")
+            .schemaConflict, "the content of suite \(suite) does not fit the schema: \(reason)\(more); \(remedy)")
         problem.conflicts = listed
         problem.errors = conflicts.suite.map { $0.inSuite(suite, under: .root) }
         return problem
@@ -151,16 +151,13 @@ extension WriteDraft {
 }
 
 extension Schema {
-    /// True if a key is a secret in this schema and has the same rules as in the previous schema.
+    /// True if a key is a secret in this schema and has the same rules as in the old schema.
     ///
-    /// Otherwise a caller could guess a secret with changing rules, because an answer shows whether the secret is
-    /// valid.
-    fileprivate func keepsSecret(_ name: String, of previous: Schema?) -> Bool {
-        guard isSecret(name), let rules = key(name), let previous, let previousRules = previous.key(name) else {
-            return false
-        }
-        return standaloneDocument(of: rules) == previous.standaloneDocument(of: previousRules)
-            && (!hasSuiteRules || suiteRules == previous.suiteRules)
+    /// Otherwise a caller could guess a secret by changing the rules and reading whether the secret satisfies them.
+    fileprivate func keepsSecret(_ name: String, of old: Schema?) -> Bool {
+        guard isSecret(name), let rules = key(name), let old, let oldRules = old.key(name) else { return false }
+        return standaloneDocument(of: rules) == old.standaloneDocument(of: oldRules)
+            && (!hasSuiteRules || suiteRules == old.suiteRules)
     }
 
     /// The schema document without the rules for single keys.
@@ -172,11 +169,8 @@ extension Schema {
 }
 
 extension Change {
-    /// Makes the change of a key when its suite gets another schema; nil if neither the value nor its source changes.
-    ///
-    /// - Parameters:
-    ///   - stored: the stored value after the change; nil for none.
-    ///   - steps: the remaining steps of schema validation, from which this initialiser subtracts.
+    /// Makes the change of a key that gets another stored value or schema (nil for none); nil if neither the value nor
+    /// the source changes. Subtracts the steps of schema validation.
     init?(
         from record: KeyRecord, of suite: Suite, to stored: JSONValue?, schema: Schema?, revision: Revision,
         time: Timestamp, steps: inout Int

@@ -12,7 +12,7 @@ extension WriteDraft {
         if suite == nil, !isSet { throw state.unknownSuite(operation.suite, for: request.reader) }
         let key = try makeKeyDraft(
             suite, operation.suite, operation.key, namedIn: .path, isRemoval: operation.action == .delete)
-        if !request.guards.isEmpty { try checkInvalid(key.before, in: suite) }
+        if !request.guards.isEmpty { try subtractStepsForViolations(of: key.before, in: suite) }
         try checkGuards(
             of: "\(key.key) of suite \(operation.suite)", at: key.before.revision, exists: key.before.stored != nil,
             current: state.current(operation.suite, operation.key))
@@ -22,7 +22,7 @@ extension WriteDraft {
             set(key, to: value, isChecked: isChecked)
         case .delete: remove(key)
         case .change(let change):
-            try checkInvalid(key.before, in: suite)
+            try subtractStepsForViolations(of: key.before, in: suite)
             try self.change(key, by: change, in: suite)
         }
         try check(CollectionOfOne(key))
@@ -109,7 +109,7 @@ extension WriteDraft {
         case .set(let value): set(key, to: value, at: ["do", String(index), "value"])
         case .delete: remove(key)
         case .change(let change):
-            try checkInvalid(key.before, in: state.suite(suite))
+            try subtractStepsForViolations(of: key.before, in: state.suite(suite))
             try self.change(key, by: change, in: state.suite(suite), at: ["do", String(index)])
         }
     }
@@ -118,7 +118,7 @@ extension WriteDraft {
     /// the whole setting, and a short request can contain a hundred thousand conditions about the same large setting.
     private static let maximumFailuresPerSetting = 4
 
-    /// Throws an error that lists the failed conditions, if there are any.
+    /// Throws an error that lists the failed conditions if there are any.
     private mutating func check(_ conditions: [Transaction.Condition]) throws(Problem) {
         var failed: [Problem.FailedCondition] = []
         var count = 0
@@ -142,7 +142,7 @@ extension WriteDraft {
                     try checkSteps()
                 }
                 guard !holds(test, of: record, suite?.effectiveValue(of: record)) else { continue }
-                try checkInvalid(record, in: suite)
+                try subtractStepsForViolations(of: record, in: suite)
                 count += 1
                 listed[KeyAddress(suite: name, key: key), default: 0] += 1
                 guard listed[KeyAddress(suite: name, key: key), default: 0] <= Self.maximumFailuresPerSetting else {

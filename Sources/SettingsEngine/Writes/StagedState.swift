@@ -12,8 +12,8 @@ package struct StagedState: Sendable {
     package var revision: Revision { state.revision }
     /// The cursor (epoch and revision) of ``state``, read without copying the state.
     package var cursor: Cursor { state.cursor }
-    /// The reason why a commit could not be applied to the state on which it was decided. This is a defect of the
-    /// program, after which the owner must call ``rollBack(to:)``.
+    /// The reason why a commit could not be applied to the state on which it was decided: a defect of the program. The
+    /// owner must then call ``rollBack(to:)``.
     package private(set) var mismatch: CommitMismatch?
     /// True if a write that stores a value may create its suite.
     package var createsSuites: Bool
@@ -23,9 +23,9 @@ package struct StagedState: Sendable {
     /// The highest revision that any commit was given, including commits that were rolled back.
     private var lastIssuedRevision: Revision
     /// The commits in the history that have a request key, which is the `Idempotency-Key` of a write.
-    private var commitsByRequestKey: [CallerRequestKey: KeptCommit] = [:]
-    /// The changes of ``commitsByRequestKey`` by commits that are not confirmed, oldest first: the changed key, its
-    /// previous entry, and the revision of the commit.
+    private var commitsByKey: [CallerRequestKey: KeptCommit] = [:]
+    /// The changes of ``commitsByKey`` by commits that are not confirmed, oldest first: the changed key, the previous
+    /// entry, and the revision of the commit.
     private var unconfirmedChanges: [(key: CallerRequestKey, before: KeptCommit?, revision: Revision)] = []
 
     /// The request key of a write, together with its caller. Two callers may use the same text as request key.
@@ -51,9 +51,6 @@ package struct StagedState: Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - createsSuites: true if a write that stores a value may create its suite.
-    ///   - commitKeys: the maximum number of keys that one write may change.
     package init(_ state: State, createsSuites: Bool = true, commitKeys: Int = .max, quotas: Quotas = .none) {
         self.state = state
         self.createsSuites = createsSuites
@@ -90,7 +87,7 @@ package struct StagedState: Sendable {
     /// Returns the answer to the first request with the same request key; nil if there is none. Throws if the first
     /// request was a different request.
     package func replay(_ request: WriteRequest) throws(Problem) -> WriteAnswer? {
-        guard let key = CallerRequestKey(request), let kept = commitsByRequestKey[key] else { return nil }
+        guard let key = CallerRequestKey(request), let kept = commitsByKey[key] else { return nil }
         return try request.replay(kept.commit, on: state)
     }
 
@@ -100,17 +97,15 @@ package struct StagedState: Sendable {
         lastIssuedRevision = max(lastIssuedRevision, followed.state.revision)
         state = followed.state
         if followed.wasReplaced {
-            commitsByRequestKey = [:]
+            commitsByKey = [:]
             return indexRequestKeys()
         }
         for commit in followed.commits {
-            if let key = CallerRequestKey(commit) { commitsByRequestKey[key] = commit }
+            if let key = CallerRequestKey(commit) { commitsByKey[key] = commit }
         }
         for commit in followed.evicted {
-            guard let key = CallerRequestKey(commit), commitsByRequestKey[key]?.revision == commit.revision else {
-                continue
-            }
-            commitsByRequestKey[key] = nil
+            guard let key = CallerRequestKey(commit), commitsByKey[key]?.revision == commit.revision else { continue }
+            commitsByKey[key] = nil
         }
     }
 
@@ -125,17 +120,15 @@ package struct StagedState: Sendable {
         // The entry comes first, because a commit that is larger than the limit of the history evicts itself.
         if let key = CallerRequestKey(commit) { setEntry(key, commit, at: commit.revision) }
         for evicted in try state.apply(commit, schema: schema) {
-            guard let key = CallerRequestKey(evicted), commitsByRequestKey[key]?.revision == evicted.revision else {
-                continue
-            }
+            guard let key = CallerRequestKey(evicted), commitsByKey[key]?.revision == evicted.revision else { continue }
             setEntry(key, nil, at: commit.revision)
         }
     }
 
-    /// Changes ``commitsByRequestKey`` because of the commit with a revision.
+    /// Changes ``commitsByKey`` because of the commit with a revision.
     private mutating func setEntry(_ key: CallerRequestKey, _ commit: KeptCommit?, at revision: Revision) {
-        unconfirmedChanges.append((key, commitsByRequestKey[key], revision))
-        commitsByRequestKey[key] = commit
+        unconfirmedChanges.append((key, commitsByKey[key], revision))
+        commitsByKey[key] = commit
     }
 
     /// Discards the commits after a state that is durable. Their revisions are never used again.
@@ -143,13 +136,13 @@ package struct StagedState: Sendable {
         confirm(upTo: state.revision)
         self.state = state
         mismatch = nil
-        for (key, before, _) in unconfirmedChanges.reversed() { commitsByRequestKey[key] = before }
+        for (key, before, _) in unconfirmedChanges.reversed() { commitsByKey[key] = before }
         unconfirmedChanges = []
     }
 
     private mutating func indexRequestKeys() {
         for commit in state.history.all {
-            if let key = CallerRequestKey(commit) { commitsByRequestKey[key] = commit }
+            if let key = CallerRequestKey(commit) { commitsByKey[key] = commit }
         }
     }
 

@@ -162,15 +162,13 @@ extension WriteDraft {
         inverse.changes += (schemaCommit?.changes ?? []).merged(with: valueCommit?.changes ?? [])
     }
 
-    /// Throws if the caller may not read a secret. The answer would show whether the restored value is the present
-    /// value.
+    /// Throws if the caller may not read a secret: the answer would show whether it equals the restored value.
     private func checkSecret(_ key: KeyName, of suite: SuiteName) throws(Problem) {
         guard let reader = request.reader, !reader.showSecret(suite, key) else { return }
-        throw Problem(secret: key, of: suite, to: "put back")
+        throw Problem(secret: key, of: suite, to: "restore")
     }
 
-    /// Throws if the caller may not read a secret that a restore may change: a secret in the past suite, or in the
-    /// present suite, that the filter selects.
+    /// Throws if a restore may change a secret, past or present, that the caller may not read.
     private func checkSecrets(of past: Suite, _ suite: Suite?, _ filter: KeyFilter) throws(Problem) {
         guard request.reader != nil else { return }
         let keys = Set((past.records.elements + (suite?.records.elements ?? [])).map(\.key).filter(filter.admits))
@@ -181,7 +179,8 @@ extension WriteDraft {
         }
     }
 
-    /// Makes a draft for a part of the write, without the guards, the request key and the quotas of the whole write.
+    /// Makes a draft for a part of the write, without preconditions, request key and quotas, which are for the whole
+    /// write.
     private func makeSubdraft(on state: State) -> WriteDraft {
         var request = request
         (request.guards, request.requestKey, request.isDryRun, request.steps) = ([], nil, false, steps)

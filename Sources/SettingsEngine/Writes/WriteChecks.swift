@@ -18,7 +18,7 @@ extension WriteDraft {
     }
 
     /// Subtracts the steps of finding the violations of an invalid stored value, which an error lists.
-    mutating func checkInvalid(_ record: KeyRecord, in suite: Suite?) throws(Problem) {
+    mutating func subtractStepsForViolations(of record: KeyRecord, in suite: Suite?) throws(Problem) {
         guard record.standing == .invalid, let suite else { return }
         _ = suite.invalidity(of: record, steps: &steps)
         try checkSteps()
@@ -29,7 +29,7 @@ extension WriteDraft {
 extension WriteDraft {
     /// The maximum number of unknown keys for which the error suggests similar keys, which takes a search of all keys.
     private static let maximumSuggestions = 16
-    /// The number of violations after which no further value is validated.
+    /// The number of violations after which no further value is validated, which limits the size of the error.
     private static let maximumViolations = 1000
 
     /// Throws if the schemas do not allow the write. The error lists unknown keys and invalid values, or, if there are
@@ -51,10 +51,9 @@ extension WriteDraft {
             var problem = first.suite.unknownKey(first.key, for: request.reader, status: 422)
             problem.pointer = first.pointer
             let reader = request.reader
+            let maximum = Self.maximumSuggestions
             problem.errors =
-                unknownKeys.enumerated().map { index, key in
-                    key.violation(for: reader, suggests: index < Self.maximumSuggestions)
-                } + violations
+                unknownKeys.enumerated().map { $1.violation(for: reader, suggests: $0 < maximum) } + violations
             throw problem
         }
         if keys.contains(where: { $0.isUnderSuiteRules }) {
@@ -141,7 +140,7 @@ extension Violation {
     init(tooManyKeysUnder keyword: String) {
         self.init(
             pointer: .root, keyword: keyword,
-            detail: "applies to all keys of the suite with each write, so the suite may have at most "
+            detail: "is evaluated on all keys of the suite for each write, so the suite may have at most "
                 + "\(Schema.mostKeysUnderBroadRule) keys")
     }
 }
@@ -155,8 +154,7 @@ extension WriteDraft.UnknownKey {
 }
 
 extension Violation {
-    /// Returns the violation without its details if they concern a key that the caller may not read. The grants are nil
-    /// for a caller that may read everything.
+    /// Returns the violation, without details if they concern a key that the caller may not read.
     fileprivate func shown(to reader: Grants?, of suite: SuiteName) -> Violation {
         guard let reader, !isShown(to: reader, of: suite) else { return self }
         return Violation(

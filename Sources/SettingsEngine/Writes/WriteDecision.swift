@@ -53,15 +53,14 @@ extension WriteDraft {
         case schema(of: SuiteName)
     }
 
-    /// Validates the values of the draft, and makes the decision. The target is nil for a write that names no single
-    /// suite.
+    /// Validates the draft, and makes the decision. The target is nil if the write names no single suite.
     mutating func checkAndDecide(_ target: Target?) throws(Problem) -> WriteDecision {
         try check()
         return try decide(target, suites: createdSuites(), changes())
     }
 
-    /// Makes the decision from validated changes. Throws if the changes exceed a quota. The target is nil for a write
-    /// that names no single suite; `created` is true if the write stores the first schema of a suite.
+    /// Makes the decision from validated changes. Throws if they exceed a quota. The target is nil if the write names
+    /// no single suite. `created` is true if the write sets a schema where there was none.
     func decide(
         _ target: Target?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {
@@ -166,7 +165,7 @@ extension WriteDraft {
         if isLocked { throw suite.lockedKey(key) }
     }
 
-    /// Throws if the key is a secret that the caller may not read. The result of a change or comparison would reveal
+    /// Throws if the key is a secret that the caller may not read: a result of changing or comparing it would reveal
     /// it.
     func checkSecret(_ key: KeyName, in suite: Suite?) throws(Problem) {
         guard request.reader != nil, let suite, suite.isHidden(suite.record(key), from: request.reader) else { return }
@@ -181,8 +180,7 @@ extension WriteDraft {
 }
 
 extension WriteRequest.Guard {
-    /// True if the guard allows a write to a setting, suite or schema at a revision. For a setting, `exists` means that
-    /// it has a stored value.
+    /// True if the guard holds. For a setting, `exists` means that the setting has a stored value.
     package func holds(revision current: Revision, exists: Bool) -> Bool {
         switch self {
         case .isAt(let revisions): revisions.contains(current)

@@ -6,9 +6,7 @@ internal import SettingsModel
 /// The operations change the drafts of the keys one after another, so each operation sees the results of earlier
 /// operations. ``check()`` validates the final values against the schemas. The decision contains the changes.
 struct WriteDraft {
-    /// A key that the write names, with its record before the write and its pending value.
-    ///
-    /// A class, so that several operations on one key change the same object.
+    /// A key that the write names. A class, so that several operations on one key change the same object.
     final class KeyDraft {
         let suite: SuiteName
         /// True if the suite does not exist before the write.
@@ -101,7 +99,7 @@ struct WriteDraft {
     private(set) var unknownKeys: [UnknownKey] = []
     /// Finds a draft by its key. Empty while there are less than two drafts.
     private var index: [KeyAddress: KeyDraft] = [:]
-    /// The remaining extent of all results of in-place changes: 128 MB of text. One unit is a value or eight bytes of
+    /// The remaining extent (values, and text in units of eight bytes) of all results of in-place changes: 128 MB of
     /// text.
     private var remainingResultExtent = 16 << 20
     /// The remaining validation steps of the whole write. Each value also has its own limit of steps.
@@ -132,9 +130,7 @@ struct WriteDraft {
 
     /// Returns the draft of a key. Adds the draft to ``keyDrafts`` if the write has not named the key before.
     ///
-    /// - Parameters:
-    ///   - location: the part of the request that names the key.
-    ///   - isRemoval: true to remove the key. A stored key may be removed even if the schema does not admit it.
+    /// - Parameter isRemoval: true to remove the key. A stored key may be removed even if the schema does not admit it.
     mutating func findOrAddKey(
         _ suite: Suite?, _ name: SuiteName, _ key: KeyName, namedIn location: RequestLocation, isRemoval: Bool = false
     ) throws(Problem) -> KeyDraft {
@@ -221,8 +217,7 @@ extension WriteDraft {
         key.isWritten = true
     }
 
-    /// Changes the value of a key in place, for example adds a number to it. The pointer leads to the operation in the
-    /// body.
+    /// Changes the value of a key in place, for example adds to it. The pointer leads to the operation in the body.
     mutating func change(
         _ key: KeyDraft, by operation: InPlaceOperation, in suite: Suite?, at pointer: JSONPointer = .root
     ) throws(Problem) {
@@ -255,7 +250,7 @@ extension WriteDraft {
         }
     }
 
-    /// The extent of about 16 MB of text. A value in a request body has the same limit.
+    /// The extent of about 16 MB of text, the default limit of a request body.
     private static let maximumResultExtent = (2 << 20) + 1024
 
     /// Makes the problem of an in-place operation that failed, or whose test of the present value failed.

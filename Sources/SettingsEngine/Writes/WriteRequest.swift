@@ -17,7 +17,7 @@ package struct WriteRequest: Sendable {
         case dropSuite(SuiteName)
         /// Sets the schema of the suite.
         case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
-        /// Refuses a document that is not a valid schema. The answer is the problem, unless a guard does not hold.
+        /// Refuses a document that is not a valid schema. The answer is the problem, unless a ``Guard`` does not hold.
         case refuseSchema(SuiteName, Problem)
         /// Removes the schema of the suite.
         case removeSchema(SuiteName)
@@ -68,8 +68,7 @@ package struct WriteRequest: Sendable {
     /// The rights of the caller on suites and keys; nil if the caller may do everything. The decision checks the rights
     /// on keys that the request does not name, such as the keys of an undo.
     package var grants: Grants?
-    /// The grants of a caller that may not read everything; nil for other callers. Answers must not reveal to this
-    /// caller what it may not read.
+    /// The grants of a caller that may not read everything, otherwise nil. They limit what answers reveal.
     package var reader: Grants? { grants?.reader }
     /// True if locked keys may be written.
     package var overridesLocks = false
@@ -122,7 +121,7 @@ extension WriteRequest {
 package struct WriteAnswer: Sendable {
     /// The content of an answer. Large cases are indirect, so that a copy of the answer copies a reference.
     package enum Body: Sendable {
-        /// The setting of a write without a change: after a dry run, or if nothing changed.
+        /// The setting in an answer without a commit, or in the answer to a repeated request.
         indirect case setting(SettingState)
         /// The setting after the only change of a commit. The array is the array of the commit, so nothing is copied.
         case change([Change])
@@ -131,7 +130,7 @@ package struct WriteAnswer: Sendable {
     }
 
     package var body: Body
-    /// True if the write stored the first value of a key or the first schema of a suite. The status is then 201.
+    /// True if the write stored a value, or set a schema, where there was none.
     package var created: Bool
     /// The cursor (epoch and revision) of the state that the answer describes.
     package var cursor: Cursor

@@ -21,19 +21,17 @@ package protocol CommitLog: AnyObject, Sendable {
     /// outcome may turn out to be stored, or other daemons may have added commits. Read on the commit thread.
     var requiresFlush: Bool { get }
 
-    /// The maximum number of batches that wait for a flush or are being flushed. With 1, no writes are decided
-    /// meanwhile.
+    /// The maximum number of batches that wait or are being flushed. With 1, no writes are decided during a flush.
     var maximumBatchesInFlight: Int { get }
 
     /// The nanoseconds for which the decide stage waits for further writes after a flush, so that one flush serves them
     /// all: callers that get their answers together send their next writes together. Read on the commit thread.
     var gatheringTime: UInt64 { get }
 
-    /// True while the log does not know the outcome of an earlier flush. Until then, ``flush(by:)`` fails. Thread-safe.
+    /// True while the log does not know the outcome of an earlier flush, and makes nothing durable. Thread-safe.
     var isUnsettled: Bool { get }
 
-    /// Returns the state after commits that other daemons added; nil if there are none. Called while no commit is
-    /// staged.
+    /// Returns the state after commits of other daemons; nil if there are none. Called while no commit is staged.
     func follow(from state: State) -> FollowedState?
 
     /// Performs periodic maintenance: interval sync, snapshots, recovery after a failed write.
@@ -60,8 +58,7 @@ package protocol StorageLog: CommitLog {
 
     /// Makes all commits durable, and releases files, connections and locks. The log refuses writes afterwards.
     ///
-    /// - Parameter bound: the maximum nanoseconds for optional work, such as a snapshot that saves time at the next
-    ///   start.
+    /// - Parameter bound: the maximum nanoseconds for optional work, such as a snapshot that speeds up the next start.
     func close(within bound: UInt64) throws(FileError)
 }
 

@@ -89,8 +89,7 @@ final class CommitStage: @unchecked Sendable {
         return followed
     }
 
-    /// Performs the periodic maintenance of the log.
-    func tend() {
+    func maintainLog() {
         log.tend()
     }
 
@@ -158,8 +157,7 @@ extension CommitStage {
         }
     }
 
-    /// True if the answer is about a commit of the failed flush, made by the write itself or by the write that it
-    /// repeats.
+    /// True if the answer is about a commit of the failed flush, of the write itself or of the write that it repeats.
     private func dependsOnLostCommit(_ result: WriteResult, _ failure: Failure) -> Bool {
         guard case .success(let answer) = result.answer, let commit = answer.commit else { return false }
         return commit > state.revision && commit <= failure.lastRevision

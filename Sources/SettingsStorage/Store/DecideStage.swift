@@ -3,8 +3,7 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The first stage of the write path: decides writes on a staged state, which also contains commits that are not
-/// durable.
+/// The first stage of the write path: decides writes on a staged state, which also has commits that are not durable.
 ///
 /// Runs on the decide thread. `@unchecked Sendable` is safe, because ``WritePipeline`` owns the only reference.
 final class DecideStage: @unchecked Sendable {
@@ -81,7 +80,7 @@ final class DecideStage: @unchecked Sendable {
             decisions.costlyWrites = (end, (decisions.costlyWrites?.time ?? 0) + end - now)
             now = end
         }
-        decisions.batch.finish(staged, decideTime: monotonic.now() - start)
+        decisions.batch.setState(after: staged, decideTime: monotonic.now() - start)
         return decisions
     }
 

@@ -2,7 +2,7 @@ internal import Platform
 internal import SettingsAPI
 package import SettingsEngine
 
-/// The identifier of a write. The receiver of the result chooses it, and uses it to find the request.
+/// The identifier of a write. The receiver of the result chooses both parts, and finds its request by them.
 package struct WriteID: Hashable, Sendable {
     package let high: UInt64
     package let low: UInt32
@@ -13,13 +13,12 @@ package struct WriteID: Hashable, Sendable {
     }
 }
 
-/// A write that has no result yet: the request, and what the write path needs to order it and to deliver its result.
+/// A queued write: its request, the data that determine its position in the queue, and the receiver of its result.
 package final class PendingWrite: Sendable {
     package let id: WriteID
     package let request: WriteRequest
     let receiver: any WriteReceiver
-    /// The client to which the write counts in the queue, which serves clients in turn. All writes with nil count as
-    /// one.
+    /// The client to which the write counts. The queue serves clients in turn. All writes with nil count as one client.
     let caller: ClientKey?
     /// The nanoseconds that the decision is estimated to take.
     let estimatedTime: UInt64

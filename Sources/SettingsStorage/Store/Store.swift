@@ -105,14 +105,13 @@ package final class Store: Sendable {
         published.removeListener(id)
     }
 
-    /// Subscribes a listener to the next publication only, and returns the state before it. Both happen under one lock,
-    /// so the listener misses no publication.
+    /// Subscribes a listener to the next publication only. Returns the state before it, so that the listener misses
+    /// nothing.
     package func watch(_ id: ListenerID) -> State {
         published.watch(id)
     }
 
-    /// Calls the body on the decide thread after the present slice, even if writes are queued. The watchdog checks with
-    /// it that the thread makes progress.
+    /// Calls the body on the decide thread after the present slice. The watchdog uses it to check that the thread runs.
     package func runAfterDecideSlice(_ body: @escaping @Sendable () -> Void) {
         pipeline.runAfterDecideSlice(body)
     }

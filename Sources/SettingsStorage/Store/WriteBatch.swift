@@ -11,7 +11,7 @@ struct WriteBatch: Sendable {
     private(set) var results: [WriteResult] = []
     /// The total size of the writes: for each, the memory size of its request or its commit, whichever is larger.
     private(set) var bytes = 0
-    /// The position of the first result with a commit, if any. Results from there on depend on commits that are not
+    /// The position of the first result with a commit. The results from there on depend on commits that are not
     /// durable.
     private(set) var firstCommit: Int?
     /// The state after the last commit; nil if there is no commit.
@@ -44,10 +44,8 @@ struct WriteBatch: Sendable {
         results.append(result)
     }
 
-    /// Completes the batch after the last write of a run of the decide stage.
-    ///
-    /// - Parameter staged: the staged state after the last write.
-    mutating func finish(_ staged: StagedState, decideTime: UInt64) {
+    /// Sets the state after the last write of the batch, and the nanoseconds that deciding the writes took.
+    mutating func setState(after staged: StagedState, decideTime: UInt64) {
         self.decideTime = decideTime
         if hasCommits { (state, mismatch) = (staged.state, staged.mismatch) }
     }
@@ -68,7 +66,7 @@ struct WriteBatch: Sendable {
     mutating func recordTimes(flushStart: UInt64, now: UInt64) {
         for index in results.indices {
             let arrival = writes[index].arrival
-            guard now &- arrival > WriteTimes.slow else { continue }
+            guard now &- arrival > WriteTimes.slowThreshold else { continue }
             let waiting = flushStart &- min(flushStart, arrival &+ decideTime)
             results[index].times = WriteTimes(waiting: waiting, deciding: decideTime, syncing: now &- flushStart)
         }
@@ -98,8 +96,7 @@ struct WriteBatch: Sendable {
 
 /// The result of a write: an answer or a problem.
 ///
-/// It does not refer to the request, because releasing a request with a million values would block an event loop for a
-/// tenth of a second.
+/// It does not contain the request, because releasing a million values would block an event loop for 0.1 s.
 package struct WriteResult: Sendable {
     package let id: WriteID
     package var answer: Result<WriteAnswer, Problem>
@@ -117,7 +114,6 @@ package struct WriteResult: Sendable {
         WriteResult(id: id, answer: .failure(problem), commit: nil, cursor: cursor, wasDecided: false)
     }
 
-    /// True if the write succeeded.
     package var isSuccess: Bool {
         if case .success = answer { true } else { false }
     }
@@ -132,6 +128,6 @@ package struct WriteTimes: Sendable {
     /// The time of the flush.
     package var syncing: UInt64 = 0
 
-    /// A write that takes longer than this many nanoseconds is slow.
-    static let slow: UInt64 = 5_000_000
+    /// A write that takes longer than this many nanoseconds is slow, and reports its times.
+    static let slowThreshold: UInt64 = 5_000_000
 }

@@ -1,7 +1,7 @@
 package import SettingsEngine
 
-/// The limits of the write path. The decide stage decides queued writes in slices. The commit stage makes batches of
-/// decided writes durable, each with one flush.
+/// The limits of the write path: of the queue, of a slice (writes that are decided in one run), and of a batch (writes
+/// that share one flush to the log).
 package struct WriteLimits: Sendable {
     /// The maximum total bytes of queued requests. The queue refuses further writes.
     package var waitingBytes = 64 << 20

@@ -11,7 +11,7 @@ internal import Synchronization
 ///
 /// - The **decide** stage takes a slice of the queued writes, decides each write on the staged state, and puts the
 ///   results into a batch. While the commit stage waits for the disk, the decide stage works on the next batch.
-/// - The **commit** stage takes the waiting batches one after another. For each batch, it makes its commits durable
+/// - The **commit** stage takes the waiting batches one after another. For each batch, it makes the commits durable
 ///   with a single flush (group commit), publishes the new state, and sends the results to the event loops.
 ///
 /// Under load, one flush therefore serves all writes that arrived during the previous flush.
@@ -172,7 +172,7 @@ extension WritePipeline {
     }
 
     private func performMaintenance() {
-        commitStage.tend()
+        commitStage.maintainLog()
         let base = commitStage.state
         let followed = commitStage.follow()
         contents.withLock { contents in

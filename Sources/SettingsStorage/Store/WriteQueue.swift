@@ -34,7 +34,7 @@ struct WriteQueue: Sendable {
     private var cheapCallers = Deque<ClientKey?>()
     /// The callers with costly writes. The queue serves the first caller next.
     private var costlyCallers = Deque<ClientKey?>()
-    /// The earliest time at which a costly write may go before a cheap write.
+    /// The earliest time at which a costly write may be served while cheap writes wait.
     private var yieldEnd: UInt64 = 0
 
     private(set) var count = 0
@@ -99,8 +99,7 @@ struct WriteQueue: Sendable {
 
 /// Dequeuing writes.
 extension WriteQueue {
-    /// Removes the writes that are decided next. Their total estimated time is at most the time of a slice. The first
-    /// write is removed even if it exceeds the limits.
+    /// Removes the writes of the next slice: at least one write, and as many as the limits allow.
     mutating func dequeue(
         atMost maximumCount: Int, bytes maximumBytes: Int, now: UInt64, _ limits: WriteLimits
     ) -> [PendingWrite] {
@@ -125,11 +124,7 @@ extension WriteQueue {
         return dequeued
     }
 
-    /// Notes that costly writes were decided, so that the next costly write waits.
-    ///
-    /// - Parameters:
-    ///   - end: the time at which the last of them was decided.
-    ///   - duration: the nanoseconds that deciding them took.
+    /// Notes when costly writes were decided and for how many nanoseconds, so that the next costly write waits.
     mutating func noteCostlyWrites(endedAt end: UInt64, duration: UInt64, _ limits: WriteLimits) {
         yieldEnd = end + Self.yieldTime(forCost: duration, limits)
     }
@@ -188,7 +183,7 @@ extension WriteQueue {
         private var count: Int
         private var bytes: Int
         private var time: UInt64
-        private var isEmpty = true
+        private var hasAdmittedWrite = false
 
         init(count: Int, bytes: Int, time: UInt64) {
             (self.count, self.bytes, self.time) = (count, bytes, time)
@@ -197,9 +192,9 @@ extension WriteQueue {
         /// Subtracts a write. Returns false if the slice has no capacity for it. The first write is always admitted.
         mutating func admit(_ write: PendingWrite) -> Bool {
             let (size, estimate) = (write.request.size, write.estimatedTime)
-            guard isEmpty || count > 0 && size <= bytes && estimate <= time else { return false }
+            guard !hasAdmittedWrite || count > 0 && size <= bytes && estimate <= time else { return false }
             (count, bytes, time) = (count - 1, bytes - size, time - min(time, estimate))
-            isEmpty = false
+            hasAdmittedWrite = true
             return true
         }
     }

@@ -143,8 +143,8 @@ struct SchemaTests {
         Row(
             "Values that do not fit together", given: [#"PUT app {"tls":true}"#], rules, 409, .schemaConflict,
             #"{"errors":[{"suite":"app"}],"conflicts":[{"key":"certificate","errors":[{"suite":"app","keyword":"required"}]}],"#
-                + #""detail":"what suite app stores does not fit the schema: certificate is required; change what is stored, "#
-                + #"or leave it as it is with ?onConflict=keep; the values left by ?onConflict=reset would not fit together either"}"#
+                + #""detail":"the content of suite app does not fit the schema: certificate is required; change the stored values, "#
+                + #"or keep them with ?onConflict=keep; the values that remain after ?onConflict=reset would not fit either"}"#
         ),
         Row(
             "Values that do not fit together stay so without those that do not fit by themselves",
