@@ -1,7 +1,7 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The part of a commit that concerns one suite.
+/// The part of a commit that concerns one suite, which is a named set of settings.
 struct CommitPart {
     let suite: SuiteName
     /// The changes of the suite as a whole: its creation or removal, or a change of its schema.

@@ -1,7 +1,7 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// A state after commits that other daemons decided, and the list of these commits.
+/// A state (all suites of settings, and their history) after commits that other daemons decided, and these commits.
 ///
 /// The owner of a ``StagedState``, the state on which this daemon decides writes, passes the followed state to
 /// ``StagedState/follow(_:)``. That method needs the list of commits to update its index of idempotency keys.

@@ -1,10 +1,10 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The limits of the stored data, initially the defaults of the options `quotas.*`. The daemon refuses a write that
-/// would increase an amount beyond its limit, but never a write that only removes data. Bytes are approximate bytes of
-/// memory, as `MemorySize` estimates them.
+/// The limits of the stored data, initially the defaults of the options `quotas.*`. The daemon refuses writes that
+/// would increase an amount beyond its limit, but never a write that only removes data. Bytes are estimates of memory.
 package struct Quotas: Equatable, Sendable {
+    /// The maximum number of suites, which are named sets of settings.
     package var suites = 100_000
     /// Counts the keys of a suite that have a stored value or are listed in the schema of the suite.
     package var keysPerSuite = 1_000_000
@@ -140,8 +140,7 @@ private struct SuiteUsage {
         keys += (change.stored == nil ? 0 : 1) - (change.oldStored == nil ? 0 : 1)
     }
 
-    /// Sets a schema of a memory size, which lists `count` keys. Counts the keys again that the suite stores before the
-    /// write.
+    /// Sets a schema that lists `count` keys. Counts again the keys that the suite stores before the write.
     private mutating func setSchema(listing listed: ListedKeys, count: Int, memorySize: Int, of suite: Suite?) {
         listedKeys = listed
         size += memorySize - (suite?.schema?.schema.memorySize ?? 0)

@@ -1,7 +1,7 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The writes that set or remove the schema of a suite.
+/// The writes that set or remove the schema of a suite, which is a named set of settings.
 extension WriteDraft {
     mutating func setSchema(
         _ name: SuiteName, _ schema: Schema, onConflict policy: WriteRequest.ConflictPolicy
@@ -74,8 +74,7 @@ extension WriteDraft {
         return try decide(.schema(of: name), suites: [removed], changes)
     }
 
-    /// Returns the changes of the source or the effective value of keys when the suite gets another schema, or none
-    /// (nil).
+    /// Returns the changes of the sources and effective values of keys that another schema, or none (nil), causes.
     private mutating func changes(
         of suite: Suite?, _ name: SuiteName, to schema: Schema?, removing isReset: (KeyName) -> Bool
     ) -> [Change] {

@@ -1,7 +1,7 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Writes of a single key: set, delete, or change in place.
+/// Writes of a single key: set, delete, or change in place. A schema can lock keys, and make keys secret.
 extension WriteDraft {
     mutating func writeSetting(_ operation: Transaction.Operation) throws(Problem) -> WriteDecision {
         let suite = state.suite(operation.suite)
@@ -191,8 +191,7 @@ extension Problem {
         return problem
     }
 
-    /// Adds the operations to which the error's pointers lead to the list `failed`: for each setting, the first
-    /// operation.
+    /// Adds the operations to which the pointers of the errors lead to `failed`: for each setting, the first operation.
     fileprivate func listingFailures(of operations: [Transaction.Operation], on state: State) -> Problem {
         var problem = self
         var listed: Set<KeyAddress> = []

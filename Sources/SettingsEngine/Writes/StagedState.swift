@@ -1,7 +1,8 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// The state on which writes are decided, one after another. It contains commits that are not durable yet.
+/// The state (all suites of settings, and their history) on which writes are decided, one after another. It contains
+/// commits that are not durable yet.
 ///
 /// The decide stage of the daemon owns a staged state. A Swift client that keeps suites in memory also owns one. The
 /// owner makes the commits durable and calls ``confirm(upTo:)``, or discards them with ``rollBack(to:)``.
@@ -12,8 +13,7 @@ package struct StagedState: Sendable {
     package var revision: Revision { state.revision }
     /// The cursor (epoch and revision) of ``state``, read without copying the state.
     package var cursor: Cursor { state.cursor }
-    /// The reason why a commit could not be applied to the state on which it was decided: a defect of the program. The
-    /// owner must then call ``rollBack(to:)``.
+    /// The defect of the program that prevented a commit from being applied. The owner must call ``rollBack(to:)``.
     package private(set) var mismatch: CommitMismatch?
     /// True if a write that stores a value may create its suite.
     package var createsSuites: Bool
@@ -24,8 +24,8 @@ package struct StagedState: Sendable {
     private var lastIssuedRevision: Revision
     /// The commits in the history that have a request key, which is the `Idempotency-Key` of a write.
     private var commitsByKey: [CallerRequestKey: KeptCommit] = [:]
-    /// The changes of ``commitsByKey`` by commits that are not confirmed, oldest first: the changed key, the previous
-    /// entry, and the revision of the commit.
+    /// The changes of ``commitsByKey`` by unconfirmed commits, oldest first. A change has the key, the previous entry,
+    /// and the revision of the commit.
     private var unconfirmedChanges: [(key: CallerRequestKey, before: KeptCommit?, revision: Revision)] = []
 
     /// The request key of a write, together with its caller. Two callers may use the same text as request key.

@@ -1,12 +1,12 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Writes to a suite as a whole: merge, replace, reset, and drop.
+/// Writes to a suite, a named set of settings, as a whole: merge, replace, reset, and drop.
 ///
 /// A method adds the keys of the write to the draft, changes them in the draft, and makes the decision.
 extension WriteDraft {
-    /// Merges a map into the suite (RFC 7396): null removes the key, an object is merged into the effective value, and
-    /// any other value is stored.
+    /// Merges a map into the suite (RFC 7396): null removes the key, an object is merged into the effective value (the
+    /// stored value, otherwise the default of the schema), and any other value is stored.
     mutating func merge(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         let names = try validNames(of: values, in: suite, isMerged: true)
@@ -32,8 +32,8 @@ extension WriteDraft {
 
     /// Replaces all stored values of the suite with a map, and removes the stored keys that the map does not have.
     ///
-    /// Unless the request overrides locks, a member that names a locked key and has its present value is not written. A
-    /// client can therefore read a map, change other keys in it, and send it back.
+    /// A schema can lock keys. Unless the request overrides locks, a member that names a locked key and has its present
+    /// value is not written. A client can therefore read a map, change other keys in it, and send it back.
     mutating func replace(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         var written = values
@@ -101,8 +101,8 @@ extension WriteDraft {
         return try decide(.suite(name), suites: [dropped], changes)
     }
 
-    /// Returns the first keys with stored values, as many as one commit may change. Returns nil if one commit may
-    /// change all of them, and for a dry run.
+    /// Returns the first keys with stored values, as many as one commit may change; nil if there are no more, and for a
+    /// dry run.
     private func firstPart(of suite: Suite) -> [KeyName]? {
         guard suite.records.count > commitKeys, !request.isDryRun else { return nil }
         var keys: [KeyName] = []

@@ -179,8 +179,7 @@ extension WriteDraft {
         }
     }
 
-    /// Makes a draft for a part of the write, without preconditions, request key and quotas, which are for the whole
-    /// write.
+    /// Makes a draft for a part of the write, without the preconditions, the request key and the quotas.
     private func makeSubdraft(on state: State) -> WriteDraft {
         var request = request
         (request.guards, request.requestKey, request.isDryRun, request.steps) = ([], nil, false, steps)

@@ -33,7 +33,7 @@ extension WriteDraft {
     private static let maximumViolations = 1000
 
     /// Throws if the schemas do not allow the write. The error lists unknown keys and invalid values, or, if there are
-    /// none, violations of rules about suites as a whole.
+    /// none, violations of rules about suites as a whole, such as `minProperties`.
     mutating func check() throws(Problem) {
         try check(keyDrafts)
     }

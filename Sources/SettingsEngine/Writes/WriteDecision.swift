@@ -165,8 +165,7 @@ extension WriteDraft {
         if isLocked { throw suite.lockedKey(key) }
     }
 
-    /// Throws if the key is a secret that the caller may not read: a result of changing or comparing it would reveal
-    /// it.
+    /// Throws if the key is a secret that the caller may not read, because a change or comparison could reveal it.
     func checkSecret(_ key: KeyName, in suite: Suite?) throws(Problem) {
         guard request.reader != nil, let suite, suite.isHidden(suite.record(key), from: request.reader) else { return }
         throw Problem(secret: key, of: suite.id, to: "change in place, or compare,")

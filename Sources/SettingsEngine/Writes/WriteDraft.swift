@@ -8,6 +8,7 @@ internal import SettingsModel
 struct WriteDraft {
     /// A key that the write names. A class, so that several operations on one key change the same object.
     final class KeyDraft {
+        /// The named set of settings that contains the key.
         let suite: SuiteName
         /// True if the suite does not exist before the write.
         let isInNewSuite: Bool
@@ -15,7 +16,7 @@ struct WriteDraft {
         let isUnderSuiteRules: Bool
         /// The record of the key before the write.
         let before: KeyRecord
-        /// The effective value before the write.
+        /// The effective value before the write: the stored value, otherwise the default of the schema.
         let valueBefore: JSONValue?
         /// The schema of the key; nil if the suite has no schema, or a schema that does not admit the key.
         let schema: KeySchema?
@@ -99,7 +100,7 @@ struct WriteDraft {
     private(set) var unknownKeys: [UnknownKey] = []
     /// Finds a draft by its key. Empty while there are less than two drafts.
     private var index: [KeyAddress: KeyDraft] = [:]
-    /// The remaining extent (values, and text in units of eight bytes) of all results of in-place changes: 128 MB of
+    /// The remaining size of all results of in-place changes, in values and units of eight bytes of text: 128 MB of
     /// text.
     private var remainingResultExtent = 16 << 20
     /// The remaining validation steps of the whole write. Each value also has its own limit of steps.

@@ -1,7 +1,7 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A write that a client requests: a command, the preconditions under which the command applies, and the caller.
+/// A write that a client requests: a command, its preconditions, and the caller. A suite is a named set of settings.
 package struct WriteRequest: Sendable {
     /// The change that the client requests. Indirect, so that a copy of the request copies a reference.
     package indirect enum Command: Sendable {
@@ -78,8 +78,8 @@ package struct WriteRequest: Sendable {
     package var requestKey: RequestKey?
     /// A digest of the request, which shows whether a request with the same request key is the same request.
     package var digest: String?
-    /// The schema against which the event loop has validated the value of a `set`. If it is still in force, the
-    /// decision does not validate the value again.
+    /// The schema against which the event loop has validated the value of a `set`. The value is not validated again
+    /// while this schema is in force.
     package var checkedAgainst: SchemaVersion?
     /// The number of bytes of memory that the request uses.
     package var size = 0

@@ -20,7 +20,7 @@ final class CommitStage: @unchecked Sendable {
     /// A failed flush.
     private struct Failure {
         let error: CommitLogError
-        /// The generation of the batch. All batches of this generation depend on the commits that were lost.
+        /// The generation (see ``WriteBatch/generation``), all of whose batches depend on the lost commits.
         let generation: Int
         /// The last revision that the flush would have made durable.
         let lastRevision: Revision
@@ -50,8 +50,8 @@ final class CommitStage: @unchecked Sendable {
         self.monotonic = monotonic
     }
 
-    /// Makes the commits of a batch durable and publishes the state after them. After a failure, replaces the results
-    /// that depend on the lost commits with errors.
+    /// Makes the commits of a batch durable and publishes the state. If the flush fails, results that depend on it
+    /// fail.
     ///
     /// - Parameter timeout: the nanoseconds after the first arrival at which a log on other machines stops waiting.
     func commit(_ batch: inout WriteBatch, within timeout: UInt64) -> FlushOutcome {
@@ -163,8 +163,7 @@ extension CommitStage {
         return commit > state.revision && commit <= failure.lastRevision
     }
 
-    /// Keeps the answer to a repeat of a request whose commit is durable, because the answer is still true. Returns
-    /// false, and changes nothing, for other results.
+    /// Keeps the answer to a repeat of a request whose commit is durable. Returns false for any other result.
     private func keepRepeatedAnswer(_ result: inout WriteResult) -> Bool {
         guard case .success(var answer) = result.answer, result.commit == nil, let commit = answer.commit,
             commit <= state.revision

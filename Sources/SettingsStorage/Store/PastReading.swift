@@ -2,7 +2,7 @@ package import SettingsAPI
 package import SettingsEngine
 package import SettingsModel
 
-/// Reads the past of suites: from the history in memory (`RecentPast`), or also from files with older commits.
+/// Reads the past of suites (named sets of settings): from the history in memory (`RecentPast`), or also from files.
 ///
 /// The methods may read files, so event loops must not call them.
 package protocol PastReading: Sendable {
@@ -13,7 +13,7 @@ package protocol PastReading: Sendable {
     func suite(_ name: SuiteName, at revision: Revision) throws(Problem) -> Suite?
     /// Returns a page of the commits that changed a suite, the newest first. Throws if the suite is unknown.
     func history(_ query: HistoryQuestion) throws(Problem) -> SuiteHistory
-    /// Returns the net changes of a suite between two moments. The first moment may be later than the second.
+    /// Returns the net changes of a suite between two moments, in any order, that a caller with the grants may see.
     func difference(
         of name: SuiteName, from: Moment, to: Moment, for reader: Grants?
     ) throws(Problem) -> SuiteDifference

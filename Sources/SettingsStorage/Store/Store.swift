@@ -105,8 +105,7 @@ package final class Store: Sendable {
         published.removeListener(id)
     }
 
-    /// Subscribes a listener to the next publication only. Returns the state before it, so that the listener misses
-    /// nothing.
+    /// Subscribes a listener to the next publication only. Returns the state before it, so the listener misses none.
     package func watch(_ id: ListenerID) -> State {
         published.watch(id)
     }

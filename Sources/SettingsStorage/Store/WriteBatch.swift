@@ -11,8 +11,7 @@ struct WriteBatch: Sendable {
     private(set) var results: [WriteResult] = []
     /// The total size of the writes: for each, the memory size of its request or its commit, whichever is larger.
     private(set) var bytes = 0
-    /// The position of the first result with a commit. The results from there on depend on commits that are not
-    /// durable.
+    /// The position of the first result with a commit. Results from there on depend on commits that may not be durable.
     private(set) var firstCommit: Int?
     /// The state after the last commit; nil if there is no commit.
     private(set) var state: State?

@@ -16,8 +16,7 @@ internal import Synchronization
 ///
 /// Under load, one flush therefore serves all writes that arrived during the previous flush.
 ///
-/// Every result waits for the flush of its batch, including refusals: a refusal may depend on a commit that is staged
-/// but not yet durable.
+/// Every result waits for the flush of its batch. A refusal waits, too, because it may depend on a staged commit.
 ///
 /// If a flush fails, the commit stage increments the *generation* number and refuses every batch of the old generation.
 /// The decide stage returns to the published state before it decides a write in the new generation. The generation
