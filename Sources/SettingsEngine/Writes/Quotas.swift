@@ -62,8 +62,8 @@ extension Quotas {
         if suiteChanges.isEmpty, !addsKey, growths.allSatisfy({ $0.bytes <= 0 }) { return }
         for (change, growth) in zip(changes, growths) where growth.bytes > 0 && growth.valueSize > valueBytes {
             throw Problem(
-                "the value of \(change.key) in suite \(change.suite) would take about \(growth.valueSize) bytes of memory",
-                "quotas.valueBytes", valueBytes, remedy: "store it in parts under several keys")
+                "the value of \(change.key) in suite \(change.suite) would take about \(growth.valueSize) bytes of "
+                    + "memory", "quotas.valueBytes", valueBytes, remedy: "store it in parts under several keys")
         }
         var usages: [SuiteName: SuiteUsage] = [:]
         for change in suiteChanges {

@@ -3,8 +3,7 @@ internal import SettingsModel
 
 /// Answers to repeated requests. A client repeats a request with the same `Idempotency-Key` if it got no answer.
 extension WriteRequest {
-    /// Answers a repeated request from the commit of the first request. Throws if the first request was a different
-    /// request.
+    /// Answers a repeated request from the commit of the first request. Throws if the two requests differ.
     ///
     /// - Parameter state: the present state. It provides the cursor of the answer, and the keys that are secret now.
     func replay(_ commit: Commit, on state: State) throws(Problem) -> WriteAnswer {

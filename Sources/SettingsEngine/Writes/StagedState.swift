@@ -1,8 +1,7 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// The state (all suites of settings, and their history) on which writes are decided, one after another. It contains
-/// commits that are not durable yet.
+/// The state (all suites of settings, and their history) with the commits that are decided but not yet durable.
 ///
 /// The decide stage of the daemon owns a staged state. A Swift client that keeps suites in memory also owns one. The
 /// owner makes the commits durable and calls ``confirm(upTo:)``, or discards them with ``rollBack(to:)``.
@@ -84,8 +83,7 @@ package struct StagedState: Sendable {
         return (decision.answer, kept)
     }
 
-    /// Returns the answer to the first request with the same request key; nil if there is none. Throws if the first
-    /// request was a different request.
+    /// Returns the answer to the first request with the same request key, if any. Throws if the two requests differ.
     package func replay(_ request: WriteRequest) throws(Problem) -> WriteAnswer? {
         guard let key = CallerRequestKey(request), let kept = commitsByKey[key] else { return nil }
         return try request.replay(kept.commit, on: state)

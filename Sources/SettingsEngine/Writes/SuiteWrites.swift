@@ -101,8 +101,7 @@ extension WriteDraft {
         return try decide(.suite(name), suites: [dropped], changes)
     }
 
-    /// Returns the first keys with stored values, as many as one commit may change; nil if there are no more, and for a
-    /// dry run.
+    /// Returns the first stored keys, as many as one commit may change; nil if there are no more, and for a dry run.
     private func firstPart(of suite: Suite) -> [KeyName]? {
         guard suite.records.count > commitKeys, !request.isDryRun else { return nil }
         var keys: [KeyName] = []

@@ -250,8 +250,9 @@ extension WriteDraft {
         let others = listed.count + more - 1
         var problem = Problem(
             .schemaConflict,
-            "the schema of suite \(suite) does not allow the restored values: \(listed.first?.errors.first?.sentence ?? "")"
-                + (others > 0 ? " (and \(others) more)" : "") + "; ?onConflict=skip restores the other values")
+            "the schema of suite \(suite) does not allow the restored values: "
+                + (listed.first?.errors.first?.sentence ?? "") + (others > 0 ? " (and \(others) more)" : "")
+                + "; ?onConflict=skip restores the other values")
         problem.conflicts = listed
         return problem
     }

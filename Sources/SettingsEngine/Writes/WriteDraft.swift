@@ -246,8 +246,8 @@ extension WriteDraft {
         else {
             throw Problem(
                 .invalidOperation,
-                "cannot change \(key.key) of suite \(key.suite) in place: the result is too large, or the request makes too "
-                    + "many large results; store the whole value with a PUT, or divide it among several keys")
+                "cannot change \(key.key) of suite \(key.suite) in place: the result is too large, or the request makes "
+                    + "too many large results; store the whole value with a PUT, or divide it among several keys")
         }
     }
 

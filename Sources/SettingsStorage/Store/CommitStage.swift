@@ -50,8 +50,7 @@ final class CommitStage: @unchecked Sendable {
         self.monotonic = monotonic
     }
 
-    /// Makes the commits of a batch durable and publishes the state. If the flush fails, results that depend on it
-    /// fail.
+    /// Makes the commits of a batch durable and publishes the state. On failure, the dependent results become errors.
     ///
     /// - Parameter timeout: the nanoseconds after the first arrival at which a log on other machines stops waiting.
     func commit(_ batch: inout WriteBatch, within timeout: UInt64) -> FlushOutcome {
