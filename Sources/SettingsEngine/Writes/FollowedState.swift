@@ -1,7 +1,7 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// A state (all suites of settings, and their history) after commits that other daemons decided, and these commits.
+/// A state (all suites of settings, and their history) with commits of other daemons, and a list of these commits.
 ///
 /// The owner of a ``StagedState``, the state on which this daemon decides writes, passes the followed state to
 /// ``StagedState/follow(_:)``. That method needs the list of commits to update its index of idempotency keys.
@@ -9,7 +9,7 @@ package struct FollowedState: Sendable {
     package private(set) var state: State
     /// The applied commits, oldest first.
     private(set) var commits: [KeptCommit] = []
-    /// The older commits that the limited history dropped when ``commits`` were added to it.
+    /// The older commits that the history, which has a limit, dropped when it added ``commits``.
     private(set) var evicted: [KeptCommit] = []
     /// True if ``replace(with:)`` was called. ``commits`` then has only the commits that were applied afterwards.
     private(set) var wasReplaced = false

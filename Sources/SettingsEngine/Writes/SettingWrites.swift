@@ -61,7 +61,7 @@ extension WriteDraft {
         for case .setting(let suite, let key, .value) in transaction.conditions {
             try checkSecret(key, in: state.suite(suite))
         }
-        // Checking a condition takes about as long as applying an operation, so the limit includes both.
+        // The limit also counts conditions, because checking a condition costs as much as applying an operation.
         try checkCount(transaction.operations.count + transaction.conditions.count)
         lazy var suitesWithSets = Self.suitesWithSets(in: transaction)
         for (index, operation) in transaction.operations.enumerated() {

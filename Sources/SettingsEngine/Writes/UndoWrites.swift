@@ -48,7 +48,7 @@ extension WriteDraft {
         do throws(Problem) {
             commit = try state.recentPast.commit(toUndo: revision, in: name, for: grants.reader, read: read)
         } catch {
-            // For a caller that may not see all suites, a commit in hidden suites looks like no commit.
+            // A caller that may not see all suites gets the same error for a commit in hidden suites and for no commit.
             throw name == nil && grants.reader != nil ? hidden : error
         }
         // An undo keeps a suite that the commit created.

@@ -199,7 +199,7 @@ extension WriteDraft {
     /// - Parameters:
     ///   - pointer: the location of the value in the request body.
     ///   - isChecked: true if the event loop has validated the value.
-    ///   - isDerived: true if the value was computed from the previous value. It is a secret if that was a secret.
+    ///   - isDerived: true if the value was computed from the previous value. A value computed from a secret is secret.
     mutating func set(
         _ key: KeyDraft, to value: JSONValue, at pointer: JSONPointer = .root, isChecked: Bool = false,
         isDerived: Bool = false

@@ -25,8 +25,8 @@ package struct WriteRequest: Sendable {
         case transaction(Transaction)
         /// Undoes a commit in one suite or, without a suite, in all suites that the commit changed.
         case undo(UndoRequest, of: SuiteName?, onConflict: ConflictPolicy)
-        /// Restores the values of a moment in the past. With `skipsConflicts`, leaves out values that the present
-        /// schema does not allow; otherwise such values refuse the request.
+        /// Restores the values of a moment in the past. If the present schema does not allow a value, `skipsConflicts`
+        /// leaves the value out; otherwise the write is refused.
         case restore(SuiteName, RestoreRequest, skipsConflicts: Bool)
 
         /// True for a removal of all keys of a suite, which is split into several commits if there are very many keys.
@@ -68,7 +68,7 @@ package struct WriteRequest: Sendable {
     /// The rights of the caller on suites and keys; nil if the caller may do everything. The decision checks the rights
     /// on keys that the request does not name, such as the keys of an undo.
     package var grants: Grants?
-    /// The grants of a caller that may not read everything, otherwise nil. They limit what answers reveal.
+    /// The grants of a caller that may not read everything, otherwise nil. The grants limit what the answer reveals.
     package var reader: Grants? { grants?.reader }
     /// True if locked keys may be written.
     package var overridesLocks = false
@@ -89,7 +89,7 @@ package struct WriteRequest: Sendable {
     /// The past data that an undo or a restore needs and that is not in memory; nil if memory has everything.
     package var past: Past?
 
-    /// Data read from files of the past. A class, so that a request without such data stores only a nil reference.
+    /// Data of the past that were read from files. A class, so that most requests store only a nil reference.
     package final class Past: Sendable {
         /// The commit to undo; nil for a restore.
         let commit: KeptCommit?

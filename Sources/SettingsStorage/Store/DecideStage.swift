@@ -42,7 +42,7 @@ final class DecideStage: @unchecked Sendable {
         var postponed: [PendingWrite] = []
     }
 
-    /// The number of cheap writes, which take some microseconds each, for which the clock is read once.
+    /// The clock is read once for this number of cheap writes, which take some microseconds each.
     private static let writesPerClockReading = 16
 
     private var staged: StagedState

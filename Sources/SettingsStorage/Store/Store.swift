@@ -59,7 +59,8 @@ package final class Store: Sendable {
             arrival: monotonic.now())
     }
 
-    /// Queues writes. Writes of one connection are decided in their order, unless one of them is costly.
+    /// Queues writes. Writes of a connection are decided in order, except costly writes (see
+    /// ``PendingWrite/isCostly``).
     ///
     /// - Returns: refusals of the writes for which the queue has no room. The receivers get the other results.
     package func enqueue(_ writes: [PendingWrite]) -> [WriteResult] {

@@ -17,7 +17,7 @@ struct WriteBatch: Sendable {
     private(set) var state: State?
     /// The reason why a commit could not be applied to the state on which it was decided: a defect of the program.
     private(set) var mismatch: CommitMismatch?
-    /// The earliest arrival of the writes whose results depend on the state; nil if there is no such write.
+    /// The earliest arrival of the writes whose results depend on the state; nil if no result does.
     private(set) var oldestArrival: UInt64?
     /// The nanoseconds that deciding the writes took.
     private(set) var decideTime: UInt64 = 0

@@ -20,8 +20,8 @@ internal import Synchronization
 ///
 /// If a flush fails, the commit stage increments the *generation* number and refuses every batch of the old generation.
 /// The decide stage returns to the published state before it decides a write in the new generation. The generation
-/// changes before the refusals are sent, and a slice reads it while it takes its writes, so a write that follows a
-/// refusal is always decided on the published state.
+/// changes before the refusals are sent, and the decide stage reads it together with the writes of a slice, so a write
+/// that follows a refusal is always decided on the published state.
 ///
 /// Thread-safe.
 final class WritePipeline: Sendable {
