@@ -3,7 +3,7 @@ internal import SettingsModel
 
 /// The state (all suites of settings, and their history) with the commits that are decided but not yet durable.
 ///
-/// The decide stage of the daemon owns a staged state. A Swift client that keeps suites in memory also owns one. The
+/// The decide stage of the daemon owns a staged state, and so does a Swift client that keeps suites in memory. The
 /// owner makes the commits durable and calls ``confirm(upTo:)``, or discards them with ``rollBack(to:)``.
 package struct StagedState: Sendable {
     /// The state after the last decided write.

@@ -17,7 +17,8 @@ extension State {
     /// Decides a write on this state. Does not apply the commit.
     ///
     /// - Parameters:
-    ///   - revision, time: the revision and the time that the commit gets.
+    ///   - revision: the revision that the commit gets.
+    ///   - time: the time that the commit gets.
     ///   - createsSuites: true if a write that stores a value may create its suite.
     ///   - commitKeys: the maximum number of keys that the write may change.
     package func decide(

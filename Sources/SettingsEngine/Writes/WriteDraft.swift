@@ -100,8 +100,7 @@ struct WriteDraft {
     private(set) var unknownKeys: [UnknownKey] = []
     /// Finds a draft by its key. Empty while there are less than two drafts.
     private var index: [KeyAddress: KeyDraft] = [:]
-    /// The remaining size of all results of in-place changes, in values and units of eight bytes of text: 128 MB of
-    /// text.
+    /// The remaining size of all in-place results, in values or units of eight bytes of text (128 MB of text).
     private var remainingResultExtent = 16 << 20
     /// The remaining validation steps of the whole write. Each value also has its own limit of steps.
     var steps: Int

@@ -25,7 +25,8 @@ package final class Store: Sendable {
     ///
     /// - Parameters:
     ///   - log: the log that makes commits durable.
-    ///   - monotonic, clock: the clock for timeouts, and the wall clock that gives commits their time.
+    ///   - monotonic: the clock for timeouts.
+    ///   - clock: the wall clock, which gives commits their time.
     package init(
         _ state: State, log: any CommitLog, limits: WriteLimits = WriteLimits(), monotonic: MonotonicClock = .system,
         clock: @escaping @Sendable () -> Timestamp
