@@ -220,9 +220,8 @@ package final class Daemon: Sendable {
     ) -> RepeatingTimer? {
         guard let manager, let interval = manager.watchdogInterval else { return nil }
         var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
-        // The decide stage decides the queued writes; the commit stage makes them durable.
-        parts.append(Watchdog.Part("the decide stage") { store.passThroughDecideStage($0) })
-        parts.append(Watchdog.Part("the commit stage") { store.passThroughCommitStage($0) })
+        parts.append(Watchdog.Part("the decide stage") { store.runAfterDecideSlice($0) })
+        parts.append(Watchdog.Part("the commit stage") { store.runAfterCommitBatch($0) })
         parts.append(Watchdog.Part("the acceptor") { server.inNextAcceptance($0) })
         let watchdog = Watchdog(parts, log) { manager.feedWatchdog() }
         // Four times per interval of the service manager, which is in nanoseconds.
@@ -245,7 +244,7 @@ package final class Daemon: Sendable {
         expiryTimer.stop()
         usageTimer.stop()
         manager?.stopping()
-        store.stopping()
+        store.refuseCostlyWrites()
         scrubTimer?.stop()
         scrub.stop()
         server.stop(within: stopTimeout) {

@@ -36,7 +36,7 @@ extension APIHandler {
         let cost = state.cost(of: write, within: .loopLimit)
         let time = write.estimatedTime(cost, isCheckCostly: isCheckCostly)
         // Other writes may be decided before a costly write, so its connection sends no other request until the answer.
-        let isAlone = time >= PendingWrite.costlyTime || write.command.mayTakeSeveralCommits
+        let isAlone = time >= PendingWrite.costlyThreshold || write.command.mayTakeSeveralCommits
         if isAlone, exchange.isBehind { return .notYet }
         let unanswered = unansweredWrite(request, bytes, exchange)
         if cost.cost.exceeds(.loopLimit) {
@@ -102,7 +102,7 @@ extension APIHandler {
             do throws(Problem) {
                 let request = try read()
                 let cost = store.state.cost(of: request, within: WriteRequest.maximumCost)
-                let time = max(request.estimatedTime(cost, isCheckCostly: false), PendingWrite.costlyTime + 1)
+                let time = max(request.estimatedTime(cost, isCheckCostly: false), PendingWrite.costlyThreshold + 1)
                 mailbox.run { $0.enqueuePrepared(request, id, reservation, estimatedTime: time) }
             } catch {
                 refuse(error)
@@ -202,10 +202,10 @@ extension WriteRequest {
     /// - Parameter isCheckCostly: true if checking its value takes more steps than an event loop may spend.
     fileprivate func estimatedTime(_ cost: WriteCost, isCheckCostly: Bool) -> UInt64 {
         let time =
-            PendingWrite.leastTime + UInt64(cost.cost.microseconds * 1000) + UInt64(size) * Self.nanosecondsPerByte
+            PendingWrite.minimumTime + UInt64(cost.cost.microseconds * 1000) + UInt64(size) * Self.nanosecondsPerByte
         if isCheckCostly { return max(time, Self.costlyCheckTime) }
         // The steps of a check are not known before it.
-        return cost.checksValues ? max(time, PendingWrite.costlyTime) : time
+        return cost.checksValues ? max(time, PendingWrite.costlyThreshold) : time
     }
 
     /// About the bytes of memory that deciding the write takes.

@@ -79,7 +79,7 @@ struct PastTests {
             $ settings undo app 4 --note 'a mistake'
             player.muted: true → false (default)
             $ settings undo app 2
-            ! settings: what commit 2 did was changed since: theme of suite app at revision 3; --force undoes it all the same
+            ! settings: cannot undo commit 2: theme of suite app was changed at revision 3; --force undoes the commit anyway
             !   theme was changed by revision 3
             => 5
             $ settings undo app 2 --force
@@ -136,7 +136,7 @@ struct PastTests {
             the schema is in force already
             $ echo '{"type":"object","additionalProperties":{"type":"integer"}}' >numbers.json
             $ settings schema apply app numbers.json
-            ! settings: what suite app stores does not fit the schema: theme must be an integer, but is "dark"; --on-conflict keep leaves such values as they are, --on-conflict reset removes them
+            ! settings: the content of suite app does not fit the schema: theme must be an integer, but is "dark"; --on-conflict keep leaves such values as they are, --on-conflict reset removes them
             !   theme: must be an integer, but is "dark"
             => 5
             $ settings schema apply app numbers.json --on-conflict reset --dry-run | head -1

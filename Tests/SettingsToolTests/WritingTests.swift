@@ -120,7 +120,7 @@ struct WritingTests {
             ! settings: theme of suite app is at revision 2, not at 1
             => 5
             $ settings set app theme light --if-unset
-            ! settings: theme of suite app is there already, at revision 2
+            ! settings: theme of suite app already exists, at revision 2
             => 5
             $ settings set app theme light --if-revision 2 --dry-run
             theme: "dark" → "light"

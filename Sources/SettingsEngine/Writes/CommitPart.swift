@@ -1,15 +1,17 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// What a commit did to one suite.
+/// The part of a commit that concerns one suite, which is a named set of settings.
 struct CommitPart {
     let suite: SuiteName
+    /// The changes of the suite as a whole: its creation or removal, or a change of its schema.
     var suiteChanges: [SuiteChange] = []
+    /// The changes of keys of the suite.
     var changes: [Change] = []
 }
 
 extension Commit {
-    /// What it did, suite by suite.
+    /// The commit split by suite, in the order in which the commit names the suites.
     var parts: [CommitPart] {
         var parts: [CommitPart] = []
         var positions: [SuiteName: Int] = [:]
@@ -24,7 +26,7 @@ extension Commit {
         return parts
     }
 
-    /// The suites that it touches, each once.
+    /// The suites that the commit changes, without duplicates.
     var suites: [SuiteName] {
         var seen: Set<SuiteName> = []
         return (suiteChanges.map(\.suite) + changes.map(\.suite)).filter { seen.insert($0).inserted }

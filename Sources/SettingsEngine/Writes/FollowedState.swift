@@ -1,36 +1,37 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// A state with commits applied to it that were decided elsewhere, and the list of these commits.
+/// A state (all suites of settings, and their history) with commits of other daemons, and a list of these commits.
 ///
-/// The owner of a ``StagedState`` passes it to ``StagedState/follow(_:)``, which needs the list for its index of request keys.
+/// The owner of a ``StagedState``, the state on which this daemon decides writes, passes the followed state to
+/// ``StagedState/follow(_:)``. That method needs the list of commits to update its index of idempotency keys.
 package struct FollowedState: Sendable {
     package private(set) var state: State
+    /// The applied commits, oldest first.
     private(set) var commits: [KeptCommit] = []
-    /// The commits that left the history.
+    /// The older commits that the history, which has a limit, dropped when it added ``commits``.
     private(set) var evicted: [KeptCommit] = []
-    /// True if ``replace(with:)`` was called, so that the list says nothing about the commits before.
-    private(set) var isReplaced = false
+    /// True if ``replace(with:)`` was called. ``commits`` then has only the commits that were applied afterwards.
+    private(set) var wasReplaced = false
 
     package init(_ state: State) {
         self.state = state
     }
 
-    /// Applies a commit.
     package mutating func apply(_ commit: Commit) throws(CommitMismatch) {
         let kept = KeptCommit(commit)
         evicted += try state.apply(kept)
         commits.append(kept)
     }
 
-    /// Begins a new epoch.
+    /// Begins a new epoch: another history, whose revisions cannot be compared with the revisions so far.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         state.beginEpoch(epoch, at: revision)
     }
 
-    /// Continues from another state, which has its own history.
+    /// Replaces the state with a state that was loaded, together with its history.
     package mutating func replace(with state: State) {
         self = FollowedState(state)
-        isReplaced = true
+        wasReplaced = true
     }
 }

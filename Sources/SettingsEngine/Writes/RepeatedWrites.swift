@@ -1,16 +1,16 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The answer to a request that was done already.
+/// Answers to repeated requests. A client repeats a request with the same `Idempotency-Key` if it got no answer.
 extension WriteRequest {
-    /// The first answer to this request, made again from the commit that it led to; an error if that was another request.
+    /// Answers a repeated request from the commit of the first request. Throws if the two requests differ.
     ///
-    /// - Parameter state: the present state, for its cursor and its secrets.
+    /// - Parameter state: the present state. It provides the cursor of the answer, and the keys that are secret now.
     func replay(_ commit: Commit, on state: State) throws(Problem) -> WriteAnswer {
-        guard mayBeSame(as: commit) else {
+        guard couldHaveMade(commit) else {
             throw Problem(
                 .idempotencyMismatch,
-                "the idempotency key was used at revision \(commit.revision) for another request; use a new one")
+                "the idempotency key was used at revision \(commit.revision) for another request; use a new key")
         }
         if let answer = commit.answer { return replay(answer, of: commit.revision, on: state) }
         let changes = state.markingSecrets(commit.changes)
@@ -38,17 +38,18 @@ extension WriteRequest {
             commit: commit.revision)
     }
 
-    /// True if this request may have led to the commit.
+    /// True if the commit may be the commit of this request.
     ///
-    /// After an upgrade the kept digest can have another form, which cannot be compared. It counts as equal, or a client
-    /// would be refused the answer that it lost; unless the commit is plainly not that of this request.
-    private func mayBeSame(as commit: Commit) -> Bool {
-        if digest?.digestForm == commit.requestDigest?.digestForm { return digest == commit.requestDigest }
+    /// After an upgrade of the daemon, the digest in the commit may have another format than the digest of the request,
+    /// so that they cannot be compared. The request then counts as the same request, because otherwise a client could
+    /// not get an answer that it lost. The exception is a request that names another key than the commit.
+    private func couldHaveMade(_ commit: Commit) -> Bool {
+        if digest?.digestFormat == commit.requestDigest?.digestFormat { return digest == commit.requestDigest }
         guard case .setting(let operation) = command else { return true }
         return commit.changes.map(\.key) == [operation.key] && commit.changes.map(\.suite) == [operation.suite]
     }
 
-    /// The first answer to this request, which changed nothing.
+    /// Returns the answer that the commit stores. Only the commit of a request that changed nothing stores its answer.
     private func replay(_ answer: Commit.Answer, of commit: Revision, on state: State) -> WriteAnswer {
         switch answer {
         case .setting(var setting):
@@ -62,7 +63,8 @@ extension WriteRequest {
         }
     }
 
-    /// The revision after a commit of the suite or schema that the request is about.
+    /// The revision for the `ETag` of the answer: the revision of the suite or schema after the commit. Zero if the
+    /// suite was dropped; nil for a request that names no single suite or schema.
     private func tag(afterCommit revision: Revision) -> Revision? {
         switch command {
         case .mergeSuite, .replaceSuite, .resetSuite, .setSchema, .refuseSchema, .removeSchema: revision
@@ -75,8 +77,8 @@ extension WriteRequest {
 }
 
 extension String {
-    /// The name of a digest's form, before the colon; nil for a digest of version 0.3.
-    fileprivate var digestForm: Substring? {
+    /// The prefix of a digest that names its format, before the colon; nil for a digest of version 0.3.
+    fileprivate var digestFormat: Substring? {
         utf8.firstIndex(of: UInt8(ascii: ":")).map { self[..<$0] }
     }
 }

@@ -1,26 +1,26 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Setting and removing schemas.
+/// The writes that set or remove the schema of a suite, which is a named set of settings.
 extension WriteDraft {
     mutating func setSchema(
         _ name: SuiteName, _ schema: Schema, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
-        try checkSecrets(of: suite, stayUnder: schema)
+        try checkSecretsStay(in: suite, under: schema)
         try checkSchemaGuards(of: name, suite)
         if let current = suite?.schema, current.schema.document == schema.document {
-            return try finish(.schema(of: name), suites: [], [])
+            return try decide(.schema(of: name), suites: [], [])
         }
         try checkCount((suite?.records.count ?? 0) + schema.keys.count)
-        // The schema before has to be asked, too, for the keys that it calls secrets.
-        steps += Self.stepsForKey * (suite?.records.count ?? 0) * (suite?.schema == nil ? 1 : 2)
+        // Each key is also looked up in the previous schema, which says whether the key is a secret.
+        steps += Self.stepsPerKey * (suite?.records.count ?? 0) * (suite?.schema == nil ? 1 : 2)
         if let keyword = schema.broadSuiteRule {
             let count = schema.effectiveValues(stored: suite?.storedValues() ?? [:]).count
             if count > Schema.mostKeysUnderBroadRule {
                 let violation = Violation(tooManyKeysUnder: keyword)
                 var problem = Problem(
-                    .invalidSchema, "\(keyword) \(violation.detail), and \(name) would have \(count)")
+                    .invalidSchema, "\(keyword) \(violation.detail), and suite \(name) would have \(count) keys")
                 problem.errors = [violation]
                 throw problem
             }
@@ -31,13 +31,13 @@ extension WriteDraft {
             try checkSteps()
             reset = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
             let kept = stored.filter { !reset.contains($0.key) }
-            // Rules are not held against a suite that stores nothing, as with a new one.
-            let rest =
+            // The rules about the suite as a whole do not apply to a suite without stored values.
+            let conflictsAfterReset =
                 kept.isEmpty ? nil : conflicts.isEmpty ? conflicts : schema.conflicts(storing: kept, steps: &steps)
             try checkSteps()
-            let told = policy == .refuse ? conflicts : rest
-            if let told, !told.isEmpty {
-                throw Self.conflict(told, in: name, resetHelps: rest?.isEmpty ?? true)
+            let refused = policy == .refuse ? conflicts : conflictsAfterReset
+            if let refused, !refused.isEmpty {
+                throw Self.conflict(refused, in: name, resetHelps: conflictsAfterReset?.isEmpty ?? true)
             }
         }
         var suites = suite == nil ? [SuiteChange(suite: name, kind: .created)] : []
@@ -47,11 +47,11 @@ extension WriteDraft {
         suites.append(change)
         let changes = changes(of: suite, name, to: schema) { reset.contains($0) }
         try checkSteps()
-        return try finish(
+        return try decide(
             .schema(of: name), suites: suites, changes, created: suite?.schema == nil, schema: schema)
     }
 
-    /// Returns the problem of a document that is no schema: its mistakes, unless a guard does not hold.
+    /// Returns the error for a document that is not a valid schema: the given problem, or the error of a failed guard.
     func refusal(of name: SuiteName, _ problem: Problem) -> Problem {
         do throws(Problem) {
             try checkSchemaGuards(of: name, state.suite(name))
@@ -62,20 +62,19 @@ extension WriteDraft {
     }
 
     mutating func removeSchema(_ name: SuiteName) throws(Problem) -> WriteDecision {
-        let suite = try existing(name)
-        try checkSecrets(of: suite, stayUnder: nil)
+        let suite = try requireSuite(name)
+        try checkSecretsStay(in: suite, under: nil)
         try checkSchemaGuards(of: name, suite)
-        guard suite.schema != nil else { return try finish(.schema(of: name), suites: [], []) }
+        guard suite.schema != nil else { return try decide(.schema(of: name), suites: [], []) }
         try checkCount(suite.records.count)
         let removed = SuiteChange(name, .schemaRemoved, endingSchemaOf: suite)
-        steps += Self.stepsForKey * suite.records.count
+        steps += Self.stepsPerKey * suite.records.count
         let changes = changes(of: suite, name, to: nil) { _ in false }
         try checkSteps()
-        return try finish(.schema(of: name), suites: [removed], changes)
+        return try decide(.schema(of: name), suites: [removed], changes)
     }
 
-    /// The changes of keys when another schema, or none, comes into force: of those that are stored, and of those that
-    /// either of the schemas lists.
+    /// Returns the changes of the sources and effective values of keys that another schema, or none (nil), causes.
     private mutating func changes(
         of suite: Suite?, _ name: SuiteName, to schema: Schema?, removing isReset: (KeyName) -> Bool
     ) -> [Change] {
@@ -91,7 +90,7 @@ extension WriteDraft {
             return steps > 0
         }
         for listed in schema?.keys ?? [] where listed.defaultValue != nil {
-            // The schema was compiled: its keys are names.
+            // This never fails, because the compiler of schemas accepts valid key names only.
             guard let key = try? KeyName(listed.name), !recorded.contains(key) else { continue }
             let change = Change(
                 from: suite.record(key), of: suite, to: nil, schema: schema, revision: revision, time: time,
@@ -101,20 +100,21 @@ extension WriteDraft {
         return changes.ordered { $0.key < $1.key }
     }
 
-    /// Throws if a stored secret that the writer may not read would be one no more.
-    private func checkSecrets(of suite: Suite?, stayUnder schema: Schema?) throws(Problem) {
+    /// Throws if the new schema would reveal a secret that the caller may not read, or change its rules.
+    private func checkSecretsStay(in suite: Suite?, under schema: Schema?) throws(Problem) {
         guard let reader = request.reader, let suite else { return }
-        var lifted: KeyName?
+        var exposed: KeyName?
         suite.records.forEach { record in
-            let isLifted =
+            let isExposed =
                 record.stored != nil && suite.isHidden(record, from: reader)
-                && !(schema?.judges(record.name, as: suite.schema?.schema) ?? false)
-            if isLifted { lifted = record.key }
-            return !isLifted
+                && !(schema?.keepsSecret(record.name, of: suite.schema?.schema) ?? false)
+            if isExposed { exposed = record.key }
+            return !isExposed
         }
-        if let lifted { throw Problem(secret: lifted, of: suite.id, to: "change the rules of") }
+        if let exposed { throw Problem(secret: exposed, of: suite.id, to: "change the rules of") }
     }
 
+    /// Throws if a guard (precondition) of the request does not hold for the schema of the suite.
     private func checkSchemaGuards(of name: SuiteName, _ suite: Suite?) throws(Problem) {
         let revision = suite?.schemaRevision ?? .zero
         try checkGuards(
@@ -122,41 +122,44 @@ extension WriteDraft {
             current: .suite(SuiteRevision(suite: name, revision: revision)))
     }
 
-    /// - Parameter resetHelps: true if the rest is valid without the values that do not fit by themselves.
+    /// Makes the error for stored values that conflict with a new schema.
+    ///
+    /// - Parameter resetHelps: true if the schema could be set after the conflicting values are removed.
     private static func conflict(
         _ conflicts: StoredConflicts, in suite: SuiteName, resetHelps: Bool
     ) -> Problem {
-        let told = conflicts.all.map { conflict in
+        let listed = conflicts.all.map { conflict in
             var conflict = conflict
             conflict.errors = conflict.errors.map { $0.inSuite(suite, under: .root) }
             return conflict
         }
-        let reason = told.first?.errors.first?.sentence ?? ""
-        let others = told.count + conflicts.unlisted.count - 1
+        let reason = listed.first?.errors.first?.sentence ?? ""
+        let others = listed.count + conflicts.unlisted.count - 1
         let more = others > 0 ? " (and \(others) more)" : ""
         let remedy =
             resetHelps
             ? "?onConflict=keep leaves such values as they are, ?onConflict=reset removes them"
-            : "change what is stored, or leave it as it is with ?onConflict=keep; the values left by ?onConflict=reset "
-                + "would not fit together either"
+            : "change the stored values, or keep them with ?onConflict=keep; the values that remain after "
+                + "?onConflict=reset would not fit either"
         var problem = Problem(
-            .schemaConflict, "what suite \(suite) stores does not fit the schema: \(reason)\(more); \(remedy)")
-        problem.conflicts = told
+            .schemaConflict, "the content of suite \(suite) does not fit the schema: \(reason)\(more); \(remedy)")
+        problem.conflicts = listed
         problem.errors = conflicts.suite.map { $0.inSuite(suite, under: .root) }
         return problem
     }
 }
 
 extension Schema {
-    /// True if a key is a secret here and has the same rules as in another schema. A caller could guess a secret letter by
-    /// letter with rules of its own.
-    fileprivate func judges(_ name: String, as other: Schema?) -> Bool {
-        guard isSecret(name), let rules = key(name), let other, let others = other.key(name) else { return false }
-        return standaloneDocument(of: rules) == other.standaloneDocument(of: others)
-            && (!hasSuiteRules || suiteRules == other.suiteRules)
+    /// True if a key is a secret in this schema and has the same rules as in the old schema.
+    ///
+    /// Otherwise a caller could guess a secret by changing the rules and reading whether the secret satisfies them.
+    fileprivate func keepsSecret(_ name: String, of old: Schema?) -> Bool {
+        guard isSecret(name), let rules = key(name), let old, let oldRules = old.key(name) else { return false }
+        return standaloneDocument(of: rules) == old.standaloneDocument(of: oldRules)
+            && (!hasSuiteRules || suiteRules == old.suiteRules)
     }
 
-    /// The document without the rules of single keys.
+    /// The schema document without the rules for single keys.
     private var suiteRules: JSONObject {
         var rules = document.object ?? [:]
         rules["properties"] = nil
@@ -165,8 +168,8 @@ extension Schema {
 }
 
 extension Change {
-    /// The change of a key under a schema, or none, with a stored value or none; nil if it stays as it is. Takes the steps of
-    /// checking from those that are left.
+    /// Makes the change of a key that gets another stored value or schema (nil for none); nil if neither the value nor
+    /// the source changes. Subtracts the steps of schema validation.
     init?(
         from record: KeyRecord, of suite: Suite, to stored: JSONValue?, schema: Schema?, revision: Revision,
         time: Timestamp, steps: inout Int

@@ -1,18 +1,18 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// One operation on one key.
+/// Writes of a single key: set, delete, or change in place. A schema can lock keys, and make keys secret.
 extension WriteDraft {
-    mutating func setting(_ operation: Transaction.Operation) throws(Problem) -> WriteDecision {
+    mutating func writeSetting(_ operation: Transaction.Operation) throws(Problem) -> WriteDecision {
         let suite = state.suite(operation.suite)
         try checkLock(operation.key, in: suite)
         if case .change = operation.action { try checkSecret(operation.key, in: suite) }
         var isSet = false
         if case .set = operation.action { isSet = true }
         if suite == nil, !isSet { throw state.unknownSuite(operation.suite, for: request.reader) }
-        let key = try begin(
-            suite, operation.suite, operation.key, named: .path, isRemoval: operation.action == .delete)
-        if !request.guards.isEmpty { try checkInvalid(key.before, in: suite) }
+        let key = try makeKeyDraft(
+            suite, operation.suite, operation.key, namedIn: .path, isRemoval: operation.action == .delete)
+        if !request.guards.isEmpty { try subtractStepsForViolations(of: key.before, in: suite) }
         try checkGuards(
             of: "\(key.key) of suite \(operation.suite)", at: key.before.revision, exists: key.before.stored != nil,
             current: state.current(operation.suite, operation.key))
@@ -22,60 +22,60 @@ extension WriteDraft {
             set(key, to: value, isChecked: isChecked)
         case .delete: remove(key)
         case .change(let change):
-            try checkInvalid(key.before, in: suite)
+            try subtractStepsForViolations(of: key.before, in: suite)
             try self.change(key, by: change, in: suite)
         }
         try check(CollectionOfOne(key))
-        let created = key.before.stored == nil && key.stored != nil && key.isChanged
-        guard key.isDifferent else { return unchanged(.setting(untouchedSetting(key)), created: created) }
+        let created = key.before.stored == nil && key.stored != nil && key.isWritten
+        guard key.isDifferent else { return makeEmptyDecision(.setting(unwrittenSetting(key)), created: created) }
         let changes = [key.change(revision: revision, time: time, by: request.origin)]
         let isFirst = key.isInNewSuite && key.stored != nil
         let suites = isFirst ? [SuiteChange(suite: operation.suite, kind: .created)] : []
         try quotas.checkGrowth(
             suites, changes, by: request.origin, on: state, for: request.reader)
-        guard !request.isDryRun else { return unchanged(.setting(untouchedSetting(key)), created: created) }
-        return commit(.change(changes), created: created, suites: suites, changes)
+        guard !request.isDryRun else { return makeEmptyDecision(.setting(unwrittenSetting(key)), created: created) }
+        return makeCommitDecision(.change(changes), created: created, suites: suites, changes)
     }
 
-    /// The setting in the answer to a write that changes nothing, or is not to.
-    private func untouchedSetting(_ key: Touched) -> SettingState {
+    /// The setting in the answer to a write without a commit: a dry run, or a write that changes nothing.
+    private func unwrittenSetting(_ key: KeyDraft) -> SettingState {
         var setting = key.setting
         setting.isDryRun = request.isDryRun
         return setting
     }
 }
 
-/// Several operations, all or none.
+/// Transactions: several operations, which the daemon applies all or not at all, and conditions for applying them.
 extension WriteDraft {
-    mutating func transaction(_ transaction: Transaction) throws(Problem) -> WriteDecision {
-        var keys: [Touched] = []
+    mutating func writeTransaction(_ transaction: Transaction) throws(Problem) -> WriteDecision {
+        var keys: [KeyDraft] = []
         keys.reserveCapacity(transaction.operations.count)
         for (index, operation) in transaction.operations.enumerated() {
             do throws(Problem) {
                 try checkLock(operation.key, in: state.suite(operation.suite))
                 if case .change = operation.action { try checkSecret(operation.key, in: state.suite(operation.suite)) }
             } catch {
-                throw error.of(operation, index, member: "key", on: state)
+                throw error.attributed(to: operation, index, member: "key", on: state)
             }
         }
         for case .setting(let suite, let key, .value) in transaction.conditions {
             try checkSecret(key, in: state.suite(suite))
         }
-        // Each condition takes as long as an operation.
+        // The limit also counts conditions, because checking a condition costs as much as applying an operation.
         try checkCount(transaction.operations.count + transaction.conditions.count)
-        lazy var begun = Self.suitesStoredIn(by: transaction)
+        lazy var suitesWithSets = Self.suitesWithSets(in: transaction)
         for (index, operation) in transaction.operations.enumerated() {
             let suite = state.suite(operation.suite)
             do throws(Problem) {
-                if suite == nil, !begun.contains(operation.suite) {
+                if suite == nil, !suitesWithSets.contains(operation.suite) {
                     throw state.unknownSuite(operation.suite, for: request.reader)
                 }
                 keys.append(
-                    try touch(
-                        suite, operation.suite, operation.key, named: .body(["do", String(index), "key"]),
+                    try findOrAddKey(
+                        suite, operation.suite, operation.key, namedIn: .body(["do", String(index), "key"]),
                         isRemoval: operation.action == .delete))
             } catch {
-                throw error.of(operation, index, member: "suite", on: state)
+                throw error.attributed(to: operation, index, member: "suite", on: state)
             }
         }
         try check(transaction.conditions)
@@ -83,18 +83,18 @@ extension WriteDraft {
             do {
                 try apply(operation.action, index, to: keys[index], in: operation.suite)
             } catch {
-                throw error.of(operation, index, on: state)
+                throw error.attributed(to: operation, index, on: state)
             }
         }
         do throws(Problem) {
-            return try finish(nil)
+            return try checkAndDecide(nil)
         } catch {
-            throw error.naming(transaction.operations, on: state)
+            throw error.listingFailures(of: transaction.operations, on: state)
         }
     }
 
-    /// The suites that an operation stores something in. The other operations may name them, too.
-    private static func suitesStoredIn(by transaction: Transaction) -> Set<SuiteName> {
+    /// The suites in which an operation sets a key, which creates the suite if it does not exist.
+    private static func suitesWithSets(in transaction: Transaction) -> Set<SuiteName> {
         var suites: Set<SuiteName> = []
         for operation in transaction.operations {
             if case .set = operation.action { suites.insert(operation.suite) }
@@ -103,22 +103,22 @@ extension WriteDraft {
     }
 
     private mutating func apply(
-        _ action: Transaction.Operation.Action, _ index: Int, to key: Touched, in suite: SuiteName
+        _ action: Transaction.Operation.Action, _ index: Int, to key: KeyDraft, in suite: SuiteName
     ) throws(Problem) {
         switch action {
         case .set(let value): set(key, to: value, at: ["do", String(index), "value"])
         case .delete: remove(key)
         case .change(let change):
-            try checkInvalid(key.before, in: state.suite(suite))
+            try subtractStepsForViolations(of: key.before, in: state.suite(suite))
             try self.change(key, by: change, in: state.suite(suite), at: ["do", String(index)])
         }
     }
 
-    /// The number of failed conditions about one setting that are listed. Each shows the whole setting, and a short
-    /// request can ask for the same large one a hundred thousand times.
-    private static let mostFailedOfOne = 4
+    /// The maximum number of failed conditions about one setting that an error lists. Each listed condition contains
+    /// the whole setting, and a short request can contain a hundred thousand conditions about the same large setting.
+    private static let maximumFailuresPerSetting = 4
 
-    /// Throws if a condition does not hold, with those that do not.
+    /// Throws an error that lists the failed conditions if there are any.
     private mutating func check(_ conditions: [Transaction.Condition]) throws(Problem) {
         var failed: [Problem.FailedCondition] = []
         var count = 0
@@ -137,15 +137,17 @@ extension WriteDraft {
                 let record = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
                 if let suite, let schema = suite.schema?.schema, record.stored == nil {
                     if schema.key(key.text, steps: &steps) == nil {
-                        refuse(key, in: suite, at: ["if", String(index), "key"])
+                        reportUnknownKey(key, in: suite, at: ["if", String(index), "key"])
                     }
                     try checkSteps()
                 }
                 guard !holds(test, of: record, suite?.effectiveValue(of: record)) else { continue }
-                try checkInvalid(record, in: suite)
+                try subtractStepsForViolations(of: record, in: suite)
                 count += 1
                 listed[KeyAddress(suite: name, key: key), default: 0] += 1
-                guard listed[KeyAddress(suite: name, key: key), default: 0] <= Self.mostFailedOfOne else { continue }
+                guard listed[KeyAddress(suite: name, key: key), default: 0] <= Self.maximumFailuresPerSetting else {
+                    continue
+                }
                 failed.append(Problem.FailedCondition(index: Int64(index), current: state.current(name, key)))
             }
         }
@@ -161,24 +163,24 @@ extension WriteDraft {
         switch test {
         case .revision(let revision): record.revision == revision
         case .stored(let isStored): record.standing.source.isStored == isStored
-        case .value(let wanted): value.map { wanted.isMathematicallyEqual(to: $0) } ?? false
+        case .value(let expected): value.map { expected.isMathematicallyEqual(to: $0) } ?? false
         }
     }
 }
 
 extension Problem {
-    /// The problem as that of one operation of a transaction, with its index in `failed`. Pointers begin at the operation
-    /// in the body.
-    fileprivate func of(
-        _ operation: Transaction.Operation, _ index: Int, member: String? = nil, on state: State
+    /// Makes the error of a transaction from the error of one operation: adds the operation's index to the list
+    /// `failed`, and makes JSON Pointers relative to the request body.
+    fileprivate func attributed(
+        to operation: Transaction.Operation, _ index: Int, member: String? = nil, on state: State
     ) -> Problem {
         var problem = self
-        let place = ["do", String(index)] + [member].compactMap(\.self)
+        let path = ["do", String(index)] + [member].compactMap(\.self)
         problem.detail = "operation \(index): \(self.detail)"
-        problem.pointer = JSONPointer(place + (self.pointer?.tokens ?? []))
+        problem.pointer = JSONPointer(path + (self.pointer?.tokens ?? []))
         if code == .invalidOperation {
             for index in problem.errors.indices {
-                problem.errors[index].pointer = JSONPointer(place + self.errors[index].pointer.tokens)
+                problem.errors[index].pointer = JSONPointer(path + self.errors[index].pointer.tokens)
             }
         }
         problem.failed = [
@@ -189,16 +191,16 @@ extension Problem {
         return problem
     }
 
-    /// The problem with the operations that its errors point to in `failed`, of each setting the first.
-    fileprivate func naming(_ operations: [Transaction.Operation], on state: State) -> Problem {
+    /// Adds the operations to which the pointers of the errors lead to `failed`: for each setting, the first operation.
+    fileprivate func listingFailures(of operations: [Transaction.Operation], on state: State) -> Problem {
         var problem = self
-        var named: Set<KeyAddress> = []
-        let places = self.errors.compactMap { error -> Int? in
+        var listed: Set<KeyAddress> = []
+        let indices = self.errors.compactMap { error -> Int? in
             error.pointer.tokens.first == "do" ? error.pointer.tokens.dropFirst().first.flatMap { Int($0) } : nil
         }
-        for index in places.sorted() where operations.indices.contains(index) {
+        for index in indices.sorted() where operations.indices.contains(index) {
             let operation = operations[index]
-            guard named.insert(KeyAddress(suite: operation.suite, key: operation.key)).inserted else { continue }
+            guard listed.insert(KeyAddress(suite: operation.suite, key: operation.key)).inserted else { continue }
             problem.failed.append(
                 FailedCondition(index: Int64(index), current: state.current(operation.suite, operation.key)))
         }

@@ -1,154 +1,156 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// A state that takes writes one after the other, ahead of what is durable.
+/// The state (all suites of settings, and their history) with the commits that are decided but not yet durable.
 ///
-/// The writer of the daemon owns one, and so does a suite in memory. Without I/O and without locks: the owner makes the
-/// commits durable, publishes ``state``, or goes back with ``recall(to:)``.
+/// The decide stage of the daemon owns a staged state, and so does a Swift client that keeps suites in memory. The
+/// owner makes the commits durable and calls ``confirm(upTo:)``, or discards them with ``rollBack(to:)``.
 package struct StagedState: Sendable {
-    /// The newest state.
+    /// The state after the last decided write.
     package private(set) var state: State
-    /// The revision of ``state``, without a copy of that.
+    /// The revision of ``state``, read without copying the state.
     package var revision: Revision { state.revision }
-    /// The cursor of ``state``, without a copy of that.
+    /// The cursor (epoch and revision) of ``state``, read without copying the state.
     package var cursor: Cursor { state.cursor }
-    /// The reason why a commit did not follow from the state that it was decided on: a defect, after which the state has to
-    /// be recalled.
+    /// The defect of the program that prevented a commit from being applied. The owner must call ``rollBack(to:)``.
     package private(set) var mismatch: CommitMismatch?
-    package var opensSuites: Bool
+    /// True if a write that stores a value may create its suite.
+    package var createsSuites: Bool
+    /// The maximum number of keys that one write may change.
     package var commitKeys: Int
     package var quotas: Quotas
-    /// The last revision that was given out, used or not.
-    private var issued: Revision
-    /// The commits in the history that have a request key.
-    private var repeatable: [Repeat: KeptCommit] = [:]
-    /// The request keys that changed with commits that are not confirmed, with what they led to before.
-    private var changed: [(key: Repeat, before: KeptCommit?, revision: Revision)] = []
+    /// The highest revision that any commit was given, including commits that were rolled back.
+    private var lastIssuedRevision: Revision
+    /// The commits in the history that have a request key, which is the `Idempotency-Key` of a write.
+    private var commitsByKey: [CallerRequestKey: KeptCommit] = [:]
+    /// The changes of ``commitsByKey`` by unconfirmed commits, oldest first. A change has the key, the previous entry,
+    /// and the revision of the commit.
+    private var unconfirmedChanges: [(key: CallerRequestKey, before: KeptCommit?, revision: Revision)] = []
 
-    /// A request key of one caller. That of another caller is another key.
-    package struct Repeat: Hashable, Sendable {
+    /// The request key of a write, together with its caller. Two callers may use the same text as request key.
+    package struct CallerRequestKey: Hashable, Sendable {
         let key: RequestKey
-        let by: String?
+        /// The name of the caller; nil if the daemon has no access control.
+        let caller: String?
 
         fileprivate init?(_ key: RequestKey?, of origin: CommitOrigin?) {
             guard let key else { return nil }
             self.key = key
-            by = origin?.by
+            caller = origin?.by
         }
 
         fileprivate init?(_ kept: KeptCommit) {
             self.init(kept.commit.requestKey, of: kept.commit.origin)
         }
 
-        /// Nil for a request that may not be repeated, or that writes nothing.
+        /// Makes the key of a request; nil for a request without an `Idempotency-Key`, and for a dry run.
         package init?(_ request: WriteRequest) {
             guard !request.isDryRun else { return nil }
             self.init(request.requestKey, of: request.origin)
         }
     }
 
-    /// - Parameters:
-    ///   - opensSuites: true if a write may create a suite by storing something in it.
-    ///   - commitKeys: the most keys that one write may change.
-    package init(_ state: State, opensSuites: Bool = true, commitKeys: Int = .max, quotas: Quotas = .none) {
+    package init(_ state: State, createsSuites: Bool = true, commitKeys: Int = .max, quotas: Quotas = .none) {
         self.state = state
-        self.opensSuites = opensSuites
+        self.createsSuites = createsSuites
         self.commitKeys = commitKeys
         self.quotas = quotas
-        issued = state.revision
-        indexRequests()
+        lastIssuedRevision = state.revision
+        indexRequestKeys()
     }
 
-    /// Decides a write and applies its commit. A request key that was used before gets its first answer again.
+    /// Decides a write and applies its commit. A repeated request gets the answer to the first request.
     ///
-    /// - Returns: the answer, and the commit if one was made.
+    /// - Returns: the answer, and the commit; nil if the write was a repeat or a dry run, or changed nothing.
     package mutating func write(
         _ request: WriteRequest, at now: Timestamp
     ) throws(Problem) -> (answer: WriteAnswer, commit: KeptCommit?) {
         if let answer = try replay(request) { return (answer, nil) }
-        guard let revision = issued.advanced(by: 1) else {
-            throw Problem(.storageFailed, "there are no revisions left")
+        guard let revision = lastIssuedRevision.advanced(by: 1) else {
+            throw Problem(.storageFailed, "no revision numbers are left")
         }
         var decision = try state.decide(
-            request, revision: revision, time: time(now), opensSuites: opensSuites, commitKeys: commitKeys,
+            request, revision: revision, time: time(now), createsSuites: createsSuites, commitKeys: commitKeys,
             quotas: quotas)
         guard let commit = decision.commit.take() else { return (decision.answer, nil) }
         let kept = KeptCommit(commit)
-        issued = revision
+        lastIssuedRevision = revision
         do {
-            try add(kept, schema: decision.schema)
+            try applyCommit(kept, schema: decision.schema)
         } catch {
             mismatch = error
         }
         return (decision.answer, kept)
     }
 
-    /// Returns the first answer again of a request key that was used before; nil if this one was not.
+    /// Returns the answer to the first request with the same request key, if any. Throws if the two requests differ.
     package func replay(_ request: WriteRequest) throws(Problem) -> WriteAnswer? {
-        guard let key = Repeat(request), let kept = repeatable[key] else { return nil }
+        guard let key = CallerRequestKey(request), let kept = commitsByKey[key] else { return nil }
         return try request.replay(kept.commit, on: state)
     }
 
-    /// Continues from a state to which commits of others were applied. Every commit of this state must be confirmed.
+    /// Continues with a state that also has commits of other daemons. Every commit of this state must be confirmed.
     package mutating func follow(_ followed: FollowedState) {
-        changed = []
-        issued = max(issued, followed.state.revision)
+        unconfirmedChanges = []
+        lastIssuedRevision = max(lastIssuedRevision, followed.state.revision)
         state = followed.state
-        if followed.isReplaced {
-            repeatable = [:]
-            return indexRequests()
+        if followed.wasReplaced {
+            commitsByKey = [:]
+            return indexRequestKeys()
         }
         for commit in followed.commits {
-            if let key = Repeat(commit) { repeatable[key] = commit }
+            if let key = CallerRequestKey(commit) { commitsByKey[key] = commit }
         }
         for commit in followed.evicted {
-            guard let key = Repeat(commit), repeatable[key]?.revision == commit.revision else { continue }
-            repeatable[key] = nil
+            guard let key = CallerRequestKey(commit), commitsByKey[key]?.revision == commit.revision else { continue }
+            commitsByKey[key] = nil
         }
     }
 
-    /// Takes note that the commits up to a revision are durable: ``recall(to:)`` goes back no further.
+    /// Notes that the commits up to a revision are durable. ``rollBack(to:)`` must not be called for an older state.
     package mutating func confirm(upTo revision: Revision) {
-        guard !changed.isEmpty else { return }
-        changed.removeFirst(changed.firstIndex { $0.revision > revision } ?? changed.count)
+        guard !unconfirmedChanges.isEmpty else { return }
+        let confirmedCount = unconfirmedChanges.firstIndex { $0.revision > revision } ?? unconfirmedChanges.count
+        unconfirmedChanges.removeFirst(confirmedCount)
     }
 
-    private mutating func add(_ commit: KeptCommit, schema: Schema?) throws(CommitMismatch) {
-        // Before the commit drops others: it may drop itself, if it is larger than all of the history.
-        if let key = Repeat(commit) { set(key, commit, at: commit.revision) }
-        for dropped in try state.apply(commit, schema: schema) {
-            guard let key = Repeat(dropped), repeatable[key]?.revision == dropped.revision else { continue }
-            set(key, nil, at: commit.revision)
+    private mutating func applyCommit(_ commit: KeptCommit, schema: Schema?) throws(CommitMismatch) {
+        // The entry comes first, because a commit that is larger than the limit of the history evicts itself.
+        if let key = CallerRequestKey(commit) { setEntry(key, commit, at: commit.revision) }
+        for evicted in try state.apply(commit, schema: schema) {
+            guard let key = CallerRequestKey(evicted), commitsByKey[key]?.revision == evicted.revision else { continue }
+            setEntry(key, nil, at: commit.revision)
         }
     }
 
-    private mutating func set(_ key: Repeat, _ commit: KeptCommit?, at revision: Revision) {
-        changed.append((key, repeatable[key], revision))
-        repeatable[key] = commit
+    /// Changes ``commitsByKey`` because of the commit with a revision.
+    private mutating func setEntry(_ key: CallerRequestKey, _ commit: KeptCommit?, at revision: Revision) {
+        unconfirmedChanges.append((key, commitsByKey[key], revision))
+        commitsByKey[key] = commit
     }
 
-    /// Goes back to a state, of which all is durable. The revisions given out since are never used again.
-    package mutating func recall(to state: State) {
+    /// Discards the commits after a state that is durable. Their revisions are never used again.
+    package mutating func rollBack(to state: State) {
         confirm(upTo: state.revision)
         self.state = state
         mismatch = nil
-        for (key, before, _) in changed.reversed() { repeatable[key] = before }
-        changed = []
+        for (key, before, _) in unconfirmedChanges.reversed() { commitsByKey[key] = before }
+        unconfirmedChanges = []
     }
 
-    private mutating func indexRequests() {
+    private mutating func indexRequestKeys() {
         for commit in state.history.all {
-            if let key = Repeat(commit) { repeatable[key] = commit }
+            if let key = CallerRequestKey(commit) { commitsByKey[key] = commit }
         }
     }
 
-    /// The step back of a clock, in milliseconds, up to which times wait for it.
-    private static let setBack: Int64 = 60_000
+    /// The largest backward step of the clock, in milliseconds, that counts as a correction of the clock.
+    private static let maximumClockCorrection: Int64 = 60_000
 
-    /// The time of the next commit. A small correction of the clock does not take it back. After a larger one the last
-    /// commit's time was wrong, and times follow the clock again.
+    /// Returns the time of the next commit. After a small correction of the clock, this is the time of the last commit,
+    /// so that times do not decrease. After a larger step, the time of the last commit was wrong.
     private func time(_ now: Timestamp) -> Timestamp {
-        let isBehind = now < state.time && state.time.milliseconds - now.milliseconds <= Self.setBack
+        let isBehind = now < state.time && state.time.milliseconds - now.milliseconds <= Self.maximumClockCorrection
         return isBehind ? state.time : now
     }
 }

@@ -1,52 +1,51 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Writes to a suite as a whole.
+/// Writes to a suite, a named set of settings, as a whole: merge, replace, reset, and drop.
 ///
-/// To touch a key means to look up the key in the suite and to add it to the draft, so that operations can change it.
+/// A method adds the keys of the write to the draft, changes them in the draft, and makes the decision.
 extension WriteDraft {
-    /// Merges a map into the suite (RFC 7396): null removes the key, an object is merged into the effective value, and
-    /// any other value is stored.
+    /// Merges a map into the suite (RFC 7396): null removes the key, an object is merged into the effective value (the
+    /// stored value, otherwise the default of the schema), and any other value is stored.
     mutating func merge(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
-        let names = try names(of: values, in: suite, isMerged: true)
-        let keys = try touch(values, names, in: suite, name, removesNull: true)
+        let names = try validNames(of: values, in: suite, isMerged: true)
+        let keys = try addKeys(names, of: values, in: suite, name, removesNull: true)
         try checkGuards(of: name)
         for (position, key) in keys.enumerated() {
             let value = values.members[position].value
-            let place = JSONPointer([values.members[position].name])
+            let pointer = JSONPointer([values.members[position].name])
             if value.isNull {
                 remove(key)
                 continue
             }
-            // Merging also removes the nulls inside an object if the key has no value, so that the same request sent
-            // again changes nothing.
+            // Merging removes the nulls in an object even if the key has no value, so that a repeat changes nothing.
             do {
                 let merged = try (key.value ?? .null).merging(value)
-                set(key, to: merged, at: place, isDerived: value.object != nil)
+                set(key, to: merged, at: pointer, isDerived: value.object != nil)
             } catch {
                 throw problem(error, in: "merge", of: key)
             }
         }
-        return try finish(.suite(name))
+        return try checkAndDecide(.suite(name))
     }
 
     /// Replaces all stored values of the suite with a map, and removes the stored keys that the map does not have.
     ///
-    /// Unless the request overrides locks, a member that names a locked key and has its present value is not written. A
-    /// client can therefore read a map, change other keys in it, and send it back.
+    /// A schema can lock keys. Unless the request overrides locks, a member that names a locked key and has its present
+    /// value is not written. A client can therefore read a map, change other keys in it, and send it back.
     mutating func replace(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         var written = values
         if let suite, !request.overridesLocks {
             let reader = request.reader
-            if values.contains(where: { suite.holdsLocked($0, for: reader) }) {
-                written.removeAll { suite.holdsLocked($0, for: reader) }
+            if values.contains(where: { suite.repeatsLockedValue($0, for: reader) }) {
+                written.removeAll { suite.repeatsLockedValue($0, for: reader) }
             }
         }
-        let names = try names(of: written, in: suite, isMerged: false)
+        let names = try validNames(of: written, in: suite, isMerged: false)
         try checkLocks(in: suite) { values[$0.name] == nil }
-        let keys = try touch(written, names, in: suite, name, removesNull: false)
+        let keys = try addKeys(names, of: written, in: suite, name, removesNull: false)
         try checkGuards(of: name)
         for (position, key) in keys.enumerated() {
             let member = written.members[position]
@@ -54,41 +53,42 @@ extension WriteDraft {
         }
         if let suite {
             for record in suite.records.elements where record.stored != nil && values[record.name] == nil {
-                let key = try touch(suite, name, record.key, named: .path, isRemoval: true)
+                let key = try findOrAddKey(suite, name, record.key, namedIn: .path, isRemoval: true)
                 remove(key)
             }
         }
-        return try finish(.suite(name))
+        return try checkAndDecide(.suite(name))
     }
 
     /// Removes the stored values of the keys that begin with a prefix.
     mutating func reset(_ name: SuiteName, prefix: String) throws(Problem) -> WriteDecision {
-        let suite = try existing(name)
+        let suite = try requireSuite(name)
         if prefix.isEmpty, let part = firstPart(of: suite) {
             try checkRules(ofEmptied: suite)
-            return try remove(part, from: suite)
+            return try removePart(part, of: suite)
         }
-        var meant: [KeyName] = []
+        var keys: [KeyName] = []
         suite.records.forEach(prefix: prefix) { record in
-            if record.stored != nil { meant.append(record.key) }
+            if record.stored != nil { keys.append(record.key) }
             return true
         }
-        for key in meant { try checkLock(key, in: suite) }
-        try checkCount(meant.count)
+        for key in keys { try checkLock(key, in: suite) }
+        try checkCount(keys.count)
         try checkGuards(of: name)
-        for key in meant {
-            let key = try touch(suite, name, key, named: .path, isRemoval: true)
-            // Not one expression: without optimization, `remove(try touch(…))` copies the whole draft for each key.
+        for key in keys {
+            let key = try findOrAddKey(suite, name, key, namedIn: .path, isRemoval: true)
+            // Not one expression: in a debug build, `remove(try findOrAddKey(…))` copies the whole draft for each key.
             remove(key)
         }
-        return try finish(.suite(name))
+        return try checkAndDecide(.suite(name))
     }
 
     /// Removes the suite and its schema.
     mutating func drop(_ name: SuiteName) throws(Problem) -> WriteDecision {
-        let suite = try existing(name)
-        if let part = firstPart(of: suite) { return try remove(part, from: suite) }
+        let suite = try requireSuite(name)
+        if let part = firstPart(of: suite) { return try removePart(part, of: suite) }
         try checkLocks(in: suite) { _ in true }
+        // A dry run makes no parts, so its answer would list all keys.
         if request.isDryRun { try checkCount(suite.records.count) }
         try checkGuards(of: name)
         let changes = suite.records.elements.compactMap { record -> Change? in
@@ -96,12 +96,12 @@ extension WriteDraft {
             return Change(from: record, of: suite, to: nil, schema: nil, revision: revision, time: time, steps: &steps)
         }
         var dropped = SuiteChange(name, .dropped, endingSchemaOf: suite)
+        // An undo also restores the revisions of the keys without a value.
         dropped.forgotten = suite.forgottenKeys
-        return try finish(.suite(name), suites: [dropped], changes)
+        return try decide(.suite(name), suites: [dropped], changes)
     }
 
-    /// Returns the first keys with stored values, as many as a commit may change; nil if a commit may change all of
-    /// them, or if the request is a dry run.
+    /// Returns the first stored keys, as many as one commit may change; nil if there are no more, and for a dry run.
     private func firstPart(of suite: Suite) -> [KeyName]? {
         guard suite.records.count > commitKeys, !request.isDryRun else { return nil }
         var keys: [KeyName] = []
@@ -115,19 +115,21 @@ extension WriteDraft {
         return hasMore ? keys : nil
     }
 
-    /// Removes some keys of a suite that a request resets or drops. A single commit of all keys would delay other
-    /// writes for too long. Rules about the whole suite are checked for the state after the last part only.
-    private mutating func remove(_ part: [KeyName], from suite: Suite) throws(Problem) -> WriteDecision {
+    /// Removes a part of the keys of a suite that a request resets or drops. The answer contains the remaining request.
+    /// A single commit of all keys would delay other writes for too long. The schema's rules about the suite as a whole
+    /// are checked only for the state after the last part.
+    private mutating func removePart(_ part: [KeyName], of suite: Suite) throws(Problem) -> WriteDecision {
         try checkLocks(in: suite) { _ in true }
         try checkGuards(of: suite.id)
         for key in part {
-            let key = try touch(suite, suite.id, key, named: .path, isRemoval: true)
+            let key = try findOrAddKey(suite, suite.id, key, namedIn: .path, isRemoval: true)
             remove(key)
+            // `check()`, which sets this property for other writes, is not called for a part.
             key.isDifferent = true
         }
-        var decision = try finish(.suite(suite.id), suites: [], changes())
-        // The guards are checked against the suite before the first part only. Only the last commit carries the request
-        // key, so that a retry continues the removal.
+        var decision = try decide(.suite(suite.id), suites: [], changes())
+        // The preconditions of the request apply to the suite before the first part. Only the last commit has the
+        // request key, so that a repeated request continues the removal.
         decision.commit?.requestKey = nil
         decision.commit?.requestDigest = nil
         var remainder = request
@@ -136,10 +138,9 @@ extension WriteDraft {
         return decision
     }
 
-    /// Returns the keys that the members of a map name, in the order of the map. Throws if a member's name is not a
-    /// valid key, if a key is locked, or if a merge needs a secret that the writer may not read. Runs before all other
-    /// checks of the write.
-    private mutating func names(
+    /// Returns the keys that the members of a map name. Throws if a name is not a valid key, if a key is locked, or if
+    /// a merge needs a secret that the caller may not read. Runs before all other checks of the write.
+    private mutating func validNames(
         of values: JSONObject, in suite: Suite?, isMerged: Bool
     ) throws(Problem) -> [KeyName] {
         var names: [KeyName] = []
@@ -153,41 +154,42 @@ extension WriteDraft {
                 throw problem
             }
             try checkLock(names[names.count - 1], in: suite)
-            // A merge reads the present value, so the writer must be allowed to read it.
+            // A merge of an object reads the present value, so the caller must be allowed to read it.
             if isMerged, member.value.object != nil { try checkSecret(names[names.count - 1], in: suite) }
         }
         return names
     }
 
-    /// Touches the keys of a map. Returns the touched keys in the order of the map.
-    private mutating func touch(
-        _ values: JSONObject, _ names: [KeyName], in suite: Suite?, _ name: SuiteName, removesNull: Bool
-    ) throws(Problem) -> [Touched] {
+    /// Adds the keys of a map to the draft. Returns them in the order of the map.
+    ///
+    /// - Parameter removesNull: true if a null member removes its key instead of storing null.
+    private mutating func addKeys(
+        _ names: [KeyName], of values: JSONObject, in suite: Suite?, _ name: SuiteName, removesNull: Bool
+    ) throws(Problem) -> [KeyDraft] {
         try checkCount(names.count)
-        var keys: [Touched] = []
+        var keys: [KeyDraft] = []
         keys.reserveCapacity(names.count)
         for (index, key) in names.enumerated() {
             let member = values.members[index]
             keys.append(
-                try touch(
-                    suite, name, key, named: .body([member.name]), isRemoval: removesNull && member.value.isNull))
+                try findOrAddKey(
+                    suite, name, key, namedIn: .body([member.name]), isRemoval: removesNull && member.value.isNull))
         }
         return keys
     }
 
-    /// Throws if a stored key that satisfies the predicate is locked. Called before these keys are removed.
-    private mutating func checkLocks(in suite: Suite?, where isMeant: (KeyRecord) -> Bool) throws(Problem) {
+    /// Throws if a stored key for which the predicate returns true is locked. Called before the keys are removed.
+    private mutating func checkLocks(in suite: Suite?, where isAffected: (KeyRecord) -> Bool) throws(Problem) {
         guard let suite, suite.schema != nil, !request.overridesLocks else { return }
-        for record in suite.records.elements where record.stored != nil && isMeant(record) {
+        for record in suite.records.elements where record.stored != nil && isAffected(record) {
             try checkLock(record.key, in: suite)
         }
     }
-
 }
 
 extension Suite {
     /// True if a member names a locked key that the caller may read, and has the present value of the key.
-    fileprivate func holdsLocked(_ member: JSONObject.Member, for reader: Grants?) -> Bool {
+    fileprivate func repeatsLockedValue(_ member: JSONObject.Member, for reader: Grants?) -> Bool {
         guard let key = try? KeyName(member.name), isLocked(key), let listed = schema?.schema.key(key.text) else {
             return false
         }
@@ -198,7 +200,7 @@ extension Suite {
 }
 
 extension SuiteChange {
-    /// Makes a change that ends the present schema of a suite, or the absence of a schema. The change records the old
+    /// Makes a change that replaces the schema of a suite, or the absence of a schema. The change records the old
     /// schema and the old revisions, so that an undo can restore them.
     init(_ name: SuiteName, _ kind: Kind, endingSchemaOf suite: Suite?) {
         let replaced = suite?.schema.map {

@@ -1,17 +1,18 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Writes that put back what was: the inverse of a commit, and what a suite stored at some place in the past.
+/// Undo, which applies the inverse of a commit, and restore, which stores the values of a moment in the past again.
 extension WriteDraft {
-    /// A stored value to put back; nil for none.
+    /// A value of the past that the write stores again.
     private struct PastValue {
         let key: KeyName
+        /// The value; nil if the key had no stored value.
         let stored: JSONValue?
-        /// True if it was a secret then.
+        /// True if the value was a secret in the past.
         let isSecret: Bool
     }
 
-    /// Undoes what a commit did, to one suite or to all that it touched.
+    /// Undoes a commit, in one suite or, if the name is nil, in all suites that the commit changed.
     mutating func undo(
         _ undo: UndoRequest, of name: SuiteName?, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
@@ -21,19 +22,19 @@ extension WriteDraft {
         if !undo.isForced {
             let read = request.past?.later ?? []
             let later = parts.compactMap {
-                state.recentPast.changes(since: $0, of: commit.revision, read, for: request.reader)
+                state.recentPast.laterChanges(of: $0, after: commit.revision, read, for: request.reader)
             }
             guard later.isEmpty else { throw Self.changedSince(commit.revision, Array(later.joined())) }
         }
         var inverse = Inverse()
         for part in parts { try self.undo(part, onConflict: policy, &inverse) }
-        return try finish(
-            name.map { .suite($0) }, suites: inverse.suites, inverse.changes.filter(\.isDifferent),
+        return try decide(
+            name.map { .suite($0) }, suites: inverse.suites, inverse.changes.filter(\.hasEffect),
             schema: inverse.schema)
     }
 
-    /// Returns a commit that is to be undone, once the writer has the rights on all that it did. That cannot be told from
-    /// names, so a refusal names nothing that the writer may not read.
+    /// Returns the commit to undo. Throws if the caller has no right to undo it. The request does not name the keys of
+    /// the commit, so the error does not name keys that the caller may not read.
     private func commit(toUndo revision: Revision, in name: SuiteName?) throws(Problem) -> Commit {
         let read = request.past?.commit
         guard let grants = request.grants else {
@@ -41,16 +42,16 @@ extension WriteDraft {
         }
         let hidden = Problem(
             .forbidden,
-            "this caller may not undo commit \(revision): not all that it did is the caller's to read, or it did nothing"
+            "this caller may not undo commit \(revision): the caller may not read all of its changes, or it has none"
         )
         let commit: Commit
         do throws(Problem) {
             commit = try state.recentPast.commit(toUndo: revision, in: name, for: grants.reader, read: read)
         } catch {
-            // Of all suites, a writer that does not see them all cannot tell a hidden commit from none.
+            // A caller that may not see all suites gets the same error for a commit in hidden suites and for no commit.
             throw name == nil && grants.reader != nil ? hidden : error
         }
-        // A suite that began with the commit stays.
+        // An undo keeps a suite that the commit created.
         for change in commit.suiteChanges where change.kind != .created && (name == nil || change.suite == name) {
             guard grants.canReadAll(of: change.suite) else { throw hidden }
             try grants.demand(.schema, on: change.suite, .all)
@@ -63,7 +64,8 @@ extension WriteDraft {
         return commit
     }
 
-    /// Makes what a suite stores what it was at a place in the past, under the schema of now.
+    /// Makes a suite store the values of a moment in the past. The present schema stays in force. With
+    /// `skipsConflicts`, leaves out values that the present schema does not allow, instead of throwing.
     mutating func restore(
         _ name: SuiteName, _ restore: RestoreRequest, skipsConflicts: Bool
     ) throws(Problem) -> WriteDecision {
@@ -85,43 +87,45 @@ extension WriteDraft {
             values.removeAll { keys.contains($0.key) }
             skipped = conflicts.keys
         }
-        let decision = try putBack(values, in: name)
-        return decision.listing(skipped)
+        let decision = try restoreValues(values, in: name)
+        return decision.listing(skipped: skipped)
     }
 }
 
 extension WriteDraft {
-    /// The suite to restore, as it was.
+    /// Returns the suite as it was at the moment of a restore.
     private func past(of name: SuiteName, _ restore: RestoreRequest) throws(Problem) -> Suite {
         if var past = request.past?.suite {
             state.recentPast.markSecrets(in: &past)
             return past
         }
-        let place = try state.recentPast.revision(at: restore.moment, of: name)
-        guard let past = try state.recentPast.suite(name, at: place) else {
-            throw state.recentPast.unknownSuite(name, for: request.reader, at: place)
+        let revision = try state.recentPast.revision(at: restore.moment, of: name)
+        guard let past = try state.recentPast.suite(name, at: revision) else {
+            throw state.recentPast.unknownSuite(name, for: request.reader, at: revision)
         }
         return past
     }
 
-    /// What an inverse does to suites and to keys.
+    /// The inverse of a commit: the changes that undo it.
     private struct Inverse {
         var suites: [SuiteChange] = []
         var changes: [Change] = []
-        /// The schema that it sets, unless it sets several.
+        /// The compiled schema that the inverse sets; nil if it sets no schema or several schemas.
         var schema: Schema?
     }
 
+    /// Makes the error for a commit whose settings or schemas were changed by later commits.
     private static func changedSince(_ revision: Revision, _ changes: [Change]) -> Problem {
-        let keys = changes.first.map { ": \($0.key) of suite \($0.suite) at revision \($0.revision)" } ?? ""
+        let cause =
+            changes.first.map { "\($0.key) of suite \($0.suite) was changed at revision \($0.revision)" }
+            ?? "a later commit changed the suite"
         var problem = Problem(
-            .changedSince, "what commit \(revision) did was changed since\(keys); \"force\":true undoes it all the same"
-        )
+            .changedSince, "cannot undo commit \(revision): \(cause); \"force\":true undoes the commit anyway")
         problem.changes = changes
         return problem
     }
 
-    /// Decides the inverse of a commit in one suite: first the schema, then the values, under that schema.
+    /// Adds the inverse of a commit in one suite to `inverse`: first the schema, then the values under that schema.
     private mutating func undo(
         _ part: CommitPart, onConflict policy: WriteRequest.ConflictPolicy, _ inverse: inout Inverse
     ) throws(Problem) {
@@ -129,13 +133,13 @@ extension WriteDraft {
         for change in part.changes where change.isSecret || state.suite(name)?.isSecret(change.key) ?? false {
             try checkSecret(change.key, of: name)
         }
-        var draft = self.part(on: state)
-        var first: Commit?
+        var draft = makeSubdraft(on: state)
+        var schemaCommit: Commit?
         if let change = part.suiteChanges.first(where: { $0.kind != .created }) {
-            let decision = try draft.putBack(change, onConflict: policy)
-            first = decision.commit
+            let decision = try draft.restoreSchema(before: change, onConflict: policy)
+            schemaCommit = decision.commit
             var state = state
-            if let commit = first {
+            if let commit = schemaCommit {
                 do {
                     try state.apply(commit, schema: decision.schema)
                 } catch {
@@ -144,7 +148,7 @@ extension WriteDraft {
                 inverse.schema = inverse.suites.isEmpty ? decision.schema : nil
             }
             steps = draft.steps
-            draft = self.part(on: state)
+            draft = makeSubdraft(on: state)
         }
         let values = part.changes.map { change in
             PastValue(
@@ -152,19 +156,19 @@ extension WriteDraft {
                 isSecret: change.record.wasSecret || change.isSecret && change.oldStored != nil)
         }
         try draft.checkCount(values.count)
-        let second = try draft.putBack(values, in: name).commit
+        let valueCommit = try draft.restoreValues(values, in: name).commit
         steps = draft.steps
-        inverse.suites += (first?.suiteChanges ?? []) + (second?.suiteChanges ?? [])
-        inverse.changes += (first?.changes ?? []).followed(by: second?.changes ?? [])
+        inverse.suites += (schemaCommit?.suiteChanges ?? []) + (valueCommit?.suiteChanges ?? [])
+        inverse.changes += (schemaCommit?.changes ?? []).merged(with: valueCommit?.changes ?? [])
     }
 
-    /// Throws if a key is a secret that the writer may not read: what comes of putting a value back would tell if it is the
-    /// one that is there.
+    /// Throws if the caller may not read a secret: the answer would show whether it equals the restored value.
     private func checkSecret(_ key: KeyName, of suite: SuiteName) throws(Problem) {
         guard let reader = request.reader, !reader.canReadSecret(suite, key) else { return }
-        throw Problem(secret: key, of: suite, to: "put back")
+        throw Problem(secret: key, of: suite, to: "restore")
     }
 
+    /// Throws if a restore may change a secret, past or present, that the caller may not read.
     private func checkSecrets(of past: Suite, _ suite: Suite?, _ filter: KeyFilter) throws(Problem) {
         guard request.reader != nil else { return }
         let keys = Set((past.records.elements + (suite?.records.elements ?? [])).map(\.key).filter(filter.admits))
@@ -175,18 +179,18 @@ extension WriteDraft {
         }
     }
 
-    /// A draft of a part of this write, without what is about the write as a whole: guards and quotas.
-    private func part(on state: State) -> WriteDraft {
+    /// Makes a draft for a part of the write, without the preconditions, the request key and the quotas.
+    private func makeSubdraft(on state: State) -> WriteDraft {
         var request = request
         (request.guards, request.requestKey, request.isDryRun, request.steps) = ([], nil, false, steps)
         return WriteDraft(
-            request: request, state: state, revision: revision, time: time, opensSuites: opensSuites,
+            request: request, state: state, revision: revision, time: time, createsSuites: createsSuites,
             commitKeys: commitKeys, quotas: .none)
     }
 
-    /// Puts back the schema that was in force before a change, or the suite that it dropped.
-    private mutating func putBack(
-        _ change: SuiteChange, onConflict policy: WriteRequest.ConflictPolicy
+    /// Restores the schema, or the absence of a schema, before a change. Recreates a suite that the change dropped.
+    private mutating func restoreSchema(
+        before change: SuiteChange, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
         if let replaced = change.replaced {
             do {
@@ -195,17 +199,18 @@ extension WriteDraft {
             } catch let problem as Problem {
                 throw problem
             } catch {
-                throw Problem(.invalidSchema, "the schema before is none that this version takes: \(error)")
+                throw Problem(
+                    .invalidSchema, "cannot restore the previous schema: this version does not accept it: \(error)")
             }
         }
         if state.hasSuite(change.suite) { return try removeSchema(change.suite) }
-        return try finish(
+        return try decide(
             .suite(change.suite),
             suites: change.kind == .dropped ? [SuiteChange(suite: change.suite, kind: .created)] : [], [])
     }
 
-    /// Stores values again. Throws with all conflicts if the schema of now does not allow them.
-    private mutating func putBack(_ values: [PastValue], in name: SuiteName) throws(Problem) -> WriteDecision {
+    /// Stores values of the past. Throws an error with all conflicts if the present schema does not allow the values.
+    private mutating func restoreValues(_ values: [PastValue], in name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         let changed = values.filter { suite?.record($0.key).stored != $0.stored }
         for value in changed { try checkLock(value.key, in: suite) }
@@ -213,7 +218,7 @@ extension WriteDraft {
         try checkSteps()
         guard conflicts.isEmpty else { throw Self.conflict(conflicts.keys, more: conflicts.unlisted.count, in: name) }
         for value in changed {
-            let key = try touch(suite, name, value.key, named: .path, isRemoval: value.stored == nil)
+            let key = try findOrAddKey(suite, name, value.key, namedIn: .path, isRemoval: value.stored == nil)
             guard let stored = value.stored else {
                 remove(key)
                 continue
@@ -222,14 +227,14 @@ extension WriteDraft {
             if value.isSecret { key.isStoredSecret = true }
         }
         do throws(Problem) {
-            return try finish(.suite(name))
+            return try checkAndDecide(.suite(name))
         } catch {
             guard error.code == .invalidValue else { throw error }
             throw Self.conflict(StoredConflicts(keys: [], suite: error.errors).all, more: 0, in: name)
         }
     }
 
-    /// The values that the schema of now does not allow by themselves.
+    /// Returns the values that the present schema does not allow, without its rules about the suite as a whole.
     private mutating func conflicts(_ values: [PastValue], in suite: Suite?) -> StoredConflicts {
         guard let schema = suite?.schema?.schema else { return StoredConflicts(keys: []) }
         let settings = values.compactMap { value in
@@ -239,19 +244,22 @@ extension WriteDraft {
         return StoredConflicts(keys: found.keys, unlisted: found.unlisted)
     }
 
+    /// Makes the error for values that the present schema does not allow: the listed conflicts, and `more` conflicts.
     private static func conflict(_ conflicts: [SchemaConflict], more: Int, in suite: SuiteName) -> Problem {
-        let told = conflicts.map { $0.inSuite(suite) }
-        let others = told.count + more - 1
+        let listed = conflicts.map { $0.inSuite(suite) }
+        let others = listed.count + more - 1
         var problem = Problem(
             .schemaConflict,
-            "the schema of suite \(suite) does not allow what was stored: \(told.first?.errors.first?.sentence ?? "")"
-                + (others > 0 ? " (and \(others) more)" : "") + "; ?onConflict=skip restores the rest")
-        problem.conflicts = told
+            "the schema of suite \(suite) does not allow the restored values: "
+                + (listed.first?.errors.first?.sentence ?? "") + (others > 0 ? " (and \(others) more)" : "")
+                + "; ?onConflict=skip restores the other values")
+        problem.conflicts = listed
         return problem
     }
 }
 
 extension SchemaConflict {
+    /// The conflict with the name of the suite in each of its errors.
     fileprivate func inSuite(_ suite: SuiteName) -> SchemaConflict {
         var conflict = self
         conflict.errors = errors.map { $0.inSuite(suite, under: .root) }
@@ -260,8 +268,9 @@ extension SchemaConflict {
 }
 
 extension WriteDecision {
-    /// Lists the keys that a restore left out. A commit with a request key keeps its answer then.
-    fileprivate consuming func listing(_ skipped: [SchemaConflict]) -> WriteDecision {
+    /// Adds the values that a restore skipped to the answer. A commit with a request key then stores the answer,
+    /// because the skipped values do not follow from the commit.
+    fileprivate consuming func listing(skipped: [SchemaConflict]) -> WriteDecision {
         guard !skipped.isEmpty, case .summary(var summary) = answer.body else { return self }
         summary.skipped = skipped
         answer.body = .summary(summary)
@@ -271,9 +280,8 @@ extension WriteDecision {
 }
 
 extension RecentPast {
-    /// Returns a commit that is to be undone. Throws if it is not kept, or did nothing to the suite, or to any.
-    ///
-    /// - Parameter read: the commit, if it was read from where memory does not reach.
+    /// Returns the commit to undo. Throws if it is no longer kept, or did not change the suite (any suite, if the name
+    /// is nil). `read` is the commit if it was read from a file, because it is no longer in memory.
     fileprivate func commit(
         toUndo revision: Revision, in name: SuiteName?, for reader: Grants?, read: KeptCommit?
     ) throws(Problem) -> Commit {
@@ -296,14 +304,15 @@ extension RecentPast {
         throw Problem(.badRequest, "revision \(revision) changed nothing\(name.map { " in suite \($0)" } ?? "")")
     }
 
-    /// The later changes of what a commit did to a suite; nil if there are none.
-    fileprivate func changes(
-        since part: CommitPart, of revision: Revision, _ read: [KeptCommit], for reader: Grants?
+    /// Returns the later changes of the keys that a commit changed in a suite; nil if neither the keys, nor the suite
+    /// or its schema, changed later. `read` are later commits that were read from a file, oldest first.
+    fileprivate func laterChanges(
+        of part: CommitPart, after revision: Revision, _ read: [KeptCommit], for reader: Grants?
     ) -> [Change]? {
         let (name, suite) = (part.suite, state.suite(part.suite))
         let kept = history.commits(of: name, after: revision).map(\.commit)
-        let isKept = Set(kept.map(\.revision))
-        let commits = read.filter { !isKept.contains($0.revision) && $0.affects(name) }.map(\.commit) + kept
+        let keptRevisions = Set(kept.map(\.revision))
+        let commits = read.filter { !keptRevisions.contains($0.revision) && $0.affects(name) }.map(\.commit) + kept
         let keys = Set(part.changes.map(\.key).filter { suite?.record($0).revision != revision })
         let isSuiteChanged = part.suiteChanges.contains { change in
             switch change.kind {
@@ -312,11 +321,11 @@ extension RecentPast {
             case .schemaSet, .schemaRemoved: suite?.schemaRevision != revision
             }
         }
-        // The keys of a suite that was dropped are gone in that very commit.
-        let isGone = suite == nil && part.suiteChanges.contains { $0.kind == .dropped }
-        guard isSuiteChanged || !keys.isEmpty && !isGone || isGone && !commits.isEmpty else { return nil }
+        // The keys of a dropped suite do not exist, so that only later commits show whether they changed.
+        let isDropped = suite == nil && part.suiteChanges.contains { $0.kind == .dropped }
+        guard isSuiteChanged || !keys.isEmpty && !isDropped || isDropped && !commits.isEmpty else { return nil }
         let later = commits.flatMap(\.changes)
-        // An error has the value of no secret, for any reader.
+        // An error does not contain the value of a secret, even if the reader may read the secret.
         return state.shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: reader).map {
             $0.isSecret ? $0.concealed() : $0
         }
@@ -324,7 +333,7 @@ extension RecentPast {
 }
 
 extension Suite {
-    /// The keys, in order, of which something else is stored here than in another state of the suite.
+    /// Returns the keys, in order, for which this suite stores another value than another state of the same suite.
     fileprivate func differences(from other: Suite?, _ filter: KeyFilter) -> [KeyName] {
         var keys: [KeyName] = []
         records.forEach { record in
@@ -333,8 +342,8 @@ extension Suite {
             return true
         }
         other?.records.forEach { record in
-            let isGone = record.stored != nil && records.find(record.name) == nil
-            if isGone, filter.admits(record.key) { keys.append(record.key) }
+            let isRemoved = record.stored != nil && records.find(record.name) == nil
+            if isRemoved, filter.admits(record.key) { keys.append(record.key) }
             return true
         }
         return keys.ordered(by: <)
@@ -342,8 +351,8 @@ extension Suite {
 }
 
 extension [Change] {
-    /// The changes with later ones of the same suite, of each key one, ordered by key.
-    fileprivate func followed(by later: [Change]) -> [Change] {
+    /// Merges the changes with later changes of the same suite. The result has one change for each key, ordered by key.
+    fileprivate func merged(with later: [Change]) -> [Change] {
         var all = Dictionary(map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         for change in later { all[change.key] = all[change.key].map(change.following) ?? change }
         return all.values.ordered { $0.key < $1.key }
@@ -351,8 +360,8 @@ extension [Change] {
 }
 
 extension Change {
-    /// True if it changes what is stored, or what readers get.
-    fileprivate var isDifferent: Bool {
+    /// True if the change alters the stored value, the effective value, or its source.
+    fileprivate var hasEffect: Bool {
         old != new || oldSource != source || oldStored != stored
     }
 }

@@ -1,55 +1,59 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The bounds of a write, which are checked on the way.
+/// The limits of a write that are checked while the write is decided.
+///
+/// Each write has a budget of validation steps, so that validation does not delay other writes for long.
 extension WriteDraft {
-    /// Throws when all steps are taken. Inlined, as the draft is copied for a call.
+    /// Throws if the budget is exhausted. Inlined, because the compiler copies the draft for a call.
     @inline(__always)
     func checkSteps() throws(Problem) {
         if steps <= 0 { throw .tooManySteps }
     }
 
-    /// Throws if a write changes too many keys, which would hold up all others. Inlined, as the draft is copied for a call.
+    /// Throws if a write changes too many keys, which would delay other writes. Inlined for the same reason.
     @inline(__always)
     func checkCount(_ keys: Int) throws(Problem) {
-        if keys > commitKeys { throw Problem(touchesMoreThan: commitKeys) }
+        if keys > commitKeys { throw Problem(tooManyKeys: commitKeys) }
     }
 
-    /// Takes the steps of finding out what is wrong with an invalid value, which a refusal shows.
-    mutating func checkInvalid(_ record: KeyRecord, in suite: Suite?) throws(Problem) {
+    /// Subtracts the steps of finding the violations of an invalid stored value, which an error lists.
+    mutating func subtractStepsForViolations(of record: KeyRecord, in suite: Suite?) throws(Problem) {
         guard record.standing == .invalid, let suite else { return }
         _ = suite.violations(ofStoredValueIn: record, steps: &steps)
         try checkSteps()
     }
 }
 
-/// The check of the values that are left in the end.
+/// Validation of the values that a write stores, after all its operations.
 extension WriteDraft {
-    /// The number of unknown keys that get a suggestion. Each costs a search of all names, and other writes wait.
-    private static let mostSuggested = 16
-    /// From so many violations on no further value is checked.
-    private static let mostListed = 1000
+    /// The maximum number of unknown keys for which the error suggests similar keys, which takes a search of all keys.
+    private static let maximumSuggestions = 16
+    /// The number of violations after which no further value is validated, which limits the size of the error.
+    private static let maximumViolations = 1000
 
-    /// Throws if the schemas do not allow the write, with all violations: names and single values first, then suites.
+    /// Throws if the schemas do not allow the write. The error lists unknown keys and invalid values, or, if there are
+    /// none, violations of rules about suites as a whole, such as `minProperties`.
     mutating func check() throws(Problem) {
-        try check(touched)
+        try check(keyDrafts)
     }
 
-    /// Throws if the schemas do not allow what the write does to its keys.
-    mutating func check(_ keys: some Collection<Touched>) throws(Problem) {
+    /// Throws if the schemas do not allow the changes of some keys of the write.
+    mutating func check(_ keys: some Collection<KeyDraft>) throws(Problem) {
         var violations: [Violation] = []
         for key in keys {
-            key.isDifferent = key.differs
+            key.isDifferent = key.differsFromBefore
             guard key.isDifferent, !key.isChecked, key.schema != nil else { continue }
-            if violations.count < Self.mostListed, steps > 0 { violations += self.violations(of: key) }
+            if violations.count < Self.maximumViolations, steps > 0 { violations += self.violations(of: key) }
         }
         try checkSteps()
-        if let first = unknown.first {
+        if let first = unknownKeys.first {
             var problem = first.suite.unknownKey(first.key, for: request.reader, status: 422)
             problem.pointer = first.pointer
             let reader = request.reader
+            let maximum = Self.maximumSuggestions
             problem.errors =
-                unknown.enumerated().map { $1.violation(for: reader, suggests: $0 < Self.mostSuggested) } + violations
+                unknownKeys.enumerated().map { $1.violation(for: reader, suggests: $0 < maximum) } + violations
             throw problem
         }
         if keys.contains(where: { $0.isUnderSuiteRules }) {
@@ -59,7 +63,7 @@ extension WriteDraft {
         if !violations.isEmpty { throw Problem(violations: violations) }
     }
 
-    /// Throws if the rules of a suite do not allow that it stores nothing.
+    /// Throws if the schema's rules about the suite as a whole do not allow the suite without any stored value.
     mutating func checkRules(ofEmptied suite: Suite) throws(Problem) {
         guard let schema = suite.schema?.schema, schema.hasSuiteRules else { return }
         let keys = schema.suiteRuleKeys
@@ -76,32 +80,32 @@ extension WriteDraft {
         }
     }
 
-    private mutating func violations(of key: Touched) -> [Violation] {
+    private mutating func violations(of key: KeyDraft) -> [Violation] {
         guard let stored = key.stored, let schema = key.schema else { return [] }
         let isSecret = key.isStoredSecret || schema.isSecret
         return schema.violations(of: stored, isSecret: isSecret, steps: &steps).map {
-            $0.inSuite(key.suite, under: key.place)
+            $0.inSuite(key.suite, under: key.pointer)
         }
     }
 
-    /// The violations of rules about suites as a whole that the write adds.
-    private mutating func suiteViolations(_ touched: [Touched]) -> [Violation] {
-        var judged: Set<SuiteName> = []
+    /// Returns the violations of rules about suites as a whole that the suites do not have before the write.
+    private mutating func suiteViolations(_ keyDrafts: [KeyDraft]) -> [Violation] {
+        var checkedSuites: Set<SuiteName> = []
         var violations: [Violation] = []
-        for key in touched where key.isUnderSuiteRules && key.isDifferent && !judged.contains(key.suite) {
-            judged.insert(key.suite)
+        for key in keyDrafts where key.isUnderSuiteRules && key.isDifferent && !checkedSuites.contains(key.suite) {
+            checkedSuites.insert(key.suite)
             guard let suite = state.suite(key.suite), let schema = suite.schema?.schema else { continue }
             let keys = schema.suiteRuleKeys
-            let touched = touched.filter { key in
+            let relevantKeys = keyDrafts.filter { key in
                 key.suite == suite.id && keys?.contains(UTF8Text(key.key.text)) ?? true
             }
-            guard touched.contains(where: \.isDifferent) else { continue }
+            guard relevantKeys.contains(where: \.isDifferent) else { continue }
             let stored = suite.storedValues(of: keys)
             var storedAfter = stored
-            for key in touched where key.isChanged { storedAfter[key.key.text] = key.stored }
+            for key in relevantKeys where key.isWritten { storedAfter[key.key.text] = key.stored }
             let before = schema.effectiveValues(stored: stored, of: keys)
             let after = schema.effectiveValues(stored: storedAfter, of: keys)
-            let secrets = touched.filter(\.isStoredSecret).map(\.key)
+            let secrets = relevantKeys.filter(\.isStoredSecret).map(\.key)
             let new = schema.newSuiteViolations(
                 before: before, after: after, secrets: suite.markedSecrets(of: keys) + secrets, steps: &steps)
             violations += new.map { $0.inSuite(suite.id, under: .root).shown(to: request.reader, of: suite.id) }
@@ -114,28 +118,30 @@ extension WriteDraft {
 }
 
 extension Problem {
-    /// The problem of a write that takes more steps of checking than it has.
+    /// The problem of a write that exhausts its budget of validation steps.
     fileprivate static var tooManySteps: Problem {
         Problem(violations: [
             Violation(
                 pointer: .root, keyword: "limit",
-                detail: "the names and values of this write take too long to check together; write fewer at a time")
+                detail: "the names and values of this write take too long to validate; write fewer keys at a time")
         ])
     }
 
-    fileprivate init(touchesMoreThan keys: Int) {
-        self.init(.tooLarge, "the write touches more than \(keys) keys; do it in parts, or raise limits.commitKeys")
-        self.limit = Int64(keys)
+    fileprivate init(tooManyKeys limit: Int) {
+        self.init(
+            .tooLarge,
+            "the write concerns more than \(limit) keys; split it into several writes, or raise limits.commitKeys")
+        self.limit = Int64(limit)
     }
 }
 
 extension Violation {
-    /// The violation of a suite with more keys than are checked with each write.
+    /// Makes the violation of a suite that has too many keys for a rule about all keys, such as `minProperties`.
     init(tooManyKeysUnder keyword: String) {
         self.init(
             pointer: .root, keyword: keyword,
-            detail: "looks at all keys of the suite with each write, so the suite may have at most "
-                + "\(Schema.mostKeysUnderBroadRule)")
+            detail: "is evaluated on all keys of the suite for each write, so the suite may have at most "
+                + "\(Schema.mostKeysUnderBroadRule) keys")
     }
 }
 
@@ -148,7 +154,7 @@ extension WriteDraft.UnknownKey {
 }
 
 extension Violation {
-    /// The violation without what a writer may not see.
+    /// Returns the violation, without details if they concern a key that the caller may not read.
     fileprivate func shown(to reader: Grants?, of suite: SuiteName) -> Violation {
         guard let reader, !isShown(to: reader, of: suite) else { return self }
         return Violation(

@@ -1,17 +1,17 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// An estimate of the processor time and memory that the decide stage needs for a write.
+/// An estimate of the processor time and memory that deciding a write takes. The size of values is measured in units of
+/// extent: one unit for each JSON value and for each eight bytes of text.
 package struct WriteCost {
     /// The cost of reading and replacing stored values, and of checking rules about whole suites.
     package var cost = Cost.zero
-    /// True if the decide stage must validate names or values that the event loop did not validate. ``cost`` does not
-    /// include the steps of the schema validator.
+    /// True if the decide stage must validate names or values. ``cost`` does not include the steps of the validator.
     package var checksValues = false
 }
 
 extension State {
-    /// Estimates the cost of deciding a write on this state.
+    /// Estimates the cost of deciding a write on this state. The estimate ends early once it exceeds the limit.
     package func cost(of request: WriteRequest, within limit: Cost) -> WriteCost {
         var meter = CostMeter(within: limit)
         let checksValues = addCost(of: request, to: &meter)
@@ -79,6 +79,7 @@ extension State {
         return schema.schema.hasSuiteRules || standing == .invalid || !isChecked
     }
 
+    /// Adds the cost of a write that reads and replaces all values of a suite.
     private func addCost(ofWhole suite: SuiteName, to meter: inout CostMeter) {
         guard !meter.isExceeded else { return }
         self.suite(suite)?.addDecisionCost(to: &meter)
@@ -101,12 +102,13 @@ extension State {
         history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.undoing)
     }
 
+    /// Adds the cost of a write that changes some keys of a suite.
     private func addCost(
         ofChanging names: some Sequence<String>, in suite: SuiteName, to meter: inout CostMeter
     ) {
         guard let suite = self.suite(suite) else { return }
         meter.add(suite.suiteRuleCost)
-        // A written key costs four units of extent, plus the extent of its stored value.
+        // A written key costs four units of extent for its record, plus the extent of its stored value.
         for name in names where !meter.isExceeded {
             meter.add(4 * .decidedUnit)
             meter.add(suite.records.find(name)?.stored, each: .decidedUnit)
@@ -115,8 +117,8 @@ extension State {
 }
 
 extension Suite {
-    /// Adds the cost of a write that reads and replaces all values of the suite. A record costs four units of extent,
-    /// plus one unit for each eight bytes of its name, plus the extent of its stored value.
+    /// Adds the cost of reading and replacing all values of the suite. A record costs four units of extent for its
+    /// fields, plus one unit for each eight bytes of its name, plus the extent of its stored value.
     fileprivate func addDecisionCost(to meter: inout CostMeter) {
         if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.schemaRevalidation) }
         records.forEach { record in

@@ -1,36 +1,35 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A decision on a write: the answer to it, and the commit that it makes.
+/// The decision on a write that is accepted: its answer and its commit.
 ///
-/// A refusal is not a decision but a `Problem` that is thrown.
+/// If the write is refused, the deciding functions throw a `Problem` instead.
 package struct WriteDecision: Sendable {
-    /// The answer to give once the commit is durable.
+    /// The answer, which is sent after the commit is durable.
     package var answer: WriteAnswer
-    /// The commit; nil if nothing changes, or if nothing was to be changed.
+    /// The commit; nil for a dry run, and for a write without a request key that changes nothing.
     package var commit: Commit?
-    /// The schema that the commit sets.
+    /// The compiled schema that the commit sets; nil if it sets none.
     package var schema: Schema?
 }
 
 extension State {
-    /// Decides a write. Changes nothing.
+    /// Decides a write on this state. Does not apply the commit.
     ///
     /// - Parameters:
-    ///   - revision: the revision of the commit, if there is one.
-    ///   - time: the time of the commit.
-    ///   - opensSuites: true if a write may create a suite by storing something in it.
-    ///   - commitKeys: the most keys that the write may change.
-    ///   - quotas: the quotas of what is stored.
+    ///   - revision: the revision that the commit gets.
+    ///   - time: the time that the commit gets.
+    ///   - createsSuites: true if a write that stores a value may create its suite.
+    ///   - commitKeys: the maximum number of keys that the write may change.
     package func decide(
-        _ request: WriteRequest, revision: Revision, time: Timestamp, opensSuites: Bool = true,
+        _ request: WriteRequest, revision: Revision, time: Timestamp, createsSuites: Bool = true,
         commitKeys: Int = .max, quotas: Quotas = .none
     ) throws(Problem) -> WriteDecision {
         var draft = WriteDraft(
-            request: request, state: self, revision: revision, time: time, opensSuites: opensSuites,
+            request: request, state: self, revision: revision, time: time, createsSuites: createsSuites,
             commitKeys: commitKeys, quotas: quotas)
         switch request.command {
-        case .setting(let operation): return try draft.setting(operation)
+        case .setting(let operation): return try draft.writeSetting(operation)
         case .mergeSuite(let suite, let values): return try draft.merge(suite, values)
         case .replaceSuite(let suite, let values): return try draft.replace(suite, values)
         case .resetSuite(let suite, let prefix): return try draft.reset(suite, prefix: prefix)
@@ -39,7 +38,7 @@ extension State {
             return try draft.setSchema(suite, schema, onConflict: policy)
         case .refuseSchema(let suite, let problem): throw draft.refusal(of: suite, problem)
         case .removeSchema(let suite): return try draft.removeSchema(suite)
-        case .transaction(let transaction): return try draft.transaction(transaction)
+        case .transaction(let transaction): return try draft.writeTransaction(transaction)
         case .undo(let undo, let suite, let policy): return try draft.undo(undo, of: suite, onConflict: policy)
         case .restore(let suite, let restore, let skips):
             return try draft.restore(suite, restore, skipsConflicts: skips)
@@ -47,49 +46,51 @@ extension State {
     }
 }
 
-/// The ends of a write.
+/// Making the decision of a draft.
 extension WriteDraft {
-    /// The suite or schema that a write is about. Its revision is the tag of the answer.
-    enum Subject {
+    /// The suite or schema that a write names. The `ETag` of the answer contains its revision.
+    enum Target {
         case suite(SuiteName)
         case schema(of: SuiteName)
     }
 
-    /// Checks a write to several keys, and decides it.
-    mutating func finish(_ subject: Subject?) throws(Problem) -> WriteDecision {
+    /// Validates the draft, and makes the decision. The target is nil if the write names no single suite.
+    mutating func checkAndDecide(_ target: Target?) throws(Problem) -> WriteDecision {
         try check()
-        return try finish(subject, suites: createdSuites(), changes())
+        return try decide(target, suites: createdSuites(), changes())
     }
 
-    /// Decides a write that was checked, by what it changes. Throws if that exceeds a quota.
-    func finish(
-        _ subject: Subject?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
+    /// Makes the decision from validated changes. Throws if they exceed a quota. The target is nil if the write names
+    /// no single suite. `created` is true if the write sets a schema where there was none.
+    func decide(
+        _ target: Target?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {
         try quotas.checkGrowth(
             suites, changes, by: request.origin, on: state, for: request.reader)
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let isDone = isChanged && !request.isDryRun
-        // If nothing is done, the revision is one that holds as a guard.
-        let shown = isDone ? revision : subject.map(presentRevision) ?? state.revision
+        // Without a commit, the answer has the present revision, which a client can use in a precondition.
+        let shownRevision = isDone ? revision : target.map(currentRevision) ?? state.revision
         var changes = changes
         if let origin = request.origin {
             for index in changes.indices { changes[index].origin = origin }
         }
         if request.isDryRun {
-            // The next revision may be given to another write.
-            for index in changes.indices { changes[index].revision = shown }
+            // A dry run makes no commit, so another write will get the next revision.
+            for index in changes.indices { changes[index].revision = shownRevision }
         }
         var summary = WriteSummary(
-            revision: shown, changed: isChanged, changes: changes, isDryRun: request.isDryRun)
-        if case .schema? = subject { summary.schemaRevision = shown }
-        let isGone = isDone && suites.contains { $0.kind == .dropped }
-        let tag = subject == nil ? nil : isGone ? .zero : shown
-        guard isDone else { return unchanged(.summary(summary), created: created, tag: tag) }
-        return commit(.summary(summary), created: created, tag: tag, suites: suites, changes, schema: schema)
+            revision: shownRevision, changed: isChanged, changes: changes, isDryRun: request.isDryRun)
+        if case .schema? = target { summary.schemaRevision = shownRevision }
+        let isDropped = isDone && suites.contains { $0.kind == .dropped }
+        let tag = target == nil ? nil : isDropped ? .zero : shownRevision
+        guard isDone else { return makeEmptyDecision(.summary(summary), created: created, tag: tag) }
+        return makeCommitDecision(
+            .summary(summary), created: created, tag: tag, suites: suites, changes, schema: schema)
     }
 
-    /// Decides a write by its commit.
-    func commit(
+    /// Makes the decision of a write with a commit.
+    func makeCommitDecision(
         _ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil, suites: [SuiteChange], _ changes: [Change],
         schema: Schema? = nil
     ) -> WriteDecision {
@@ -104,12 +105,13 @@ extension WriteDraft {
             schema: schema)
     }
 
-    /// Decides a write that changes nothing, or is not to. One with a request key is kept as a commit without changes.
-    func unchanged(_ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil) -> WriteDecision {
+    /// Makes the decision of a write that changes nothing, or of a dry run. With a request key (`Idempotency-Key`), the
+    /// decision has a commit without changes that stores the answer, so that a repeat also changes nothing.
+    func makeEmptyDecision(_ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil) -> WriteDecision {
         guard request.requestKey != nil, !request.isDryRun else {
             return WriteDecision(answer: WriteAnswer(body, created: created, cursor: state.cursor, tag: tag))
         }
-        var decision = commit(body, created: created, tag: tag, suites: [], [])
+        var decision = makeCommitDecision(body, created: created, tag: tag, suites: [], [])
         switch body {
         case .setting(let setting): decision.commit?.answer = .setting(setting)
         case .summary(let summary): decision.commit?.answer = .summary(summary)
@@ -118,36 +120,36 @@ extension WriteDraft {
         return decision
     }
 
-    /// The revision that a guard on a write about this is compared with.
-    private func presentRevision(of subject: Subject) -> Revision {
-        switch subject {
+    /// Returns the revision with which the preconditions of a write are compared.
+    private func currentRevision(of target: Target) -> Revision {
+        switch target {
         case .suite(let name): state.suite(name)?.revision ?? .zero
         case .schema(let name): state.suite(name)?.schemaRevision ?? .zero
         }
     }
 }
 
-/// Guards and locks.
+/// Guards (preconditions such as `If-Match`), locked keys and secrets.
 extension WriteDraft {
-    /// Throws if a guard does not hold of what the write is about.
+    /// Throws if a guard of the request does not hold for the setting, suite or schema to which the write applies.
     ///
     /// - Parameters:
-    ///   - what: its name in the message.
-    ///   - exists: true if it is there, or has a value.
-    ///   - current: what the error shows of it.
+    ///   - name: the name of the setting, suite or schema for the error message.
+    ///   - exists: true if the suite or schema exists, or if the setting has a stored value.
+    ///   - current: the present setting or suite, which the error contains.
     func checkGuards(
-        of what: @autoclosure () -> String, at revision: Revision, exists: Bool,
+        of name: @autoclosure () -> String, at revision: Revision, exists: Bool,
         current: @autoclosure () -> Problem.Current
     ) throws(Problem) {
         for condition in request.guards where !condition.holds(revision: revision, exists: exists) {
             var problem = Problem(
-                .preconditionFailed, condition.detail(what(), revision: revision, exists: exists))
+                .preconditionFailed, condition.detail(name(), revision: revision, exists: exists))
             problem.current = current()
             throw problem
         }
     }
 
-    /// Throws if a guard does not hold of a suite.
+    /// Throws if a guard of the request does not hold for a suite.
     func checkGuards(of name: SuiteName) throws(Problem) {
         let suite = state.suite(name)
         let revision = suite?.revision ?? .zero
@@ -156,7 +158,7 @@ extension WriteDraft {
             current: .suite(SuiteRevision(suite: name, revision: revision)))
     }
 
-    /// Throws if the key is locked.
+    /// Throws if the schema locks the key and the request does not override locks.
     mutating func checkLock(_ key: KeyName, in suite: Suite?) throws(Problem) {
         guard !request.overridesLocks, let suite, let schema = suite.schema?.schema else { return }
         let isLocked = schema.isLocked(key.text, steps: &steps)
@@ -164,21 +166,21 @@ extension WriteDraft {
         if isLocked { throw suite.lockedKey(key) }
     }
 
-    /// Throws if the key is a secret that the writer may not read: what comes of changing it, or comparing it, would tell.
+    /// Throws if the key is a secret that the caller may not read, because a change or comparison could reveal it.
     func checkSecret(_ key: KeyName, in suite: Suite?) throws(Problem) {
         guard request.reader != nil, let suite, suite.isHidden(suite.record(key), from: request.reader) else { return }
         throw Problem(secret: key, of: suite.id, to: "change in place, or compare,")
     }
 
-    /// Returns the suite. Throws if there is none.
-    func existing(_ name: SuiteName) throws(Problem) -> Suite {
+    /// Returns the suite. Throws if it does not exist.
+    func requireSuite(_ name: SuiteName) throws(Problem) -> Suite {
         guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: request.reader) }
         return suite
     }
 }
 
 extension WriteRequest.Guard {
-    /// True if the guard lets a write pass to what is at a revision.
+    /// True if the guard holds. For a setting, `exists` means that the setting has a stored value.
     package func holds(revision current: Revision, exists: Bool) -> Bool {
         switch self {
         case .isAt(let revisions): revisions.contains(current)
@@ -188,16 +190,16 @@ extension WriteRequest.Guard {
         }
     }
 
-    /// Says why the guard does not hold.
-    package func detail(_ what: String, revision current: Revision, exists: Bool) -> String {
+    /// Returns a message that states why the guard does not hold for the named setting, suite or schema.
+    package func detail(_ name: String, revision current: Revision, exists: Bool) -> String {
         switch self {
         case .isAt(let revisions):
             revisions.isEmpty
-                ? "\(what) is at revision \(current), which is none of the tags that were given"
-                : "\(what) is at revision \(current), not at \(revisions.map(\.description).joined(separator: " or "))"
-        case .isNotAt: "\(what) is at revision \(current), one of those that it must not be at"
-        case .exists: "nothing is stored for \(what)"
-        case .isAbsent: "\(what) is there already, at revision \(current)"
+                ? "\(name) is at revision \(current), which matches none of the given entity tags"
+                : "\(name) is at revision \(current), not at \(revisions.map(\.description).joined(separator: " or "))"
+        case .isNotAt: "\(name) is at revision \(current), which the precondition excludes"
+        case .exists: "nothing is stored for \(name)"
+        case .isAbsent: "\(name) already exists, at revision \(current)"
         }
     }
 }

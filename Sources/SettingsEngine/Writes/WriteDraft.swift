@@ -1,37 +1,41 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A write that is being decided: the keys that it touches, over a state that stays as it is.
+/// A write that is being decided: an unchanging state, and the pending changes of the keys that the write names.
 ///
-/// Each operation sees what those before it did. Values are checked against schemas in the end, by ``check()``.
+/// The operations change the drafts of the keys one after another, so each operation sees the results of earlier
+/// operations. ``check()`` validates the final values against the schemas. The decision contains the changes.
 struct WriteDraft {
-    /// A key that the write touches, before and after. An object, so that operations which find it again change it in place.
-    final class Touched {
+    /// A key that the write names. A class, so that several operations on one key change the same object.
+    final class KeyDraft {
+        /// The named set of settings that contains the key.
         let suite: SuiteName
-        /// True if the suite is not there before the write.
+        /// True if the suite does not exist before the write.
         let isInNewSuite: Bool
         /// True if the schema has rules about the suite as a whole.
         let isUnderSuiteRules: Bool
+        /// The record of the key before the write.
         let before: KeyRecord
+        /// The effective value before the write: the stored value, otherwise the default of the schema.
         let valueBefore: JSONValue?
-        /// The rules of the key; nil in an open suite, and for a key that the schema does not admit.
+        /// The schema of the key; nil if the suite has no schema, or a schema that does not admit the key.
         let schema: KeySchema?
-        /// True if the key is a secret that the writer may not read. Storing a value always changes it then: that it was
-        /// the same would tell the value.
+        /// True if the key is a secret that the caller may not read. Storing a value then always counts as a change,
+        /// because an answer that nothing changed would reveal that the values are equal.
         let isHidden: Bool
-        /// The value to store; nil for none.
+        /// The stored value after the operations so far; nil for none.
         var stored: JSONValue?
-        /// True if that is a secret, or was computed from one.
+        /// True if ``stored`` is a secret, or was computed from a secret.
         var isStoredSecret: Bool
-        /// True if an operation was done to it.
-        var isChanged = false
-        /// The place of the value in the request's body, for the pointers of violations.
-        var place = JSONPointer.root
-        /// True if the value was checked on the loop.
+        /// True if an operation of the write has set, removed or changed the value.
+        var isWritten = false
+        /// The location of the value in the request body, to which errors about the value point.
+        var pointer = JSONPointer.root
+        /// True if the event loop has validated the value.
         var isChecked = false
-        /// True if the suite does not admit the key, so that no operation is done to it.
+        /// True if the schema of the suite does not admit the key. Operations on the key are then not applied.
         var isUnknown = false
-        /// True if the write changes it; known once ``check()`` has compared the values, which may be long.
+        /// The value of ``differsFromBefore``, stored by ``check()`` because comparing long values takes time.
         var isDifferent = false
 
         init(
@@ -50,55 +54,60 @@ struct WriteDraft {
         }
 
         var key: KeyName { before.key }
-        /// True if the key is a secret, or what was stored before.
+        /// True if the schema makes the key a secret, or if the value before the write is a secret.
         var isSecret: Bool { schema?.isSecret ?? false || before.isSecret }
 
-        /// The value that the next operation sees.
+        /// The effective value after the operations so far, which the next operation sees.
         var value: JSONValue? {
-            guard isChanged else { return valueBefore }
+            guard isWritten else { return valueBefore }
             return stored ?? schema?.defaultValue
         }
 
+        /// The source of the value after the write: stored, default, or unset.
         var standing: KeyRecord.Standing {
-            guard isChanged else { return before.standing }
+            guard isWritten else { return before.standing }
             return stored != nil ? .stored : schema?.defaultValue != nil ? .default : .unset
         }
 
-        var differs: Bool {
-            guard isChanged else { return false }
+        /// True if the write changes the stored value or the source of the key.
+        var differsFromBefore: Bool {
+            guard isWritten else { return false }
             if isHidden, stored != nil { return true }
             return standing != before.standing || stored != before.stored
         }
     }
 
-    /// The place where a request names a key. An unknown one is answered 404 in a path and 422 in a body.
-    enum Naming {
+    /// The part of a request that names a key. An unknown key gets 404 in a path, and 422 in a body.
+    enum RequestLocation {
         case path
         case body(JSONPointer)
     }
 
     let request: WriteRequest
     let state: State
-    /// The revision of the commit, if there is one.
+    /// The revision that the commit of the write gets.
     let revision: Revision
+    /// The time that the commit of the write gets.
     let time: Timestamp
-    /// True if storing something may create a suite.
-    let opensSuites: Bool
-    /// The most keys that the write may change.
+    /// True if storing a value may create a suite.
+    let createsSuites: Bool
+    /// The maximum number of keys that the write may change.
     let commitKeys: Int
     let quotas: Quotas
-    private(set) var touched: [Touched] = []
-    /// The keys named in the body that their suites do not admit. They are reported with the violations.
-    private(set) var unknown: [UnknownKey] = []
-    private var index: [KeyAddress: Touched] = [:]
-    /// The extent that the results of changes in place may still have, all together.
+    /// The keys that the write names, in the order in which it first names them.
+    private(set) var keyDrafts: [KeyDraft] = []
+    /// The keys in the request body that the schemas do not admit. The error lists them together with invalid values.
+    private(set) var unknownKeys: [UnknownKey] = []
+    /// Finds a draft by its key. Empty while there are less than two drafts.
+    private var index: [KeyAddress: KeyDraft] = [:]
+    /// The remaining size of all in-place results, in values or units of eight bytes of text (128 MB of text).
     private var remainingResultExtent = 16 << 20
-    /// The steps of checking that all names and values of the write may still take, together: each has a budget of its own,
-    /// and there may be very many.
+    /// The remaining validation steps of the whole write. Each value also has its own limit of steps.
     var steps: Int
-    static let stepsForKey = 32
+    /// The steps that each key adds to ``steps``, for its own lookup in the schema.
+    static let stepsPerKey = 32
 
-    /// A key that a body names and that its suite does not admit.
+    /// A key in a request body that the schema of its suite does not admit.
     struct UnknownKey {
         let suite: Suite
         let key: KeyName
@@ -106,77 +115,77 @@ struct WriteDraft {
     }
 
     init(
-        request: WriteRequest, state: State, revision: Revision, time: Timestamp, opensSuites: Bool, commitKeys: Int,
+        request: WriteRequest, state: State, revision: Revision, time: Timestamp, createsSuites: Bool, commitKeys: Int,
         quotas: Quotas
     ) {
         self.request = request
         self.state = state
         self.revision = revision
         self.time = time
-        self.opensSuites = opensSuites
+        self.createsSuites = createsSuites
         self.commitKeys = commitKeys
         self.quotas = quotas
         steps = request.steps
     }
 
-    /// Returns the key among those that are touched, where it is added if it is new.
+    /// Returns the draft of a key. Adds the draft to ``keyDrafts`` if the write has not named the key before.
     ///
-    /// - Parameter isRemoval: true if the key is only removed, which one that the schema does not admit may be.
-    mutating func touch(
-        _ suite: Suite?, _ name: SuiteName, _ key: KeyName, named naming: Naming, isRemoval: Bool = false
-    ) throws(Problem) -> Touched {
+    /// - Parameter isRemoval: true to remove the key. A stored key may be removed even if the schema does not admit it.
+    mutating func findOrAddKey(
+        _ suite: Suite?, _ name: SuiteName, _ key: KeyName, namedIn location: RequestLocation, isRemoval: Bool = false
+    ) throws(Problem) -> KeyDraft {
         if let known = find(key, in: name) {
-            if !isRemoval, let suite, known.schema == nil { try refuse(suite, known, named: naming) }
+            if !isRemoval, let suite, known.schema == nil { try reportUnknownKey(suite, known, namedIn: location) }
             return known
         }
-        let new = try begin(suite, name, key, named: naming, isRemoval: isRemoval)
-        touched.append(new)
-        // One key is found without an index, which most writes then never need.
-        if touched.count == 2 { index[KeyAddress(suite: touched[0].suite, key: touched[0].key)] = touched[0] }
-        if touched.count >= 2 { index[KeyAddress(suite: name, key: key)] = new }
+        let new = try makeKeyDraft(suite, name, key, namedIn: location, isRemoval: isRemoval)
+        keyDrafts.append(new)
+        // Most writes name one key and need no index.
+        if keyDrafts.count == 2 { index[KeyAddress(suite: keyDrafts[0].suite, key: keyDrafts[0].key)] = keyDrafts[0] }
+        if keyDrafts.count >= 2 { index[KeyAddress(suite: name, key: key)] = new }
         return new
     }
 
-    /// Returns a key that the write has not touched, without adding it to those that are: enough for a write of one key.
-    mutating func begin(
-        _ suite: Suite?, _ name: SuiteName, _ key: KeyName, named naming: Naming, isRemoval: Bool
-    ) throws(Problem) -> Touched {
-        guard suite != nil || opensSuites else {
-            throw state.unknownSuite(name, for: request.reader, refusesCreation: true)
-        }
-        try checkCount(touched.count + 1)
+    /// Makes the draft of a key without adding it to ``keyDrafts``. A write of a single key needs no more.
+    mutating func makeKeyDraft(
+        _ suite: Suite?, _ name: SuiteName, _ key: KeyName, namedIn location: RequestLocation, isRemoval: Bool
+    ) throws(Problem) -> KeyDraft {
+        guard suite != nil || createsSuites else { throw state.unknownSuite(name, for: request.reader, refusesCreation: true) }
+        try checkCount(keyDrafts.count + 1)
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
-        steps += Self.stepsForKey
+        steps += Self.stepsPerKey
         let rules = suite?.schema
         let schema = rules?.schema.key(key.text, steps: &steps)
         try checkSteps()
         let isHidden = request.reader != nil && suite?.isHidden(before, from: request.reader) ?? false
-        let new = Touched(before, in: name, isNew: suite == nil, under: rules, schema: schema, isHidden: isHidden)
+        let new = KeyDraft(before, in: name, isNew: suite == nil, under: rules, schema: schema, isHidden: isHidden)
         if rules != nil, schema == nil, let suite, !isRemoval || new.before.stored == nil {
-            try refuse(suite, new, named: naming)
+            try reportUnknownKey(suite, new, namedIn: location)
         }
         return new
     }
 
-    /// Notes that a suite does not admit a key, unless it is open.
-    private mutating func refuse(_ suite: Suite, _ key: Touched, named naming: Naming) throws(Problem) {
+    /// Reports a key that the schema of the suite does not admit. Does nothing for a suite without a schema.
+    private mutating func reportUnknownKey(
+        _ suite: Suite, _ key: KeyDraft, namedIn location: RequestLocation
+    ) throws(Problem) {
         guard suite.schema != nil else { return }
-        guard case .body(let pointer) = naming else { throw suite.unknownKey(key.key, for: request.reader) }
+        guard case .body(let pointer) = location else { throw suite.unknownKey(key.key, for: request.reader) }
         key.isUnknown = true
-        unknown.append(UnknownKey(suite: suite, key: key.key, pointer: pointer))
+        unknownKeys.append(UnknownKey(suite: suite, key: key.key, pointer: pointer))
     }
 
-    /// Notes that a condition names a key that its suite does not admit.
-    mutating func refuse(_ key: KeyName, in suite: Suite, at pointer: JSONPointer) {
-        unknown.append(UnknownKey(suite: suite, key: key, pointer: pointer))
+    /// Reports a key in a condition of a transaction that the schema of the suite does not admit.
+    mutating func reportUnknownKey(_ key: KeyName, in suite: Suite, at pointer: JSONPointer) {
+        unknownKeys.append(UnknownKey(suite: suite, key: key, pointer: pointer))
     }
 
-    /// Inlined, as the draft is copied for a call.
+    /// Inlined, because the compiler copies the draft for a call.
     @inline(__always)
-    private func find(_ key: KeyName, in suite: SuiteName) -> Touched? {
-        switch touched.count {
+    private func find(_ key: KeyName, in suite: SuiteName) -> KeyDraft? {
+        switch keyDrafts.count {
         case 0: nil
-        case 1: touched[0].suite == suite && touched[0].key == key ? touched[0] : nil
+        case 1: keyDrafts[0].suite == suite && keyDrafts[0].key == key ? keyDrafts[0] : nil
         default: index[KeyAddress(suite: suite, key: key)]
         }
     }
@@ -184,34 +193,35 @@ struct WriteDraft {
 
 /// Operations on a key.
 extension WriteDraft {
-    /// Stores a value, with integral numbers made integers where the schema asks for those.
+    /// Sets the pending value of a key. Converts `1.0` to an integer if the schema requires an integer.
     ///
-    /// - Parameter isDerived: true if the value was computed from the one before, with which it is a secret.
+    /// - Parameters:
+    ///   - pointer: the location of the value in the request body.
+    ///   - isChecked: true if the event loop has validated the value.
+    ///   - isDerived: true if the value was computed from the previous value. A value computed from a secret is secret.
     mutating func set(
-        _ key: Touched, to value: JSONValue, at place: JSONPointer = .root, isChecked: Bool = false,
+        _ key: KeyDraft, to value: JSONValue, at pointer: JSONPointer = .root, isChecked: Bool = false,
         isDerived: Bool = false
     ) {
         key.isStoredSecret = isDerived && key.isStoredSecret || key.schema?.isSecret ?? false
         key.stored = isChecked ? value : key.schema.map { $0.normalized(value, steps: &steps) } ?? value
-        key.isChanged = true
-        key.place = place
+        key.isWritten = true
+        key.pointer = pointer
         key.isChecked = isChecked
     }
 
-    /// Removes what is stored.
-    func remove(_ key: Touched) {
+    /// Removes the stored value of a key.
+    func remove(_ key: KeyDraft) {
         key.stored = nil
         key.isStoredSecret = false
-        key.isChanged = true
+        key.isWritten = true
     }
 
-    /// Changes the value in place.
-    ///
-    /// - Parameter place: the place of the operation in the body.
+    /// Changes the value of a key in place, for example adds to it. The pointer leads to the operation in the body.
     mutating func change(
-        _ key: Touched, by operation: InPlaceOperation, in suite: Suite?, at place: JSONPointer = .root
+        _ key: KeyDraft, by operation: InPlaceOperation, in suite: Suite?, at pointer: JSONPointer = .root
     ) throws(Problem) {
-        if !key.isChanged && key.before.standing == .invalid, let suite { throw suite.invalidStored(key.before) }
+        if !key.isWritten && key.before.standing == .invalid, let suite { throw suite.invalidStored(key.before) }
         guard let value = key.value else {
             throw suite?.notSet(key.key)
                 ?? Problem(.notSet, "\(key.key) of suite \(key.suite) is not set and has no default")
@@ -223,28 +233,28 @@ extension WriteDraft {
             throw problem(error, in: operation.name, of: key)
         }
         try checkResultExtent(of: result, for: key)
-        set(key, to: result, at: place, isDerived: true)
+        set(key, to: result, at: pointer, isDerived: true)
     }
 
-    /// Throws if a result is too large, or if the request makes too many large ones. A value that grows with each request
-    /// would otherwise take all memory.
-    private mutating func checkResultExtent(of result: JSONValue, for key: Touched) throws(Problem) {
+    /// Throws if the result of an in-place change, or all results of the write together, are too large. Otherwise a
+    /// value that grows with each request could use all memory.
+    private mutating func checkResultExtent(of result: JSONValue, for key: KeyDraft) throws(Problem) {
         let before = remainingResultExtent
         guard result.subtractExtent(from: &remainingResultExtent),
-            before - remainingResultExtent <= Self.largestResult
+            before - remainingResultExtent <= Self.maximumResultExtent
         else {
             throw Problem(
                 .invalidOperation,
-                "the result of changing \(key.key) of suite \(key.suite) in place is too large, or the request makes too many "
-                    + "large ones; store the value as a whole, or in parts under several keys")
+                "cannot change \(key.key) of suite \(key.suite) in place: the result is too large, or the request makes "
+                    + "too many large results; store the whole value with a PUT, or divide it among several keys")
         }
     }
 
-    /// About 16 MB of text, which is also what a body may bring.
-    private static let largestResult = (2 << 20) + 1024
+    /// The extent of about 16 MB of text, the default limit of a request body.
+    private static let maximumResultExtent = (2 << 20) + 1024
 
-    /// The problem of an operation that could not be done to a key, or of a test in it that found another value.
-    func problem(_ error: OperationError, in operation: String, of key: Touched) -> Problem {
+    /// Makes the problem of an in-place operation that failed, or whose test of the present value failed.
+    func problem(_ error: OperationError, in operation: String, of key: KeyDraft) -> Problem {
         var problem = Problem(error, ofSecret: key.isSecret)
         switch error.kind {
         case .testFailed: problem.current = state.current(key.suite, key.key)
@@ -261,16 +271,16 @@ extension WriteDraft {
 
 /// The changes that the write makes.
 extension WriteDraft {
-    /// The changes, in the order in which the keys were touched first.
+    /// The changes of keys, in the order in which the write first names the keys.
     func changes() -> [Change] {
-        touched.filter(\.isDifferent).map { $0.change(revision: revision, time: time, by: request.origin) }
+        keyDrafts.filter(\.isDifferent).map { $0.change(revision: revision, time: time, by: request.origin) }
     }
 
-    /// The suites that the write creates by storing something in them.
+    /// The creations of suites that do not exist before the write and in which it stores a value.
     func createdSuites() -> [SuiteChange] {
         var created: [SuiteChange] = []
         var names: Set<SuiteName> = []
-        for key in touched where key.isInNewSuite && key.isDifferent && key.stored != nil {
+        for key in keyDrafts where key.isInNewSuite && key.isDifferent && key.stored != nil {
             guard names.insert(key.suite).inserted else { continue }
             created.append(SuiteChange(suite: key.suite, kind: .created))
         }
@@ -278,7 +288,8 @@ extension WriteDraft {
     }
 }
 
-extension WriteDraft.Touched {
+extension WriteDraft.KeyDraft {
+    /// Makes the change of the key for the commit.
     func change(revision: Revision, time: Timestamp, by origin: CommitOrigin?) -> Change {
         Change(
             suite: suite, key: key, old: valueBefore, new: value, oldSource: before.standing.source,
@@ -286,7 +297,7 @@ extension WriteDraft.Touched {
             record: Change.Record(before: before, isSecret: isStoredSecret))
     }
 
-    /// The setting with the value that it would have, at the place in history that it has.
+    /// The setting in the answer of a write without a commit: the value after the write, with the revision before it.
     var setting: SettingState {
         var setting = SettingState(
             suite: suite, key: key, value: isDifferent ? value : valueBefore, source: standing.source,

@@ -1,34 +1,35 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A request to write, with the conditions under which it holds.
+/// A write that a client requests: a command, its preconditions, and the caller. A suite is a named set of settings.
 package struct WriteRequest: Sendable {
-    /// Indirect, so that handing a request on copies a reference.
+    /// The change that the client requests. Indirect, so that a copy of the request copies a reference.
     package indirect enum Command: Sendable {
         /// One operation on one key.
         case setting(Transaction.Operation)
-        /// A map merged into what is stored.
+        /// Merges a map into the stored values, as a JSON Merge Patch (RFC 7396).
         case mergeSuite(SuiteName, JSONObject)
-        /// A map that becomes what is stored.
+        /// Replaces all stored values with a map.
         case replaceSuite(SuiteName, JSONObject)
-        /// The stored values removed of keys that begin with a prefix.
+        /// Removes the stored values of the keys that begin with a prefix.
         case resetSuite(SuiteName, prefix: String)
-        /// The suite removed, with its schema.
+        /// Removes the suite and its schema.
         case dropSuite(SuiteName)
-        /// A schema put in force.
+        /// Sets the schema of the suite.
         case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
-        /// A document that is no schema, and its problem, which is the answer unless a guard does not hold.
+        /// Refuses a document that is not a valid schema. The answer is the problem, unless a ``Guard`` does not hold.
         case refuseSchema(SuiteName, Problem)
-        /// The schema removed.
+        /// Removes the schema of the suite.
         case removeSchema(SuiteName)
-        /// Several operations, all or none.
+        /// Applies several operations, all or none.
         case transaction(Transaction)
-        /// What a commit did to a suite undone, or to all suites that it touched.
+        /// Undoes a commit in one suite or, without a suite, in all suites that the commit changed.
         case undo(UndoRequest, of: SuiteName?, onConflict: ConflictPolicy)
-        /// What is stored made what it was; without the values that the schema does not allow, if those are to be skipped.
+        /// Restores the values of a moment in the past. If the present schema does not allow a value, `skipsConflicts`
+        /// leaves the value out; otherwise the write is refused.
         case restore(SuiteName, RestoreRequest, skipsConflicts: Bool)
 
-        /// True for a removal that takes several commits if the suite is large.
+        /// True for a removal of all keys of a suite, which is split into several commits if there are very many keys.
         package var mayTakeSeveralCommits: Bool {
             switch self {
             case .resetSuite(_, let prefix): prefix.isEmpty
@@ -40,59 +41,61 @@ package struct WriteRequest: Sendable {
 
     /// The way to treat stored values that a new schema does not allow.
     package enum ConflictPolicy: String, CaseIterable, Sendable {
-        /// The schema is refused.
+        /// Refuse the schema.
         case refuse
-        /// They stay, as invalid ones.
+        /// Keep the values. Readers then get them as invalid values.
         case keep
-        /// They are removed.
+        /// Remove the values.
         case reset
     }
 
-    /// A condition on the setting, suite or schema that the request is about.
+    /// A precondition about the setting, suite or schema that the request names, from `If-Match` or `If-None-Match`.
     package enum Guard: Equatable, Sendable {
-        /// It has one of these revisions.
+        /// The setting, suite or schema has one of these revisions.
         case isAt([Revision])
-        /// It has none of these revisions.
+        /// The setting, suite or schema has none of these revisions.
         case isNotAt([Revision])
-        /// It is there.
+        /// The suite or schema exists, or the setting has a stored value.
         case exists
-        /// It is not there.
+        /// The suite or schema does not exist, or the setting has no stored value.
         case isAbsent
     }
 
     package var command: Command
     package var guards: [Guard] = []
-    /// True if the answer only says what would happen.
+    /// True if the write must change nothing, and the answer shows the changes that it would make.
     package var isDryRun = false
-    /// The grants of the writer, for what its request does not name; nil if it may do everything.
+    /// The rights of the caller on suites and keys; nil if the caller may do everything. The decision checks the rights
+    /// on keys that the request does not name, such as the keys of an undo.
     package var grants: Grants?
-    /// The grants of a writer that may not see everything: they bound what errors and comparisons tell.
+    /// The grants of a caller that may not read everything, otherwise nil. The grants limit what the answer reveals.
     package var reader: Grants? { grants?.reader }
     /// True if locked keys may be written.
     package var overridesLocks = false
-    /// The caller, and the reason that it gave.
+    /// The name of the caller, and the reason that it gave for the write.
     package var origin: CommitOrigin?
-    /// The idempotency key, under which the request may be repeated.
+    /// The `Idempotency-Key` of the request. A repeated request with this key gets the answer to the first request.
     package var requestKey: RequestKey?
-    /// The digest that tells a repeat of the request from another one under the same key.
+    /// A digest of the request, which shows whether a request with the same request key is the same request.
     package var digest: String?
-    /// The schema that allowed the value of a `set` as it is. While it is in force, the value is not checked again.
+    /// The schema against which the event loop has validated the value of a `set`. The value is not validated again
+    /// while this schema is in force.
     package var checkedAgainst: SchemaVersion?
-    /// The bytes that the request keeps in memory.
+    /// The number of bytes of memory that the request uses.
     package var size = 0
-    /// The steps of checking values that deciding it may take, beside some for each key: some hundred milliseconds.
+    /// The validation steps that the decision may take, beside steps for each key. They take some hundred milliseconds.
     package var steps = 2_000_000
 
-    /// What an undo or a restore needs of the past that is not in memory, if it was read.
+    /// The past data that an undo or a restore needs and that is not in memory; nil if memory has everything.
     package var past: Past?
 
-    /// What was read of the past. An object, as hardly any request has one and each would have the room for it.
+    /// Data of the past that were read from files. A class, so that most requests store only a nil reference.
     package final class Past: Sendable {
-        /// The commit to undo.
+        /// The commit to undo; nil for a restore.
         let commit: KeptCommit?
-        /// Later commits that changed the same, oldest first.
+        /// Later commits that changed the same suites as the commit to undo, oldest first.
         let later: [KeptCommit]
-        /// The suite to restore, as it was.
+        /// The suite as it was at the moment to restore; nil for an undo.
         let suite: Suite?
 
         package init(commit: KeptCommit, later: [KeptCommit]) {
@@ -104,7 +107,7 @@ package struct WriteRequest: Sendable {
         }
     }
 
-    /// About the bytes that a request keeps in memory beside its body.
+    /// The approximate number of bytes of memory that a request uses in addition to its body.
     package static let overhead = 512
 }
 
@@ -116,28 +119,30 @@ extension WriteRequest {
 
 /// An answer to a write.
 package struct WriteAnswer: Sendable {
-    /// Large cases are indirect, so that handing an answer on copies a reference.
+    /// The content of an answer. Large cases are indirect, so that a copy of the answer copies a reference.
     package enum Body: Sendable {
-        /// One setting as it is now.
+        /// The setting in an answer without a commit, or in the answer to a repeated request.
         indirect case setting(SettingState)
-        /// One setting as it is after the only change of the commit, with which it shares the array.
+        /// The setting after the only change of a commit. The array is the array of the commit, so nothing is copied.
         case change([Change])
+        /// The changes of a write that is not about a single setting.
         indirect case summary(WriteSummary)
     }
 
     package var body: Body
-    /// True if something is stored, or a schema in force, where nothing was before.
+    /// True if the write stored a value, or set a schema, where there was none.
     package var created: Bool
-    /// The place in history that the answer is true at.
+    /// The cursor (epoch and revision) of the state that the answer describes.
     package var cursor: Cursor
-    /// The revision of a suite or schema after a write of it, zero if it is gone; nil for any other write.
+    /// The revision of the suite or schema after a write to a whole suite or a schema, for the `ETag` of the answer.
+    /// Zero if the suite was dropped; nil for any other write.
     package var tag: Revision?
-    /// The commit that the answer is about; nil if there is none.
+    /// The revision of the commit of this write, or of the write that it repeats; nil if there is no commit.
     package var commit: Revision?
-    /// The part of the request that further commits have to do; nil if it is complete.
+    /// The part of the request that further commits must carry out; nil if the request is complete.
     package var remainder: Remainder?
 
-    /// A class, so that an answer without a remainder stores only a nil reference.
+    /// The remaining part of a request. A class, so that an answer without a remainder stores only a nil reference.
     package final class Remainder: Sendable {
         package let request: WriteRequest
 

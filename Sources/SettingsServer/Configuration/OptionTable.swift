@@ -189,7 +189,7 @@ extension Option {
             write: { $0 }
         ).reloadable(),
         .bool(
-            "openSuites", \.writes.opensSuites,
+            "openSuites", \.writes.createsSuites,
             "true if a write may create a suite; if false, only setting a schema creates a suite"
         )
         .reloadable(),

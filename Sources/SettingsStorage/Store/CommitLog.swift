@@ -2,42 +2,42 @@ package import Platform
 package import SettingsAPI
 package import SettingsEngine
 
-/// A log that makes commits durable. The commit stage orders the commits and publishes the state after them.
+/// A log that makes commits durable: journals in a data directory, or a log in etcd that several daemons share.
 ///
-/// The commit thread calls, in this order: any number of ``stage(_:after:)``, then one ``flush(by:)``, then, if that succeeded,
-/// ``published(_:)``. It also calls ``tend()`` and ``follow(from:)``. The decide thread reads the properties.
+/// The commit thread calls ``stage(_:after:)`` for each commit of a batch, ``flush(by:)`` once, and, if the flush
+/// succeeds, ``published(_:)``. Between batches, it calls ``tend()`` and ``follow(from:)``.
 package protocol CommitLog: AnyObject, Sendable {
-    /// Adds a commit to the commits that ``flush(by:)`` makes durable. The predecessor is the commit before it, staged or flushed.
+    /// Adds a commit to the next flush. The predecessor is the revision of the previous commit, staged or flushed.
     func stage(_ commit: KeptCommit, after predecessor: Revision)
 
-    /// Makes the staged commits as durable as was promised: all of them or, if it throws, as the error says. Afterwards no
-    /// commit is staged. After a success, also without commits, no commit comes back whose outcome was unknown before.
+    /// Makes all staged commits as durable as configured. If it throws, ``CommitLogError/outcome`` states whether they
+    /// may be stored. Afterwards, no commit is staged. A successful flush, even without commits, also guarantees that
+    /// no earlier commit with an unknown outcome will turn out to be stored.
     ///
-    /// - Parameter deadline: the monotonic nanoseconds at which a log that waits for other machines gives up.
+    /// - Parameter deadline: the monotonic time, in nanoseconds, at which a log on other machines stops waiting.
     func flush(by deadline: UInt64) throws(CommitLogError)
 
-    /// True if even answers without a commit are certain only after a flush: a commit with an unknown outcome may come back, or
-    /// other daemons may have added commits. Read on the commit thread.
+    /// True if even a batch without commits needs a flush, because its answers could be wrong: a commit with an unknown
+    /// outcome may turn out to be stored, or other daemons may have added commits. Read on the commit thread.
     var requiresFlush: Bool { get }
 
-    /// The most batches that are waiting for a flush or being flushed at a time. Writes are decided ahead of a flush only if this is
-    /// greater than 1.
+    /// The maximum number of batches that wait or are being flushed. With 1, no writes are decided during a flush.
     var maximumBatchesInFlight: Int { get }
 
-    /// The nanoseconds for which the decide stage gathers writes after a flush, because the callers that got their answers
-    /// together send their next writes together. Read on the commit thread.
+    /// The nanoseconds for which the decide stage waits for further writes after a flush, so that one flush serves them
+    /// all: callers that get their answers together send their next writes together. Read on the commit thread.
     var gatheringTime: UInt64 { get }
 
-    /// True if the log is still finding out the outcome of a flush: until then ``flush(by:)`` makes nothing durable. Thread-safe.
+    /// True while the log does not know the outcome of an earlier flush, and makes nothing durable. Thread-safe.
     var isUnsettled: Bool { get }
 
-    /// Returns the state with the commits that other daemons added behind it; nil if there are none. Runs while no commit is staged.
+    /// Returns the state after commits of other daemons; nil if there are none. Called while no commit is staged.
     func follow(from state: State) -> FollowedState?
 
     /// Performs periodic maintenance: interval sync, snapshots, recovery after a failed write.
     func tend()
 
-    /// Takes the state that was published, for snapshots.
+    /// Tells the log which state was published, so that the log can write snapshots of the state.
     func published(_ state: State)
 }
 
@@ -49,42 +49,44 @@ extension CommitLog {
     package func follow(from state: State) -> FollowedState? { nil }
 }
 
-/// A commit log that the daemon opens, reports on and closes.
+/// The parts of a commit log that the daemon uses: health, metrics and closing.
 package protocol StorageLog: CommitLog {
-    /// The reason why writes are refused now; nil if they are taken. Thread-safe.
+    /// The reason why the log refuses writes; nil if it accepts writes. Thread-safe.
     var health: String? { get }
+    /// The values for metrics.
     var figures: StorageFigures { get }
 
-    /// Makes everything durable and releases what the log holds. No write is taken afterwards.
+    /// Makes all commits durable, and releases files, connections and locks. The log refuses writes afterwards.
     ///
-    /// - Parameter bound: the time for what may also be done at the next start, in nanoseconds.
+    /// - Parameter bound: the maximum nanoseconds for optional work, such as a snapshot that speeds up the next start.
     func close(within bound: UInt64) throws(FileError)
 }
 
-/// The error of commits that could not be made durable.
+/// The failure of a flush.
 package struct CommitLogError: Error, Hashable, CustomStringConvertible {
     package enum Outcome: Sendable {
         /// The commits are not stored and will not come back.
         case notDone
-        /// The commits may be stored or not. They are never served; after a crash they are ignored.
+        /// The commits may be stored or not. This daemon never publishes them, and ignores them after a crash.
         case unknown
-        /// The commits are not stored, because other daemons added commits first. The writes are decided again on these.
+        /// The commits are not stored, because other daemons added commits first. The writes must be decided again.
         case overtaken
     }
 
     package enum Cause: Sendable {
-        /// The disk is full, or etcd is.
+        /// The disk is full, or etcd has reached its size limit.
         case full
+        /// Any other failure, such as an I/O error.
         case failed
-        /// Other daemons were always first.
+        /// Until the deadline, other daemons always added commits first.
         case contended
     }
 
     package let outcome: Outcome
     package let cause: Cause
-    /// What failed, and what to do, for the operator: it may name files.
+    /// A message for the operator: the failure and the remedy. It may contain paths of files.
     package let description: String
-    /// The same for callers, without names of files.
+    /// A message for callers, without paths of files.
     package let reason: String
 
     package init(_ outcome: Outcome, _ cause: Cause, _ description: String, reason: String? = nil) {

@@ -3,26 +3,27 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The second stage of the write path: makes the commits of a batch durable with one flush, and publishes the state after them.
+/// The second stage of the write path: makes the commits of a batch durable with one flush, then publishes the state.
 ///
-/// Runs on the commit thread, which is why it may be shared unchecked. ``WritePipeline`` owns the only reference. No other code
-/// uses the log's flush, maintenance and following, and no other code publishes.
+/// Runs on the commit thread. `@unchecked Sendable` is safe, because ``WritePipeline`` owns the only reference. No
+/// other code publishes states, or calls the methods of the log that flush, maintain or follow it.
 final class CommitStage: @unchecked Sendable {
-    /// The end of a flush.
-    enum End {
+    /// The outcome of a flush.
+    enum FlushOutcome {
         case durable
-        /// The commits are not stored, or their outcome is unknown. The results of the batch say so.
+        /// The commits are not stored, or it is unknown whether they are. The results of the batch contain the error.
         case failed
-        /// Other daemons committed first. The writes must be decided again.
+        /// Other daemons committed first, so the writes must be decided again.
         case overtaken
     }
 
     /// A failed flush.
     private struct Failure {
         let error: CommitLogError
+        /// The generation (see ``WriteBatch/generation``), all of whose batches depend on the lost commits.
         let generation: Int
-        /// The last revision that the flush was to make durable.
-        let last: Revision
+        /// The last revision that the flush would have made durable.
+        let lastRevision: Revision
     }
 
     private let log: any CommitLog
@@ -31,14 +32,13 @@ final class CommitStage: @unchecked Sendable {
     private let monotonic: MonotonicClock
     /// The published state.
     private(set) var state: State
-    /// The state before, which is released after the results are sent, because releasing it takes time.
-    private var replaced: State?
-    /// The last failed flush.
-    private var failure: Failure?
-    /// The request keys of commits whose outcome is unknown.
-    private(set) var doubted: Set<StagedState.Repeat> = []
-    /// The listeners that have not been told of the published state.
-    private var listeners: [any PublicationListener] = []
+    /// The previously published state. Released after the results are sent, because releasing it takes time.
+    private var replacedState: State?
+    private var lastFailure: Failure?
+    /// The request keys (`Idempotency-Key`) of commits for which it is unknown whether they are stored.
+    private(set) var unresolvedKeys: Set<StagedState.CallerRequestKey> = []
+    /// The listeners to notify about the published state.
+    private var pendingListeners: [any PublicationListener] = []
 
     init(
         _ state: State, published: Published, log: any CommitLog, figures: WriteFigures, monotonic: MonotonicClock
@@ -50,59 +50,58 @@ final class CommitStage: @unchecked Sendable {
         self.monotonic = monotonic
     }
 
-    /// Makes the commits of a batch durable and publishes the state after them. If the flush fails, changes the results to what the
-    /// callers must know.
+    /// Makes the commits of a batch durable and publishes the state. On failure, the dependent results become errors.
     ///
-    /// - Parameter timeout: the nanoseconds after the arrival of a write at which a log that waits for other machines gives up.
-    func commit(_ batch: inout WriteBatch, within timeout: UInt64) -> End {
+    /// - Parameter timeout: the nanoseconds after the first arrival at which a log on other machines stops waiting.
+    func commit(_ batch: inout WriteBatch, within timeout: UInt64) -> FlushOutcome {
         let isRequired = log.requiresFlush && batch.oldestArrival != nil
         guard batch.hasCommits || isRequired else { return .durable }
         let start = monotonic.now()
-        defer { noteTimes(of: &batch, flushStart: start) }
+        defer { recordTimes(of: &batch, flushStart: start) }
         do throws(CommitLogError) {
             try flush(batch, by: (batch.oldestArrival ?? start) + timeout)
-            doubted = []
+            unresolvedKeys = []
             if let state = batch.state { publish(state) }
             return .durable
         } catch {
             if error.outcome == .overtaken { return .overtaken }
-            failure = Failure(
-                error: error, generation: batch.generation, last: batch.state?.revision ?? state.revision)
+            lastFailure = Failure(
+                error: error, generation: batch.generation, lastRevision: batch.state?.revision ?? state.revision)
             // Without a required flush, the results before the first commit depend on durable commits only.
             refuse(&batch, from: isRequired ? 0 : batch.firstCommit ?? 0)
             return .failed
         }
     }
 
-    /// Refuses a batch of an older generation if a flush failed. Returns false if its writes must be decided again, because other
-    /// daemons committed.
+    /// Refuses the writes of a batch if its generation ended because of a failed flush. Returns false if other daemons
+    /// committed first, so that the writes must be decided again.
     func refuseStale(_ batch: inout WriteBatch) -> Bool {
-        guard failure?.generation == batch.generation else { return false }
+        guard lastFailure?.generation == batch.generation else { return false }
         refuse(&batch, from: 0)
         return true
     }
 
-    /// Publishes what other daemons committed. Returns nil if they committed nothing.
+    /// Publishes the state after the commits of other daemons. Returns nil if there are none.
     func follow() -> FollowedState? {
         guard let followed = log.follow(from: state) else { return nil }
         publish(followed.state)
         return followed
     }
 
-    func tend() {
+    func maintainLog() {
         log.tend()
     }
 
-    /// Calls the listeners, and releases what only the replaced state holds.
+    /// Notifies the listeners, and releases the replaced state. Called after the results are sent.
     func finishPublication() {
-        for listener in listeners { listener.published() }
-        listeners = []
-        replaced = nil
+        for listener in pendingListeners { listener.published() }
+        pendingListeners = []
+        replacedState = nil
     }
 
     private func flush(_ batch: WriteBatch, by deadline: UInt64) throws(CommitLogError) {
         if let mismatch = batch.mismatch {
-            throw CommitLogError(.notDone, .failed, "a commit did not follow from the state: \(mismatch)")
+            throw CommitLogError(.notDone, .failed, "cannot apply a commit to the state: \(mismatch)")
         }
         if batch.hasCommits {
             var predecessor = state.revision
@@ -117,54 +116,54 @@ final class CommitStage: @unchecked Sendable {
     }
 
     private func publish(_ next: State) {
-        replaced = state
+        replacedState = state
         state = next
-        listeners += published.publish(next)
+        pendingListeners += published.publish(next)
         log.published(next)
     }
 
-    private func noteTimes(of batch: inout WriteBatch, flushStart start: UInt64) {
+    private func recordTimes(of batch: inout WriteBatch, flushStart start: UInt64) {
         let now = monotonic.now()
         figures.add(batch.results.count, times: batch.writes.lazy.map { now &- $0.arrival })
-        batch.noteTimes(flushStart: start, now: now)
+        batch.recordTimes(flushStart: start, now: now)
     }
 }
 
 /// The results after a failed flush.
 extension CommitStage {
-    /// Changes results of a batch whose commits, or whose predecessors' commits, did not become durable.
+    /// Replaces the results from a position on with errors, because they depend on commits that did not become durable.
+    ///
+    /// Keeps refusals that do not depend on the state, and answers to repeats of requests whose commit is durable.
     private func refuse(_ batch: inout WriteBatch, from position: Int) {
-        guard let failure else { return }
+        guard let lastFailure else { return }
         batch.replaceResults(from: position) { write, result in
             defer {
                 result.commit = nil
                 result.cursor = state.cursor
             }
             guard result.wasDecided else { return }
-            let isOfCommit = isAbout(failure, result)
-            if let key = StagedState.Repeat(write.request) {
-                if isOfCommit {
-                    if failure.error.outcome == .unknown { doubted.insert(key) }
-                } else if keepReplay(&result) {
+            let lostCommit = dependsOnLostCommit(result, lastFailure)
+            if let key = StagedState.CallerRequestKey(write.request) {
+                if lostCommit {
+                    if lastFailure.error.outcome == .unknown { unresolvedKeys.insert(key) }
+                } else if keepRepeatedAnswer(&result) {
                     return
-                } else if doubted.contains(key) {
-                    return result.answer = .failure(.doubtedRequest)
+                } else if unresolvedKeys.contains(key) {
+                    return result.answer = .failure(.firstRequestUnresolved)
                 }
             }
-            result.answer = .failure(Problem(failure.error, wasCommitted: isOfCommit))
+            result.answer = .failure(Problem(lastFailure.error, wasCommitted: lostCommit))
         }
     }
 
-    /// True if the answer is about a commit that the failed flush was to make durable: the commit of the write itself, or of a
-    /// write that it repeats.
-    private func isAbout(_ failure: Failure, _ result: WriteResult) -> Bool {
+    /// True if the answer is about a commit of the failed flush, of the write itself or of the write that it repeats.
+    private func dependsOnLostCommit(_ result: WriteResult, _ failure: Failure) -> Bool {
         guard case .success(let answer) = result.answer, let commit = answer.commit else { return false }
-        return commit > state.revision && commit <= failure.last
+        return commit > state.revision && commit <= failure.lastRevision
     }
 
-    /// Keeps the answer to a repeated request whose first commit is durable: the answer holds although nothing can be written. Returns
-    /// false for any other result of a request with a request key.
-    private func keepReplay(_ result: inout WriteResult) -> Bool {
+    /// Keeps the answer to a repeat of a request whose commit is durable. Returns false for any other result.
+    private func keepRepeatedAnswer(_ result: inout WriteResult) -> Bool {
         guard case .success(var answer) = result.answer, result.commit == nil, let commit = answer.commit,
             commit <= state.revision
         else { return false }
@@ -175,7 +174,9 @@ extension CommitStage {
 }
 
 extension Problem {
-    /// The problem of a write that could not be made durable.
+    /// Makes the problem of a write whose result depends on a failed flush.
+    ///
+    /// - Parameter wasCommitted: true if the flush contained the commit of the write.
     init(_ error: CommitLogError, wasCommitted: Bool) {
         let isUnknown = wasCommitted && error.outcome == .unknown
         let code: ErrorCode =

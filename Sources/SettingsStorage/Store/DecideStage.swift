@@ -3,45 +3,46 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The first stage of the write path: decides writes on a staged state that is ahead of the published state.
+/// The first stage of the write path: decides writes on a staged state, which also has commits that are not durable.
 ///
-/// Runs on the decide thread, which is why it may be shared unchecked. ``WritePipeline`` owns the only reference.
+/// Runs on the decide thread. `@unchecked Sendable` is safe, because ``WritePipeline`` owns the only reference.
 final class DecideStage: @unchecked Sendable {
-    /// What the decide stage is to do next.
+    /// The queued writes that the decide stage decides in one run, limited by number, bytes and time.
     struct Slice: Sendable {
         let writes: [PendingWrite]
         let limits: WriteLimits
-        /// True if costly writes are refused.
+        /// True if the daemon is stopping, so that costly writes are refused.
         let isStopping: Bool
+        /// A number that grows whenever staged commits are discarded.
         let generation: Int
-        /// What the staged state must return to first; nil if the generation did not change.
+        /// The state to which the staged state must return first; nil if no staged commits were discarded.
         let restart: Restart?
         /// The last durable revision.
-        let confirmed: Revision
-        /// The request keys of commits whose outcome is unknown.
-        let doubted: Set<StagedState.Repeat>
+        let durableRevision: Revision
+        /// The request keys (`Idempotency-Key`) of commits for which it is unknown whether they are stored.
+        let unresolvedKeys: Set<StagedState.CallerRequestKey>
     }
 
     /// The state with which a new generation begins.
     struct Restart: Sendable {
         /// The published state when the old generation ended.
         let base: State
-        /// What other daemons have added since, oldest first.
+        /// The states after commits that other daemons added later, oldest first.
         var followed: [FollowedState] = []
     }
 
-    /// What a slice led to.
+    /// The results of a slice.
     struct Decisions: Sendable {
         var batch: WriteBatch
-        /// Writes that were not decided, because the time of the slice was over or the batch is large.
+        /// The writes that were not decided, because the time of the slice ended or the batch reached its size limit.
         var undecided: ArraySlice<PendingWrite> = []
-        /// The end and the duration of the costly writes; nil if there was none.
-        var costly: (end: UInt64, time: UInt64)?
-        /// Repeats of writes whose outcome is unknown. They wait until the log knows the outcome.
+        /// The end of the last costly write, and the total duration of the costly writes; nil if there are none.
+        var costlyWrites: (end: UInt64, time: UInt64)?
+        /// Repeats of writes for which it is unknown whether they are stored. They wait until the log knows.
         var postponed: [PendingWrite] = []
     }
 
-    /// The clock is read once for so many cheap writes, which take some microseconds each.
+    /// The clock is read once for this number of cheap writes, which take some microseconds each.
     private static let writesPerClockReading = 16
 
     private var staged: StagedState
@@ -58,7 +59,7 @@ final class DecideStage: @unchecked Sendable {
         staged = StagedState(state)
     }
 
-    /// Decides the writes of a slice until its time is over or the batch is large, and at least one of them.
+    /// Decides the writes of a slice until its time ends or the batch reaches its size limit, but at least one write.
     func decide(_ slice: Slice) -> Decisions {
         let limits = slice.limits
         prepareState(for: slice, limits)
@@ -76,21 +77,21 @@ final class DecideStage: @unchecked Sendable {
             decide(write, of: slice, at: start, into: &decisions)
             guard write.isCostly else { continue }
             let end = monotonic.now()
-            decisions.costly = (end, (decisions.costly?.time ?? 0) + end - now)
+            decisions.costlyWrites = (end, (decisions.costlyWrites?.time ?? 0) + end - now)
             now = end
         }
-        decisions.batch.finish(staged, decideTime: monotonic.now() - start)
+        decisions.batch.setState(after: staged, decideTime: monotonic.now() - start)
         return decisions
     }
 
     private func decide(_ write: PendingWrite, of slice: Slice, at now: UInt64, into decisions: inout Decisions) {
-        let isDoubted = isDoubted(write.request, in: slice.doubted)
+        let repeatsUnresolvedWrite = repeatsUnresolvedWrite(write.request, slice.unresolvedKeys)
         if now > write.arrival + slice.limits.decideTimeout {
-            let problem = isDoubted ? Problem.doubtedRequest : .tooManyWrites
+            let problem = repeatsUnresolvedWrite ? Problem.firstRequestUnresolved : .tooManyWrites
             decisions.batch.append(write, .refusal(of: write.id, because: problem, at: staged.cursor))
-        } else if slice.isStopping, write.estimatedTime > PendingWrite.costlyTime {
+        } else if slice.isStopping, write.estimatedTime > PendingWrite.costlyThreshold {
             decisions.batch.append(write, .refusal(of: write.id, because: .shuttingDown, at: staged.cursor))
-        } else if isDoubted, log.isUnsettled {
+        } else if repeatsUnresolvedWrite, log.isUnsettled {
             decisions.postponed.append(write)
         } else {
             decisions.batch.append(write, decide(write))
@@ -98,12 +99,13 @@ final class DecideStage: @unchecked Sendable {
     }
 
     private func prepareState(for slice: Slice, _ limits: WriteLimits) {
-        (staged.opensSuites, staged.commitKeys, staged.quotas) = (limits.opensSuites, limits.commitKeys, limits.quotas)
+        (staged.createsSuites, staged.commitKeys) = (limits.createsSuites, limits.commitKeys)
+        staged.quotas = limits.quotas
         if let restart = slice.restart {
-            staged.recall(to: restart.base)
+            staged.rollBack(to: restart.base)
             for followed in restart.followed { staged.follow(followed) }
         } else {
-            staged.confirm(upTo: slice.confirmed)
+            staged.confirm(upTo: slice.durableRevision)
         }
     }
 
@@ -116,17 +118,19 @@ final class DecideStage: @unchecked Sendable {
         }
     }
 
-    /// True if the write repeats a write whose outcome is unknown.
-    private func isDoubted(_ request: WriteRequest, in doubted: Set<StagedState.Repeat>) -> Bool {
-        !doubted.isEmpty && StagedState.Repeat(request).map { doubted.contains($0) } ?? false
+    /// True if the request repeats a write for which it is unknown whether it is stored.
+    private func repeatsUnresolvedWrite(
+        _ request: WriteRequest, _ unresolvedKeys: Set<StagedState.CallerRequestKey>
+    ) -> Bool {
+        !unresolvedKeys.isEmpty && StagedState.CallerRequestKey(request).map { unresolvedKeys.contains($0) } ?? false
     }
 }
 
 extension Problem {
-    /// The problem of a repeated request while the outcome of the first request is unknown.
-    static var doubtedRequest: Problem {
+    /// The problem of a repeated request while it is unknown whether the first request was applied.
+    static var firstRequestUnresolved: Problem {
         Problem(
             .storageFailed, outcome: .unknown,
-            "a request with this Idempotency-Key may have been carried out, or may still be; repeat it")
+            "the first request with this Idempotency-Key may have been applied or not; repeat the request")
     }
 }

@@ -2,21 +2,22 @@ package import SettingsAPI
 package import SettingsEngine
 package import SettingsModel
 
-/// A reader of the past: of the history in memory (`RecentPast`), or of files that reach further back.
+/// Reads the past of suites (named sets of settings): from the history in memory (`RecentPast`), or also from files.
 ///
-/// A reader may read files, so event loops do not call it.
+/// The methods may read files, so event loops must not call them.
 package protocol PastReading: Sendable {
-    /// Returns the revision of a place in the past. Throws if it is still to come, or if what a suite was there is not kept.
+    /// Returns the revision at a moment (a revision or an instant). Throws if the moment is in the future, or if the
+    /// state of the suite at the moment is no longer kept.
     func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision
-    /// Returns a suite as it stood after a commit; nil if there was none.
-    func suite(_ name: SuiteName, at place: Revision) throws(Problem) -> Suite?
-    /// Returns a page of the commits that touched a suite, the newest first. Throws if nothing is known of such a suite.
-    func history(_ question: HistoryQuestion) throws(Problem) -> SuiteHistory
-    /// Returns the net changes of a suite between two places, of which the first may be the later one.
+    /// Returns a suite as it was after a commit; nil if it did not exist.
+    func suite(_ name: SuiteName, at revision: Revision) throws(Problem) -> Suite?
+    /// Returns a page of the commits that changed a suite, the newest first. Throws if the suite is unknown.
+    func history(_ query: HistoryQuestion) throws(Problem) -> SuiteHistory
+    /// Returns the net changes of a suite between two moments, in any order, that a caller with the grants may see.
     func difference(
         of name: SuiteName, from: Moment, to: Moment, for reader: Grants?
     ) throws(Problem) -> SuiteDifference
-    /// Adds to a write what it needs of the past that memory does not have. Throws if that is not kept.
+    /// Reads the past data that an undo or a restore needs, into the request. Throws if the data are no longer kept.
     func complete(_ request: inout WriteRequest) throws(Problem)
 }
 

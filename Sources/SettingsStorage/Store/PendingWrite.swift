@@ -2,7 +2,7 @@ internal import Platform
 internal import SettingsAPI
 package import SettingsEngine
 
-/// Identifies a write to the receiver of its result. The receiver chooses the value.
+/// The identifier of a write. The receiver of the result chooses both parts, and finds its request by them.
 package struct WriteID: Hashable, Sendable {
     package let high: UInt64
     package let low: UInt32
@@ -13,13 +13,12 @@ package struct WriteID: Hashable, Sendable {
     }
 }
 
-/// A write on its way from an event loop to its result.
+/// A queued write: its request, the data that determine its position in the queue, and the receiver of its result.
 package final class PendingWrite: Sendable {
     package let id: WriteID
     package let request: WriteRequest
-    /// Gets the result.
     let receiver: any WriteReceiver
-    /// The caller in whose name the write waits. Writes without a caller share one place in the queue.
+    /// The client to which the write counts. The queue serves clients in turn. All writes with nil count as one client.
     let caller: ClientKey?
     /// The nanoseconds that the decision is estimated to take.
     let estimatedTime: UInt64
@@ -38,17 +37,17 @@ package final class PendingWrite: Sendable {
         self.arrival = arrival
     }
 
-    /// Cheap writes go before costly writes for a bounded time.
-    var isCostly: Bool { estimatedTime >= Self.costlyTime }
+    /// True if the write delays others noticeably. ``WriteQueue`` serves cheap writes first, for a bounded time.
+    var isCostly: Bool { estimatedTime >= Self.costlyThreshold }
 
-    /// The estimated nanoseconds from which a write is costly.
-    package static let costlyTime: UInt64 = 1_000_000
-    /// The nanoseconds that deciding a write of one short value takes.
-    package static let leastTime: UInt64 = 10_000
+    /// A write with at least this estimated time, in nanoseconds, is costly.
+    package static let costlyThreshold: UInt64 = 1_000_000
+    /// The nanoseconds that deciding a write of one short value takes. No estimate is lower.
+    package static let minimumTime: UInt64 = 10_000
 }
 
 /// A receiver of the results of writes.
 package protocol WriteReceiver: AnyObject, Sendable {
-    /// Takes results in the order in which the writes were decided. Runs on the commit thread; must not block.
+    /// Receives results, in the order in which the writes were decided. Runs on the commit thread. Must not block.
     func deliver(_ results: [WriteResult])
 }

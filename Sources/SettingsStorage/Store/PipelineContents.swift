@@ -1,13 +1,13 @@
 internal import SettingsAPI
 internal import SettingsEngine
 
-/// What the two stages of the write path share. ``WritePipeline`` holds it behind a lock.
+/// The data that the two stages of the write path, decide and commit, share. ``WritePipeline`` protects it with a lock.
 struct PipelineContents: Sendable {
-    /// The gathering of writes after a flush.
+    /// A pause of the decide stage after a flush, so that more writes arrive and share the next flush.
     struct Gathering: Sendable {
-        /// The gathering ends when so many writes are queued.
+        /// The number of queued writes at which the pause ends.
         let count: Int
-        /// The monotonic time at which the gathering ends.
+        /// The monotonic time at which the pause ends.
         let end: UInt64
     }
 
@@ -16,44 +16,45 @@ struct PipelineContents: Sendable {
     var isStopping = false
     /// The batches that wait for the commit stage. The decide stage appends to the last batch.
     private var batches: [WriteBatch] = []
-    /// The number of failed or overtaken flushes.
+    /// A number that grows whenever staged commits are discarded: a flush failed, or other daemons committed first.
     private(set) var generation = 0
-    /// What the decide stage must return to before it decides a write of the present generation.
+    /// The state to which the decide stage must return before its next write; nil unless the generation changed.
     private var restart: DecideStage.Restart?
     /// The last durable revision.
-    var confirmed: Revision
-    /// The request keys of commits whose outcome is unknown.
-    var doubted: Set<StagedState.Repeat> = []
-    /// Repeats of writes whose outcome is unknown. They return to the queue after the next maintenance of the log.
+    var durableRevision: Revision
+    /// The request keys (`Idempotency-Key`) of commits for which it is unknown whether they are stored.
+    var unresolvedKeys: Set<StagedState.CallerRequestKey> = []
+    /// Repeats of the writes of ``unresolvedKeys``. They return to the queue after the next maintenance of the log.
     private var postponed: [PendingWrite] = []
     var gathering: Gathering?
     var isMaintenanceDue = false
+    /// Called once, with the published state, when no write is left.
     var idleHandlers: [@Sendable (State) -> Void] = []
-    /// True while the decide stage runs, or is about to.
+    /// True if the decide stage runs or is scheduled.
     var isDeciding = false
-    /// True while the commit stage runs, or is about to.
+    /// True if the commit stage runs or is scheduled.
     var isCommitting = false
-    /// True while the commit stage has a batch.
+    /// True while the commit stage works on batches.
     var isFlushing = false
     private let maximumBatchesInFlight: Int
 
-    init(limits: WriteLimits, maximumBatchesInFlight: Int, confirmed: Revision) {
+    init(limits: WriteLimits, maximumBatchesInFlight: Int, durableRevision: Revision) {
         self.limits = limits
         self.maximumBatchesInFlight = maximumBatchesInFlight
-        self.confirmed = confirmed
+        self.durableRevision = durableRevision
     }
 }
 
 /// The decide stage.
 extension PipelineContents {
-    /// Returns true if the decide stage must be started.
+    /// Returns true, and marks the decide stage as running, if the caller must start the stage.
     mutating func startDeciding(_ now: UInt64) -> Bool {
         guard !isDeciding, restart != nil || !queue.isEmpty && hasRoom && !isGathering(now) else { return false }
         isDeciding = true
         return true
     }
 
-    /// True if a slice may be decided: the waiting batch may grow, or another batch may be begun.
+    /// True if a slice may be decided: the waiting batch is below its limits, or another batch may begin.
     private var hasRoom: Bool {
         guard let last = batches.last else { return !isFlushing || maximumBatchesInFlight > 1 }
         return maximumBatchesInFlight > 1 && last.results.count < limits.batchCount && last.bytes < limits.batchBytes
@@ -63,26 +64,26 @@ extension PipelineContents {
         gathering.map { queue.count < $0.count && now < $0.end } ?? false
     }
 
-    /// Takes what the decide stage does next, with the present generation.
+    /// Removes the next writes from the queue, and returns the work for the decide stage.
     mutating func takeSlice(_ now: UInt64) -> DecideStage.Slice {
         var writes: [PendingWrite] = []
         if hasRoom {
             gathering = nil
             let (count, bytes) = batches.last.map { ($0.results.count, $0.bytes) } ?? (0, 0)
-            writes = queue.take(
+            writes = queue.dequeue(
                 atMost: limits.batchCount - count, bytes: limits.batchBytes - bytes, now: now, limits)
         }
         defer { restart = nil }
         return DecideStage.Slice(
             writes: writes, limits: limits, isStopping: isStopping, generation: generation, restart: restart,
-            confirmed: confirmed, doubted: doubted)
+            durableRevision: durableRevision, unresolvedKeys: unresolvedKeys)
     }
 
-    /// Hands a batch over to the commit stage.
+    /// Adds the results of a slice to the batches for the commit stage, and returns undecided writes to the queue.
     mutating func add(_ decisions: DecideStage.Decisions) {
-        queue.putBack(decisions.undecided)
-        if let costly = decisions.costly {
-            queue.noteCostlyWrites(endedAt: costly.end, after: costly.time, limits)
+        queue.requeue(decisions.undecided)
+        if let costly = decisions.costlyWrites {
+            queue.noteCostlyWrites(endedAt: costly.end, duration: costly.time, limits)
         }
         postponed += decisions.postponed
         guard !decisions.batch.isEmpty else { return }
@@ -96,7 +97,7 @@ extension PipelineContents {
 
 /// The commit stage.
 extension PipelineContents {
-    /// Returns true if the commit stage must be started.
+    /// Returns true, and marks the commit stage as running, if the caller must start the stage.
     mutating func startCommitting() -> Bool {
         guard !isCommitting, !batches.isEmpty || isMaintenanceDue || isIdle && !idleHandlers.isEmpty else {
             return false
@@ -105,15 +106,15 @@ extension PipelineContents {
         return true
     }
 
-    /// What the commit stage does next.
+    /// The work of one run of the commit stage.
     struct CommitWork: Sendable {
         var batches: [WriteBatch] = []
-        /// The nanoseconds after the arrival of a write at which a log that waits for other machines gives up.
+        /// The nanoseconds after the arrival of a write at which a log on other machines stops waiting.
         var timeout: UInt64 = 0
         var isMaintenanceDue = false
     }
 
-    /// Takes what the commit stage does next.
+    /// Removes the waiting batches, and returns the work for the commit stage.
     mutating func takeCommitWork() -> CommitWork {
         defer { (batches, isMaintenanceDue) = ([], false) }
         isFlushing = !batches.isEmpty
@@ -124,12 +125,12 @@ extension PipelineContents {
     ///
     /// - Parameters:
     ///   - base: the published state when the old generation ended.
-    ///   - followed: what other daemons have added to it.
+    ///   - followed: the state after commits that other daemons added; nil if there are none.
     mutating func beginGeneration(
-        after base: State, followed: FollowedState? = nil, doubted: Set<StagedState.Repeat>
+        after base: State, followed: FollowedState? = nil, unresolvedKeys: Set<StagedState.CallerRequestKey>
     ) {
         generation += 1
-        self.doubted = doubted
+        self.unresolvedKeys = unresolvedKeys
         var next = restart ?? DecideStage.Restart(base: base)
         if let followed { next.followed.append(followed) }
         restart = next
@@ -143,7 +144,7 @@ extension PipelineContents {
 
     private var isIdle: Bool { queue.isEmpty && batches.isEmpty && !isDeciding && !isFlushing && !isMaintenanceDue }
 
-    /// Returns the idle handlers if nothing is left to do.
+    /// Removes and returns the idle handlers if no work is left.
     mutating func takeIdleHandlers() -> [@Sendable (State) -> Void] {
         guard isIdle else { return [] }
         defer { idleHandlers = [] }

@@ -1,9 +1,9 @@
 internal import SettingsEngine
 internal import Synchronization
 
-/// The published state behind its lock, with the listeners that wait for the next one.
+/// The published state, which all readers see, and the listeners that wait for the next publication.
 ///
-/// The lock is held to copy references, to look something up, or to swap two states, and never across a callback.
+/// A lock protects both. It is held for short operations only, and never while a listener is called. Thread-safe.
 final class Published: Sendable {
     private struct Contents {
         var state: State
@@ -14,7 +14,7 @@ final class Published: Sendable {
     private struct Listener {
         let id: ListenerID
         let listener: any PublicationListener
-        /// True if the next publication is to be reported to it.
+        /// True if the listener must be notified of the next publication.
         var isWaiting = false
     }
 
@@ -30,8 +30,9 @@ final class Published: Sendable {
         contents.withLock { body($0.state) }
     }
 
-    /// Publishes a state and returns the listeners to notify. What only the old state held is freed outside the lock.
+    /// Publishes a state and returns the listeners to notify.
     func publish(_ state: State) -> [any PublicationListener] {
+        // The swap moves the old state into this variable, so that it is released outside the lock.
         var state = state
         return contents.withLock { contents in
             swap(&contents.state, &state)
@@ -57,10 +58,11 @@ final class Published: Sendable {
         let removed = contents.withLock { contents in
             contents.listeners.firstIndex { $0.id == id }.map { contents.listeners.remove(at: $0) }
         }
-        // Freed here, and not under the lock.
+        // The listener is released here, outside the lock.
         _ = removed
     }
 
+    /// Marks a listener for the next publication, and returns the state before it.
     func watch(_ id: ListenerID) -> State {
         contents.withLock { contents in
             if let index = contents.listeners.firstIndex(where: { $0.id == id }) {
@@ -71,13 +73,13 @@ final class Published: Sendable {
     }
 }
 
-/// A listener to publications.
+/// A listener that is notified after a state is published.
 package protocol PublicationListener: AnyObject, Sendable {
-    /// Called once another state is published. Runs on the thread that flushed; must not block.
+    /// Called after another state is published. Runs on the commit thread. Must not block.
     func published()
 }
 
-/// The name of a listener in the store.
+/// The identifier of a listener that was added to the store.
 package struct ListenerID: Hashable, Sendable {
     fileprivate let number: Int
 }

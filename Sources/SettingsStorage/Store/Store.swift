@@ -1,6 +1,6 @@
 // The target SettingsStorage keeps the settings. The store publishes a state to readers. The write pipeline decides
-// each write, makes its commit durable in a log, and publishes the new state. Persistence/ contains the log in a data directory:
-// journals, snapshots, recovery, past files, check, repair and backup.
+// each write, makes its commit durable in a log, and publishes the new state. Persistence/ contains the log in a data
+// directory: journals, snapshots, recovery, past files, check, repair and backup.
 //
 // The target does not know HTTP, access control, or the protocol of a log that several daemons share.
 //
@@ -11,21 +11,22 @@ package import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 
-/// A store that gives readers the published state and takes writes.
+/// Gives readers the published state, and queues writes.
 ///
-/// The published state is as durable as was promised. Thread-safe.
+/// The published state is as durable as the daemon is configured to make it. Thread-safe.
 package final class Store: Sendable {
     private let published: Published
     private let pipeline: WritePipeline
     private let monotonic: MonotonicClock
+    /// Counts and durations of writes, for metrics.
     package let figures = WriteFigures()
 
-    /// A store over a recovered state.
+    /// Makes a store that begins with a recovered state.
     ///
     /// - Parameters:
-    ///   - log: where commits become durable.
+    ///   - log: the log that makes commits durable.
     ///   - monotonic: the clock for timeouts.
-    ///   - clock: the time of day.
+    ///   - clock: the wall clock, which gives commits their time.
     package init(
         _ state: State, log: any CommitLog, limits: WriteLimits = WriteLimits(), monotonic: MonotonicClock = .system,
         clock: @escaping @Sendable () -> Timestamp
@@ -39,7 +40,7 @@ package final class Store: Sendable {
     /// The published state.
     package var state: State { published.state }
 
-    /// Looks something up under the lock that publishes. The body must be short and call out to nothing.
+    /// Calls the body under the lock that a publication needs. The body must be short, and must not call the store.
     package func read<Result>(_ body: (borrowing State) -> Result) -> Result {
         published.read(body)
     }
@@ -48,20 +49,21 @@ package final class Store: Sendable {
     ///
     /// - Parameters:
     ///   - id: identifies the write to the receiver.
-    ///   - caller: the caller in whose name the write waits; nil for the common place of all writes without a caller.
+    ///   - caller: the client to which the write counts in the queue, which serves clients in turn.
     ///   - estimatedTime: the nanoseconds that the decision is estimated to take.
     package func makeWrite(
         _ id: WriteID, _ request: consuming WriteRequest, for receiver: any WriteReceiver, caller: ClientKey? = nil,
-        estimatedTime: UInt64 = PendingWrite.leastTime
+        estimatedTime: UInt64 = PendingWrite.minimumTime
     ) -> PendingWrite {
         PendingWrite(
             id: id, request: request, receiver: receiver, caller: caller, estimatedTime: estimatedTime,
             arrival: monotonic.now())
     }
 
-    /// Queues writes. Writes of one connection are decided in their order, unless one of them is costly.
+    /// Queues writes. Writes of a connection are decided in order, except costly writes (see
+    /// ``PendingWrite/isCostly``).
     ///
-    /// - Returns: the results of the writes for which the queue has no room. The receivers get the results of all other writes.
+    /// - Returns: refusals of the writes for which the queue has no room. The receivers get the other results.
     package func enqueue(_ writes: [PendingWrite]) -> [WriteResult] {
         guard !writes.isEmpty else { return [] }
         let refused = pipeline.enqueue(writes)
@@ -70,7 +72,7 @@ package final class Store: Sendable {
         return refused.map { .refusal(of: $0.id, because: .tooManyWrites, at: cursor) }
     }
 
-    /// Makes and queues one write, and returns its result if the queue has no room.
+    /// Makes and queues one write. Returns its refusal if the queue has no room.
     package func enqueue(
         _ id: WriteID, _ request: WriteRequest, for receiver: any WriteReceiver
     ) -> WriteResult? {
@@ -83,15 +85,15 @@ package final class Store: Sendable {
         set { pipeline.limits = newValue }
     }
 
-    /// True if the queued writes take longer than some slices, so that connections should send one write at a time.
+    /// True if deciding the queued writes takes so long that connections should send one write at a time.
     package var isBusy: Bool { pipeline.isBusy }
 
-    /// Refuses costly writes from now on, including those in the queue.
-    package func stopping() {
-        pipeline.stopping()
+    /// Refuses costly writes from now on, including queued writes, so that the daemon can stop soon.
+    package func refuseCostlyWrites() {
+        pipeline.refuseCostlyWrites()
     }
 
-    /// Calls the body with the published state once no write is queued or on its way.
+    /// Calls the body once, on the commit thread, with the published state, when every queued write has its result.
     package func whenIdle(_ body: @escaping @Sendable (State) -> Void) {
         pipeline.whenIdle(body)
     }
@@ -105,23 +107,22 @@ package final class Store: Sendable {
         published.removeListener(id)
     }
 
-    /// Subscribes a listener to the next publication, once, and returns the state before it. Nothing is published in
-    /// between, so the listener misses nothing.
+    /// Subscribes a listener to the next publication only. Returns the state before it, so the listener misses none.
     package func watch(_ id: ListenerID) -> State {
         published.watch(id)
     }
 
-    /// Calls the body after the decide stage of the write path has ended its present slice, however many writes are queued.
-    package func passThroughDecideStage(_ body: @escaping @Sendable () -> Void) {
-        pipeline.passThroughDecideStage(body)
+    /// Calls the body on the decide thread after the present slice. The watchdog uses it to check that the thread runs.
+    package func runAfterDecideSlice(_ body: @escaping @Sendable () -> Void) {
+        pipeline.runAfterDecideSlice(body)
     }
 
-    /// Calls the body after the commit stage of the write path has ended its present batch.
-    package func passThroughCommitStage(_ body: @escaping @Sendable () -> Void) {
-        pipeline.passThroughCommitStage(body)
+    /// Calls the body on the commit thread after the present batches, for the same purpose.
+    package func runAfterCommitBatch(_ body: @escaping @Sendable () -> Void) {
+        pipeline.runAfterCommitBatch(body)
     }
 
-    /// Has the log perform its periodic maintenance, on the commit thread.
+    /// Makes the log perform its periodic maintenance, on the commit thread.
     package func tend() {
         pipeline.tend()
     }

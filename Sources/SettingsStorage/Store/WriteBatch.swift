@@ -1,24 +1,23 @@
 package import SettingsAPI
 package import SettingsEngine
 
-/// The results of writes that one flush makes durable together.
+/// Decided writes and their results. One flush of the commit log makes all commits of a batch durable.
 struct WriteBatch: Sendable {
-    /// The generation of the staged state on which the writes were decided.
-    ///
-    /// If a flush fails, every batch of its generation is invalid, because its writes were decided on commits that do not exist.
+    /// The generation of the staged state on which the writes were decided. A new generation begins when staged commits
+    /// are discarded, for example after a failed flush. All batches of the old generation are then invalid.
     let generation: Int
     private(set) var writes: [PendingWrite] = []
-    /// The result of each write.
+    /// The results of ``writes``, at the same positions.
     private(set) var results: [WriteResult] = []
-    /// The bytes of the requests, or of their commits if those are larger.
+    /// The total size of the writes: for each, the memory size of its request or its commit, whichever is larger.
     private(set) var bytes = 0
-    /// The position of the first result with a commit. The results from there on depend on commits that are not durable.
+    /// The position of the first result with a commit. Results from there on depend on commits that may not be durable.
     private(set) var firstCommit: Int?
     /// The state after the last commit; nil if there is no commit.
     private(set) var state: State?
-    /// The reason why a commit cannot be applied to the state that it was decided on: a defect.
+    /// The reason why a commit could not be applied to the state on which it was decided: a defect of the program.
     private(set) var mismatch: CommitMismatch?
-    /// The arrival of the first write that depends on the state; nil if there is none.
+    /// The earliest arrival of the writes whose results depend on the state; nil if no result does.
     private(set) var oldestArrival: UInt64?
     /// The nanoseconds that deciding the writes took.
     private(set) var decideTime: UInt64 = 0
@@ -44,8 +43,8 @@ struct WriteBatch: Sendable {
         results.append(result)
     }
 
-    /// Ends the slice of the decide stage that made the batch.
-    mutating func finish(_ staged: StagedState, decideTime: UInt64) {
+    /// Sets the state after the last write of the batch, and the nanoseconds that deciding the writes took.
+    mutating func setState(after staged: StagedState, decideTime: UInt64) {
         self.decideTime = decideTime
         if hasCommits { (state, mismatch) = (staged.state, staged.mismatch) }
     }
@@ -62,17 +61,17 @@ struct WriteBatch: Sendable {
         decideTime += next.decideTime
     }
 
-    /// Notes where the time of slow writes went.
-    mutating func noteTimes(flushStart: UInt64, now: UInt64) {
+    /// Adds the durations of the stages to the results of slow writes.
+    mutating func recordTimes(flushStart: UInt64, now: UInt64) {
         for index in results.indices {
             let arrival = writes[index].arrival
-            guard now &- arrival > WriteTimes.slow else { continue }
+            guard now &- arrival > WriteTimes.slowThreshold else { continue }
             let waiting = flushStart &- min(flushStart, arrival &+ decideTime)
             results[index].times = WriteTimes(waiting: waiting, deciding: decideTime, syncing: now &- flushStart)
         }
     }
 
-    /// Replaces the results from a position on.
+    /// Calls the body with each result from a position on, so that it can replace the result.
     mutating func replaceResults(from position: Int, _ replace: (PendingWrite, inout WriteResult) -> Void) {
         for index in position..<results.count { replace(writes[index], &results[index]) }
     }
@@ -102,37 +101,38 @@ struct WriteBatch: Sendable {
 
 /// The result of a write: an answer or a problem.
 ///
-/// It does not refer to the write: an event loop would need a tenth of a second to release a request with a million values.
+/// It does not contain the request, because releasing a million values would block an event loop for 0.1 s.
 package struct WriteResult: Sendable {
     package let id: WriteID
     package var answer: Result<WriteAnswer, Problem>
     /// The commit that the write made; nil if it made none.
     package var commit: KeptCommit?
-    /// The place in history at which a refusal was decided.
+    /// The cursor (epoch and revision) of the state on which the write was decided.
     package var cursor: Cursor
-    /// False if the write was refused without looking at the state.
+    /// False if the write was refused for a reason that does not depend on the state, such as a timeout.
     package var wasDecided = true
-    /// Where the time went, if it was much.
+    /// The durations of the stages; nil unless the write was slow.
     package var times: WriteTimes?
 
-    /// The result of a write that was refused without looking at the state.
+    /// Makes the result of a write that is refused for a reason that does not depend on the state.
     package static func refusal(of id: WriteID, because problem: Problem, at cursor: Cursor) -> WriteResult {
         WriteResult(id: id, answer: .failure(problem), commit: nil, cursor: cursor, wasDecided: false)
     }
 
-    /// True if the write succeeded.
     package var isSuccess: Bool {
         if case .success = answer { true } else { false }
     }
 }
 
-/// The nanoseconds that the parts of a write took.
+/// The nanoseconds that a slow write spent in each stage.
 package struct WriteTimes: Sendable {
+    /// The time in the queue.
     package var waiting: UInt64 = 0
-    /// For all writes of the batch.
+    /// The time that deciding all writes of the batch took.
     package var deciding: UInt64 = 0
+    /// The time of the flush.
     package var syncing: UInt64 = 0
 
-    /// A write that takes longer than this many nanoseconds is slow.
-    static let slow: UInt64 = 5_000_000
+    /// A write that takes longer than this many nanoseconds is slow, and reports its times.
+    static let slowThreshold: UInt64 = 5_000_000
 }

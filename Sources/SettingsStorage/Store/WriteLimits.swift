@@ -1,28 +1,29 @@
 package import SettingsEngine
 
-/// The limits of the write path.
+/// The limits of the write path: of the queue, of a slice (writes that are decided in one run), and of a batch (writes
+/// that share one flush to the log).
 package struct WriteLimits: Sendable {
-    /// The bytes of requests that may wait in the queue. The queue refuses further writes.
+    /// The maximum total bytes of queued requests. The queue refuses further writes.
     package var waitingBytes = 64 << 20
-    /// The most writes that one flush makes durable.
+    /// The maximum number of writes that share one flush.
     package var batchCount = 4096
-    /// The most bytes of requests that one flush makes durable. A flush always takes at least one write.
+    /// The maximum total bytes of writes that share one flush. A single larger write gets its own flush.
     package var batchBytes = 8 << 20
     /// The nanoseconds after which a slice of the decide stage ends.
     package var sliceTime: UInt64 = 20_000_000
-    /// The nanoseconds after which a write that was not answered is refused.
+    /// The nanoseconds after its arrival at which a write without a result is refused.
     package var queueTimeout: UInt64 = 10_000_000_000
-    /// The most nanoseconds for which cheap writes go before a costly write.
-    package var longestYield: UInt64 = 1_000_000_000
-    /// The most keys that one write may change, and that a suite may store when its schema changes.
+    /// The maximum nanoseconds for which a costly write waits while cheap writes are decided first.
+    package var maximumYield: UInt64 = 1_000_000_000
+    /// The maximum number of keys that one write may change, and that a suite may contain when its schema is changed.
     package var commitKeys = 100_000
-    /// True if a write that stores something creates its suite; else only a schema does.
-    package var opensSuites = true
-    /// The quotas of what is stored.
+    /// True if a write that stores a value may create its suite. If false, only setting a schema creates a suite.
+    package var createsSuites = true
+    /// The limits of the stored data.
     package var quotas = Quotas()
 
     package init() {}
 
-    /// The nanoseconds after which the decide stage refuses a write. The last tenth of the queue timeout is left for the flush.
+    /// The time limit of the decide stage, after the arrival of a write. The flush gets the last tenth of the timeout.
     var decideTimeout: UInt64 { queueTimeout / 10 * 9 }
 }

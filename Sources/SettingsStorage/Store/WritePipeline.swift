@@ -5,23 +5,23 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// Decides writes and makes them durable.
+/// Queues writes, decides them, makes their commits durable, and publishes the state after the commits.
 ///
 /// Two stages form a pipeline. Each stage has a serial Dispatch queue, so it runs on one thread at a time:
 ///
-/// - The **decide** stage takes a slice of the queued writes, decides each write on the staged state, and puts the results into a
-///   batch. While the commit stage waits for the disk, the decide stage works on the next batch.
-/// - The **commit** stage takes the batch that has gathered, makes its commits durable with a single flush (group commit), publishes
-///   the new state, and sends the results to the event loops.
+/// - The **decide** stage takes a slice of the queued writes, decides each write on the staged state, and puts the
+///   results into a batch. While the commit stage waits for the disk, the decide stage works on the next batch.
+/// - The **commit** stage takes the waiting batches one after another. For each batch, it makes the commits durable
+///   with a single flush (group commit), publishes the new state, and sends the results to the event loops.
 ///
-/// Under load, batches therefore grow until one flush serves everything that arrived during the flush before it.
+/// Under load, one flush therefore serves all writes that arrived during the previous flush.
 ///
-/// Every result waits for the flush of its batch, including refusals: a refusal may depend on a commit that is staged but not yet
-/// durable.
+/// Every result waits for the flush of its batch. A refusal waits, too, because it may depend on a staged commit.
 ///
-/// If a flush fails, the commit stage increments the generation and refuses every batch of the old generation. The decide stage
-/// returns to the published state before it decides a write in the new generation. The generation changes before the refusals are
-/// sent, and a slice reads it while it takes its writes, so a write that follows a refusal is always decided on the published state.
+/// If a flush fails, the commit stage increments the *generation* number and refuses every batch of the old generation.
+/// The decide stage returns to the published state before it decides a write in the new generation. The generation
+/// changes before the refusals are sent, and the decide stage reads it together with the writes of a slice, so a write
+/// that follows a refusal is always decided on the published state.
 ///
 /// Thread-safe.
 final class WritePipeline: Sendable {
@@ -34,8 +34,8 @@ final class WritePipeline: Sendable {
     private let commitQueue = DispatchQueue(label: "settingsd.commit", qos: .userInitiated)
     /// The nanoseconds that deciding the queued writes is estimated to take.
     private let queuedTime = Atomic<UInt64>(0)
-    /// The value of ``queuedTime`` beyond which connections should send one write at a time.
-    private let busyTime: UInt64
+    /// If ``queuedTime`` exceeds this value, connections should send one write at a time.
+    private let busyThreshold: UInt64
 
     init(
         _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, figures: WriteFigures,
@@ -43,10 +43,11 @@ final class WritePipeline: Sendable {
     ) {
         self.log = log
         self.monotonic = monotonic
-        busyTime = 3 * limits.sliceTime
+        busyThreshold = 3 * limits.sliceTime
         contents = Mutex(
             PipelineContents(
-                limits: limits, maximumBatchesInFlight: log.maximumBatchesInFlight, confirmed: state.revision))
+                limits: limits, maximumBatchesInFlight: log.maximumBatchesInFlight,
+                durableRevision: state.revision))
         decideStage = DecideStage(state, log: log, monotonic: monotonic, clock: clock)
         commitStage = CommitStage(state, published: published, log: log, figures: figures, monotonic: monotonic)
     }
@@ -57,8 +58,8 @@ final class WritePipeline: Sendable {
         set { update { $0.limits = newValue } }
     }
 
-    /// True if the queued writes take longer than some slices, so that connections should send one write at a time.
-    var isBusy: Bool { queuedTime.load(ordering: .relaxed) > busyTime }
+    /// True if deciding the queued writes takes so long that connections should send one write at a time.
+    var isBusy: Bool { queuedTime.load(ordering: .relaxed) > busyThreshold }
 
     /// Queues writes. Returns the writes for which the queue has no room.
     func enqueue(_ writes: [PendingWrite]) -> [PendingWrite] {
@@ -70,32 +71,32 @@ final class WritePipeline: Sendable {
         return refused
     }
 
-    /// Refuses costly writes from now on, including those in the queue.
-    func stopping() {
+    /// Refuses costly writes from now on, including queued writes.
+    func refuseCostlyWrites() {
         update { $0.isStopping = true }
     }
 
-    /// Calls the body on the commit thread once no write is queued or on its way.
+    /// Calls the body once, on the commit thread, when every queued write has its result.
     func whenIdle(_ body: @escaping @Sendable (State) -> Void) {
         update { $0.idleHandlers.append(body) }
     }
 
-    /// Has the commit stage perform the periodic maintenance of the log, and follow other daemons.
+    /// Makes the commit stage perform the periodic maintenance of the log, and publish commits of other daemons.
     func tend() {
         update { $0.isMaintenanceDue = true }
     }
 
-    /// Calls the body after the decide stage has ended its present slice, however many writes are queued.
-    func passThroughDecideStage(_ body: @escaping @Sendable () -> Void) {
+    /// Calls the body on the decide thread after the present slice, even if writes are queued.
+    func runAfterDecideSlice(_ body: @escaping @Sendable () -> Void) {
         decideQueue.async(execute: body)
     }
 
-    /// Calls the body after the commit stage has ended its present batch.
-    func passThroughCommitStage(_ body: @escaping @Sendable () -> Void) {
+    /// Calls the body on the commit thread after the present batches.
+    func runAfterCommitBatch(_ body: @escaping @Sendable () -> Void) {
         commitQueue.async(execute: body)
     }
 
-    /// Changes the contents, then starts the stages that have something to do.
+    /// Changes the contents under the lock, then starts each stage that has work and does not run.
     private func update(_ change: (inout PipelineContents) -> Void) {
         let now = monotonic.now()
         let (startsDecide, startsCommit) = contents.withLock { contents in
@@ -131,7 +132,7 @@ extension WritePipeline {
         for handler in idleHandlers { handler(commitStage.state) }
     }
 
-    /// Takes the batches that wait. The decide stage goes on if it has stopped because they were full.
+    /// Takes the waiting batches. If the decide stage stopped because they were full, `update` starts it again.
     private func takeCommitWork() -> PipelineContents.CommitWork {
         var work = PipelineContents.CommitWork()
         update { work = $0.takeCommitWork() }
@@ -146,20 +147,23 @@ extension WritePipeline {
         switch commitStage.commit(&batch, within: timeout) {
         case .durable:
             contents.withLock { contents in
-                contents.confirmed = commitStage.state.revision
-                contents.doubted = commitStage.doubted
+                contents.durableRevision = commitStage.state.revision
+                contents.unresolvedKeys = commitStage.unresolvedKeys
             }
-            if log.gatheringTime > 0 { gather(batch.results.count, for: log.gatheringTime) }
+            if log.gatheringTime > 0 { gather(batch.results.count, timeout: log.gatheringTime) }
             batch.sendResults()
             commitStage.finishPublication()
         case .failed:
-            contents.withLock { $0.beginGeneration(after: commitStage.state, doubted: commitStage.doubted) }
+            contents.withLock { contents in
+                contents.beginGeneration(after: commitStage.state, unresolvedKeys: commitStage.unresolvedKeys)
+            }
             batch.sendResults()
         case .overtaken:
             let base = commitStage.state
             let followed = commitStage.follow()
             contents.withLock { contents in
-                contents.beginGeneration(after: base, followed: followed, doubted: commitStage.doubted)
+                contents.beginGeneration(
+                    after: base, followed: followed, unresolvedKeys: commitStage.unresolvedKeys)
                 contents.queue.returnToFront(batch.writes)
             }
             commitStage.finishPublication()
@@ -167,30 +171,31 @@ extension WritePipeline {
     }
 
     private func performMaintenance() {
-        commitStage.tend()
+        commitStage.maintainLog()
         let base = commitStage.state
         let followed = commitStage.follow()
         contents.withLock { contents in
             if let followed {
-                contents.beginGeneration(after: base, followed: followed, doubted: commitStage.doubted)
+                contents.beginGeneration(
+                    after: base, followed: followed, unresolvedKeys: commitStage.unresolvedKeys)
             }
             contents.returnPostponed()
         }
         commitStage.finishPublication()
     }
 
-    /// Has the decide stage wait until so many more writes are queued, but not longer than a time.
-    private func gather(_ count: Int, for time: UInt64) {
-        let end = monotonic.now() + time
+    /// Makes the decide stage wait until a number of further writes are queued, or until the timeout.
+    private func gather(_ count: Int, timeout: UInt64) {
+        let end = monotonic.now() + timeout
         contents.withLock { $0.gathering = PipelineContents.Gathering(count: count + $0.queue.count, end: end) }
-        decideQueue.asyncAfter(deadline: .now() + .nanoseconds(Int(time))) {
+        decideQueue.asyncAfter(deadline: .now() + .nanoseconds(Int(timeout))) {
             self.update { contents in
                 if contents.gathering?.end == end { contents.gathering = nil }
             }
         }
     }
 
-    /// Ends the work of the commit thread. Returns the idle handlers if nothing else is left to do.
+    /// Marks the commit stage as stopped. Returns the idle handlers if no work is left.
     private func finishCommitting() -> [@Sendable (State) -> Void] {
         var handlers: [@Sendable (State) -> Void] = []
         update { contents in

@@ -1,19 +1,20 @@
 internal import Platform
 internal import SettingsEngine
 
-/// The queue in front of the decide stage.
+/// The queue of writes that are not decided yet. The decide stage dequeues them.
 ///
-/// The order has one rule for cheap and one rule for costly writes (see ``PendingWrite/isCostly``):
+/// Cheap writes and costly writes (at least 1 ms of deciding, see ``PendingWrite/isCostly``) have different rules:
 ///
 /// - Cheap writes are served round-robin over callers, and first come, first served within a caller.
-/// - Costly writes go when no cheap write waits. Otherwise cheap writes go first for twenty times the estimated time of the costly
-///   write after its arrival, and for twenty times the measured time of the last costly write after its end. Each time is at most
-///   ``WriteLimits/longestYield``, so a costly write never starves. Costly writes, too, are served round-robin over callers.
+/// - Costly writes are served if no cheap write waits. Otherwise a costly write waits until twenty times its estimated
+///   time has passed since its arrival, and until twenty times the duration of the last costly write has passed since
+///   the end of that write. Each wait is at most ``WriteLimits/maximumYield``, so a costly write never starves. Costly
+///   writes are also served round-robin over callers.
 ///
-/// Costly writes therefore take at most about a twentieth of the decide stage while cheap writes wait, however many callers send
-/// costly writes.
+/// While cheap writes wait, costly writes therefore get at most about a twentieth of the decide stage's time,
+/// regardless of the number of callers that send costly writes.
 ///
-/// A connection that has sent a costly write sends nothing else until the answer, so the order within a connection is kept.
+/// A connection with a costly write is not read until the answer, so the writes of a connection keep their order.
 struct WriteQueue: Sendable {
     private struct Caller: Sendable {
         var cheap = Deque<PendingWrite>()
@@ -23,27 +24,27 @@ struct WriteQueue: Sendable {
         var isEmpty: Bool { cheap.isEmpty && costly.isEmpty }
     }
 
-    /// Cheap writes go first for this many times the time of a costly write.
+    /// A costly write waits for this multiple of its time while cheap writes are served.
     private static let yieldFactor: UInt64 = 20
 
-    /// Writes that go before all others, because they were taken before.
+    /// Writes that are served before all other writes, because they were dequeued before but must be decided again.
     private var front = Deque<PendingWrite>()
     private var callers: [ClientKey?: Caller] = [:]
     /// The callers with cheap writes. The queue serves the first caller next.
     private var cheapCallers = Deque<ClientKey?>()
     /// The callers with costly writes. The queue serves the first caller next.
     private var costlyCallers = Deque<ClientKey?>()
-    /// The earliest time at which a costly write may go before a cheap write.
+    /// The earliest time at which a costly write may be served while cheap writes wait.
     private var yieldEnd: UInt64 = 0
 
     private(set) var count = 0
     private(set) var bytes = 0
-    /// The sum of the estimated times.
+    /// The sum of the estimated times of the queued writes, in nanoseconds.
     private(set) var estimatedTime: UInt64 = 0
 
     var isEmpty: Bool { count == 0 }
 
-    /// Adds a write. Returns false if the queue is full, or if the caller fills half of it while other callers wait.
+    /// Adds a write. Returns false if the queue is full, or if the caller would fill over half of it while others wait.
     mutating func append(_ write: PendingWrite, within limit: Int) -> Bool {
         let size = write.request.size
         guard bytes + size <= limit else { return false }
@@ -71,8 +72,8 @@ struct WriteQueue: Sendable {
         return true
     }
 
-    /// Puts writes that were taken back to the front of the queues of their callers, in their order.
-    mutating func putBack(_ writes: some BidirectionalCollection<PendingWrite>) {
+    /// Returns dequeued writes to the front of their callers' queues, in their order.
+    mutating func requeue(_ writes: some BidirectionalCollection<PendingWrite>) {
         for write in writes.reversed() {
             let caller = callers[write.caller] ?? Caller()
             if write.isCostly {
@@ -87,7 +88,7 @@ struct WriteQueue: Sendable {
         }
     }
 
-    /// Puts writes that were taken back in front of all others, in their order.
+    /// Returns dequeued writes to the front of the whole queue, in their order.
     mutating func returnToFront(_ writes: some BidirectionalCollection<PendingWrite>) {
         for write in writes.reversed() {
             front.prepend(write)
@@ -96,75 +97,75 @@ struct WriteQueue: Sendable {
     }
 }
 
-/// Taking writes.
+/// Dequeuing writes.
 extension WriteQueue {
-    /// Removes the writes that are decided next. Together they are estimated to take no longer than a slice.
-    ///
-    /// - Parameters:
-    ///   - most: the most writes.
-    ///   - mostBytes: the most bytes of requests, except that one write is always taken.
-    mutating func take(atMost most: Int, bytes mostBytes: Int, now: UInt64, _ limits: WriteLimits) -> [PendingWrite] {
-        var room = Room(count: most, bytes: mostBytes, time: limits.sliceTime)
-        var taken: [PendingWrite] = []
-        taken.reserveCapacity(min(count, most))
-        while let write = front.first, room.admit(write) {
+    /// Removes the writes of the next slice: at least one write, and as many as the limits allow.
+    mutating func dequeue(
+        atMost maximumCount: Int, bytes maximumBytes: Int, now: UInt64, _ limits: WriteLimits
+    ) -> [PendingWrite] {
+        var capacity = SliceCapacity(count: maximumCount, bytes: maximumBytes, time: limits.sliceTime)
+        var dequeued: [PendingWrite] = []
+        dequeued.reserveCapacity(min(count, maximumCount))
+        while let write = front.first, capacity.admit(write) {
             _ = front.popFirst()
-            taken.append(write)
+            dequeued.append(write)
         }
         if front.isEmpty, cheapCallers.isEmpty {
-            while takeCostly(into: &taken, &room) {}
+            while dequeueCostly(into: &dequeued, &capacity) {}
         } else if front.isEmpty {
-            if isCostlyWriteDue(now, limits) { takeCostly(into: &taken, &room) }
-            takeCheap(into: &taken, &room)
+            if isCostlyWriteDue(now, limits) { dequeueCostly(into: &dequeued, &capacity) }
+            dequeueCheap(into: &dequeued, &capacity)
         }
-        for write in taken {
+        for write in dequeued {
             count -= 1
             bytes -= write.request.size
             estimatedTime -= write.estimatedTime
         }
-        return taken
+        return dequeued
     }
 
-    /// Notes that costly writes were decided, after which cheap writes go first for a while.
-    mutating func noteCostlyWrites(endedAt end: UInt64, after time: UInt64, _ limits: WriteLimits) {
-        yieldEnd = end + Self.yield(to: time, limits)
+    /// Notes when costly writes were decided and for how many nanoseconds, so that the next costly write waits.
+    mutating func noteCostlyWrites(endedAt end: UInt64, duration: UInt64, _ limits: WriteLimits) {
+        yieldEnd = end + Self.yieldTime(forCost: duration, limits)
     }
 
     private func isCostlyWriteDue(_ now: UInt64, _ limits: WriteLimits) -> Bool {
         guard now >= yieldEnd, let caller = costlyCallers.first, let write = callers[caller]?.costly.first else {
             return false
         }
-        return now >= write.arrival + Self.yield(to: write.estimatedTime, limits)
+        return now >= write.arrival + Self.yieldTime(forCost: write.estimatedTime, limits)
     }
 
-    private static func yield(to time: UInt64, _ limits: WriteLimits) -> UInt64 {
-        min(min(time, limits.longestYield) * yieldFactor, limits.longestYield)
+    /// Returns the nanoseconds for which a costly write waits while cheap writes are served.
+    private static func yieldTime(forCost time: UInt64, _ limits: WriteLimits) -> UInt64 {
+        // The inner minimum prevents an overflow.
+        min(min(time, limits.maximumYield) * yieldFactor, limits.maximumYield)
     }
 
-    /// Takes a costly write. Returns false if there is no room for it.
+    /// Dequeues a costly write. Returns false if there is none or the slice has no capacity for it.
     @discardableResult
-    private mutating func takeCostly(into taken: inout [PendingWrite], _ room: inout Room) -> Bool {
+    private mutating func dequeueCostly(into dequeued: inout [PendingWrite], _ capacity: inout SliceCapacity) -> Bool {
         guard let caller = costlyCallers.first, let index = callers.index(forKey: caller),
-            let write = callers.values[index].costly.first, room.admit(write)
+            let write = callers.values[index].costly.first, capacity.admit(write)
         else { return false }
         _ = costlyCallers.popFirst()
         _ = callers.values[index].costly.popFirst()
         callers.values[index].bytes -= write.request.size
         if !callers.values[index].costly.isEmpty { costlyCallers.append(caller) }
         if callers.values[index].isEmpty { callers.remove(at: index) }
-        taken.append(write)
+        dequeued.append(write)
         return true
     }
 
-    private mutating func takeCheap(into taken: inout [PendingWrite], _ room: inout Room) {
+    private mutating func dequeueCheap(into dequeued: inout [PendingWrite], _ capacity: inout SliceCapacity) {
         while let caller = cheapCallers.first, let index = callers.index(forKey: caller) {
-            let isAlone = cheapCallers.count == 1
+            let isOnlyCaller = cheapCallers.count == 1
             repeat {
-                guard let write = callers.values[index].cheap.first, room.admit(write) else { return }
+                guard let write = callers.values[index].cheap.first, capacity.admit(write) else { return }
                 _ = callers.values[index].cheap.popFirst()
                 callers.values[index].bytes -= write.request.size
-                taken.append(write)
-            } while isAlone && !callers.values[index].cheap.isEmpty
+                dequeued.append(write)
+            } while isOnlyCaller && !callers.values[index].cheap.isEmpty
             _ = cheapCallers.popFirst()
             if !callers.values[index].cheap.isEmpty { cheapCallers.append(caller) }
             if callers.values[index].isEmpty { callers.remove(at: index) }
@@ -177,23 +178,23 @@ extension WriteQueue {
         estimatedTime += write.estimatedTime
     }
 
-    /// What may still be taken.
-    private struct Room {
+    /// The remaining capacity of a slice, which is the writes that the decide stage dequeues at once.
+    private struct SliceCapacity {
         private var count: Int
         private var bytes: Int
         private var time: UInt64
-        private var isUntouched = true
+        private var hasAdmittedWrite = false
 
         init(count: Int, bytes: Int, time: UInt64) {
             (self.count, self.bytes, self.time) = (count, bytes, time)
         }
 
-        /// Returns false if there is no room for a write. The first write is always admitted.
+        /// Subtracts a write. Returns false if the slice has no capacity for it. The first write is always admitted.
         mutating func admit(_ write: PendingWrite) -> Bool {
             let (size, estimate) = (write.request.size, write.estimatedTime)
-            guard isUntouched || count > 0 && size <= bytes && estimate <= time else { return false }
+            guard !hasAdmittedWrite || count > 0 && size <= bytes && estimate <= time else { return false }
             (count, bytes, time) = (count - 1, bytes - size, time - min(time, estimate))
-            isUntouched = false
+            hasAdmittedWrite = true
             return true
         }
     }

@@ -56,7 +56,7 @@ struct SchemaTests {
             "A secret of each key that can be one",
             ##"PUT app/schema {"additionalProperties":{"writeOnly":true},"patternProperties":{"^p":{"allOf":[{"writeOnly":true}]}},"##
                 + ##""properties":{"a":{"$ref":"#/$defs/s"}},"$defs":{"s":{"writeOnly":true}}}"##, 201),
-        Row("Where suites are not opened by writes", Samples.schema, 201) { $0.writes.opensSuites = false },
+        Row("Where suites are not opened by writes", Samples.schema, 201) { $0.writes.createsSuites = false },
         Row(
             "Whatever type it is said to have",
             Request(#"PUT app/schema {"additionalProperties":true}"#, "Content-Type: application/schema+json"), 201),
@@ -143,8 +143,8 @@ struct SchemaTests {
         Row(
             "Values that do not fit together", given: [#"PUT app {"tls":true}"#], rules, 409, .schemaConflict,
             #"{"errors":[{"suite":"app"}],"conflicts":[{"key":"certificate","errors":[{"suite":"app","keyword":"required"}]}],"#
-                + #""detail":"what suite app stores does not fit the schema: certificate is required; change what is stored, "#
-                + #"or leave it as it is with ?onConflict=keep; the values left by ?onConflict=reset would not fit together either"}"#
+                + #""detail":"the content of suite app does not fit the schema: certificate is required; change the stored values, "#
+                + #"or keep them with ?onConflict=keep; the values that remain after ?onConflict=reset would not fit either"}"#
         ),
         Row(
             "Values that do not fit together stay so without those that do not fit by themselves",

@@ -133,7 +133,7 @@ struct SettingTests {
             "A locked key by an administrator", given: [Samples.schema], "PUT app/keys/fixed?override=locked 2", 201,
             nil, #"{"value":2}"#),
         Row("A suite that is not to be opened", "PUT app/keys/a 1", 404, .unknownSuite) {
-            $0.writes.opensSuites = false
+            $0.writes.createsSuites = false
         },
         Row(
             "Without changing anything", "PUT app/keys/a?dryRun=true 1", 201, nil,

@@ -48,7 +48,7 @@ struct ConfigurationFileTests {
         #expect(configuration.history.age == 8 * 24 * 3_600_000)
         #expect(configuration.hosts == ["settings.example.com"])
         #expect(configuration.origins == ["https://console.example.com", "http://localhost:3000"])
-        #expect(configuration.writes.opensSuites == false)
+        #expect(configuration.writes.createsSuites == false)
         let limits = configuration.transport
         #expect(limits.connections == 5)
         #expect(

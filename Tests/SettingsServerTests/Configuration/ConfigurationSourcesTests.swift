@@ -50,7 +50,7 @@ struct ConfigurationSourcesTests {
         #expect(configuration.listen == [.tcp(host: "127.0.0.1", port: 1), .unix(path: "/run/s")])
         #expect(configuration.data == "/d")
         #expect(configuration.socketMode == 0o660)
-        #expect(!configuration.writes.opensSuites)
+        #expect(!configuration.writes.createsSuites)
         #expect(configuration.transport.idleTime == 9 * TransportLimits.second)
         #expect(configuration.hosts == ["a.example"])
         #expect(configuration.access.users.map(\.name) == ["%ops"])

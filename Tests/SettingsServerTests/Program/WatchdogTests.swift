@@ -38,8 +38,8 @@ struct WatchdogTests {
         let log = ScriptedLog(isGated: true)
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
         let watchdog = watchdog([
-            Watchdog.Part("the decide stage") { store.passThroughDecideStage($0) },
-            Watchdog.Part("the commit stage") { store.passThroughCommitStage($0) },
+            Watchdog.Part("the decide stage") { store.runAfterDecideSlice($0) },
+            Watchdog.Part("the commit stage") { store.runAfterCommitBatch($0) },
         ])
         try eventually {
             watchdog.tick()

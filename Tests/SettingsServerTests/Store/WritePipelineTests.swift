@@ -25,7 +25,7 @@ struct ScriptedStore {
 
     func write(
         _ id: Int, _ key: String, _ value: JSONValue, requestKey: String? = nil, guards: [WriteRequest.Guard] = [],
-        caller: ClientKey? = nil, estimatedTime: UInt64 = PendingWrite.leastTime
+        caller: ClientKey? = nil, estimatedTime: UInt64 = PendingWrite.minimumTime
     ) throws -> PendingWrite {
         store.makeWrite(
             WriteID(id), try .put(key, value, requestKey: requestKey, guards: guards), for: results, caller: caller,
@@ -40,7 +40,7 @@ struct ScriptedStore {
     /// Returns once the decide stage has decided what is queued and fits. The commit stage may be held.
     func awaitDecisions() {
         let isDone = DispatchSemaphore(value: 0)
-        store.passThroughDecideStage { isDone.signal() }
+        store.runAfterDecideSlice { isDone.signal() }
         isDone.patientWait()
     }
 
@@ -235,7 +235,7 @@ struct WritePipelineTests {
         run.log.awaitFlush()
         run.enqueue(try run.write(6, "ahead", 2))
         run.awaitDecisions()
-        run.store.stopping()
+        run.store.refuseCostlyWrites()
         run.enqueue(try run.write(7, "long", 2, estimatedTime: 50_000_000), try run.write(8, "a", 2))
         for _ in 1...3 { run.log.letGo() }
         let results = run.results.wait(for: 4)

@@ -15,12 +15,12 @@ struct WriteQueueTests {
         func append(_ write: PendingWrite, within limit: Int) -> Bool { queue.append(write, within: limit) }
 
         func take(atMost most: Int, bytes: Int, now: UInt64, _ limits: WriteLimits) -> [PendingWrite] {
-            queue.take(atMost: most, bytes: bytes, now: now, limits)
+            queue.dequeue(atMost: most, bytes: bytes, now: now, limits)
         }
     }
 
     private func write(
-        _ id: Int, of caller: ClientKey?, time: UInt64 = PendingWrite.leastTime, arrival: UInt64 = 0, size: Int = 100
+        _ id: Int, of caller: ClientKey?, time: UInt64 = PendingWrite.minimumTime, arrival: UInt64 = 0, size: Int = 100
     ) throws -> PendingWrite {
         var request = try WriteRequest.put("k", 1)
         request.size = size
@@ -56,13 +56,13 @@ struct WriteQueueTests {
             let number = UInt64(step.dropFirst()) ?? 0
             switch step.first {
             case "+": now += number * 1_000_000
-            case "=": tested.queue.noteCostlyWrites(endedAt: now, after: number * 1_000_000, Self.limits)
+            case "=": tested.queue.noteCostlyWrites(endedAt: now, duration: number * 1_000_000, Self.limits)
             case "-":
                 let write = tested.take(atMost: 1, bytes: .max, now: now, Self.limits).first
                 order.append(write.map { "\($0.id.number)" } ?? "none")
             case let caller?:
                 let parts = step.dropFirst().split(separator: ":")
-                let time = parts.count > 1 ? (UInt64(parts[1]) ?? 0) * 1_000_000 : PendingWrite.leastTime
+                let time = parts.count > 1 ? (UInt64(parts[1]) ?? 0) * 1_000_000 : PendingWrite.minimumTime
                 let key: ClientKey? = caller == "_" ? nil : .caller(String(caller))
                 let write = try write(try #require(Int(parts[0])), of: key, time: time, arrival: now)
                 #expect(tested.append(write, within: .max))
@@ -94,7 +94,7 @@ struct WriteQueueTests {
         #expect(tested.append(try write(5, of: one, time: 2_000_000), within: .max))
         let taken = tested.take(atMost: 3, bytes: .max, now: 0, Self.limits)
         #expect(tested.append(try write(6, of: other), within: .max))
-        tested.queue.putBack(taken[1...])
+        tested.queue.requeue(taken[1...])
         #expect(tested.queue.count == 5 && tested.queue.bytes == 500)
         let rest = (1...5).flatMap { _ in tested.take(atMost: 1, bytes: .max, now: 0, Self.limits).map(\.id.number) }
         #expect(rest == [2, 6, 3, 4, 5])
