@@ -14,7 +14,7 @@ extension APIHandler {
     func plainEvaluation(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, for reader: Grants?
     ) -> Response? {
-        guard head.method == .post, head.isPlain, !head.has(.contentEncoding), body.count < APIRequest.largeBody,
+        guard head.method == .post, head.isPlain, !head.has(.contentEncoding), body.count < APIRequest.largeBodySize,
             let route = Route(head.path, in: bytes), route.resource == .evaluation,
             let found = findPlain(route, bytes), !(reader != nil && found.isSecret)
         else { return nil }
@@ -33,11 +33,11 @@ extension APIHandler {
     func evaluate(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
-        try request.checkEncoding()
-        guard body.count < APIRequest.largeBody, exchange.largeBody == nil else {
+        try request.checkContentEncoding()
+        guard body.count < APIRequest.largeBodySize, exchange.largeBody == nil else {
             var problem = Problem(
                 .tooLarge, "the context is too large; send the few attributes that tell callers apart")
-            problem.limit = Int64(APIRequest.largeBody)
+            problem.limit = Int64(APIRequest.largeBodySize)
             throw problem
         }
         try EvaluationContext.check(body)
@@ -63,7 +63,7 @@ extension APIHandler {
         let (cursor, revision, reader) = (state.cursor, suite.revision, request.caller?.reader)
         let tag = suite.tag(for: reader)
         try request.ifMatch(in: bytes)?.check(suite: suite.id, at: revision)
-        if try request.knownTags(in: bytes)?.matches(tag) ?? false {
+        if try request.ifNoneMatch(in: bytes)?.matches(tag) ?? false {
             return .answer(Response(notModified: tag, cursor: cursor))
         }
         let question = Question(WatchSubject(suite.id, for: reader), .flags)

@@ -156,7 +156,7 @@ extension WatchNotifier {
     /// Sends new events to a live stream. Returns false if there are none.
     @discardableResult
     func sendNewEvents(to watcher: Watcher, on state: State) -> Bool {
-        guard !watcher.isBehind else { return false }
+        guard !watcher.isCatchingUp else { return false }
         let (subject, revision) = (watcher.topic.subject, watcher.revision)
         if case .stateEvent = watcher.form {
             // The stream waits for a suite. This state may be without the suite again.
@@ -207,7 +207,7 @@ extension WatchNotifier {
     /// Sends new events to a live stream that was silent, or the cursor if there are no events: the cursor must not be after an
     /// event that the client has not been sent.
     func sendKeepAlive(to watcher: Watcher) {
-        guard !watcher.isBehind else { return setKeepAlive(watcher) }
+        guard !watcher.isCatchingUp else { return setKeepAlive(watcher) }
         let state = service.store.state.withCursors(for: watcher.topic.subject.reader)
         watcher.advance(to: comparedRevision)
         watcher.isDue = false
@@ -228,11 +228,11 @@ extension WatchNotifier {
 
     /// Ends a stream because the daemon stops or the client sends nothing more. A stream that is behind catches up first, unless
     /// the daemon stops.
-    func end(_ watcher: Watcher) {
+    func finishStream(_ watcher: Watcher) {
         watcher.advance(to: comparedRevision)
         let state = service.store.state
         evaluate(watcher, on: state)
-        if watcher.isBehind, !handler.isStopping {
+        if watcher.isCatchingUp, !handler.isStopping {
             watcher.isEnding = true
         } else {
             endStream(watcher, on: state)
@@ -242,7 +242,7 @@ extension WatchNotifier {
     /// Ends a stream with a delay for the next request. A client that has been sent all events also gets its cursor.
     private func endStream(_ watcher: Watcher, on state: State) {
         let epoch = state.withCursors(for: watcher.topic.subject.reader).epoch
-        let cursor = watcher.isBehind ? nil : Cursor(epoch: epoch, revision: watcher.revision)
+        let cursor = watcher.isCatchingUp ? nil : Cursor(epoch: epoch, revision: watcher.revision)
         endStream(watcher, with: EventText.closing(at: cursor, retryAfterMs: Int.random(in: 100...3000)))
     }
 

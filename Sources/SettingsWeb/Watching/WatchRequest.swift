@@ -25,7 +25,7 @@ struct WatchRequest: Sendable {
         caller = request.caller
         try subject.checkGrants(of: caller)
         style = request.route.resource == .evaluationEvents ? .refetches : .changes
-        isStream = style == .refetches || request.prefersEvents(in: bytes)
+        isStream = style == .refetches || request.prefersEventStream(in: bytes)
         if isStream {
             for parameter in [Parameter.wait, .changeLimit, .latest] where query.has(parameter) {
                 throw Problem(
@@ -68,7 +68,7 @@ struct WatchRequest: Sendable {
     ) throws(Problem) -> ResumePoint? {
         var (text, name) = (request.query.text(.since), Parameter.since.name)
         // A browser that reconnects sends the last id by itself, which is newer than the `since` in the page.
-        if isStream, let last = request.text(.lastEventID, in: bytes), !last.isEmpty {
+        if isStream, let last = request.fieldValue(.lastEventID, in: bytes), !last.isEmpty {
             (text, name) = (last, "Last-Event-ID")
         }
         guard let text else { return nil }

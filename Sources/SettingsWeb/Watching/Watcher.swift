@@ -50,7 +50,7 @@ final class Watcher {
     var isStream: Bool { phase != nil }
 
     /// True for a stream that has not been sent all published events yet.
-    var isBehind: Bool {
+    var isCatchingUp: Bool {
         switch phase {
         case nil, .live: false
         case .catchingUp, .rendering: true
@@ -60,6 +60,6 @@ final class Watcher {
     /// Advances the revision to the last commit that was compared with all topics: no earlier commit concerns a watcher that is
     /// not due. Therefore all watchers of a topic have the same revision and can share an answer.
     func advance(to compared: Revision) {
-        if !isDue, !isBehind { revision = max(revision, compared) }
+        if !isDue, !isCatchingUp { revision = max(revision, compared) }
     }
 }

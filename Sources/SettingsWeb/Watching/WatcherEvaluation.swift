@@ -78,7 +78,7 @@ extension WatchNotifier {
     }
 
     /// Ends a watcher whose credential is no longer valid: answers 401, or ends the stream.
-    func expel(_ watcher: Watcher) {
+    func endUnauthorized(_ watcher: Watcher) {
         guard !watcher.isStream else { return endStream(watcher, with: []) }
         handler.answer(watcher.id, Response(toObserver: .credentialEnded, cursor: nil))
     }

@@ -106,13 +106,13 @@ struct OpenFeatureTests {
             detail: "line 1, column 12: expected a value, found '}'"),
         failure(
             "A parameter", evaluate("k?a=1"), 400, "PARSE_ERROR",
-            detail: "there is no parameter a; there are none here"),
+            detail: "there is no parameter a; this path has no parameters"),
         failure(
             "An encoded body", evaluate("k", #"{"context":{}}"#, "Content-Encoding: gzip"), 415, "GENERAL",
-            detail: "send the body as it is: no Content-Encoding is understood", as: "generalErrorResponse"),
+            detail: "Content-Encoding is not supported; send the body unencoded", as: "generalErrorResponse"),
         failure(
             "Another method", "GET app/ofrep/v1/evaluate/flags/k", 405, "GENERAL",
-            detail: "GET does nothing here; there is POST, OPTIONS", as: "generalErrorResponse"),
+            detail: "this path does not support GET; it supports POST, OPTIONS", as: "generalErrorResponse"),
         failure(
             "Another host", evaluate("k", #"{"context":{}}"#, "Host: evil.example"), 421, "GENERAL",
             detail: "*", as: "generalErrorResponse"),

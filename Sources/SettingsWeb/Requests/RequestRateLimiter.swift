@@ -1,0 +1,83 @@
+internal import HTTPServer
+internal import Platform
+internal import SettingsAPI
+internal import SettingsModel
+internal import Synchronization
+
+/// The maximum rate at which one caller may send requests.
+package struct RequestRate: Equatable, Sendable {
+    /// The requests per second. The configuration uses 0 for no limit, and the limiter is not used in that case.
+    package var perSecond = 10_000
+    /// The requests that a caller may send at once after it has been idle.
+    package var burst = 20_000
+
+    package init() {}
+
+    /// The nanoseconds between two requests at the rate.
+    fileprivate var interval: UInt64 { 1_000_000_000 / UInt64(max(1, perSecond)) }
+}
+
+/// Limits the rate of requests of each caller, with a token bucket for each caller.
+///
+/// Each request consumes a token, and the bucket refills at the rate. The limiter stores only the time at which the bucket
+/// will be full. A request delays this time by the time that one token takes to refill. A full bucket is not stored.
+///
+/// All event loops share the limiter. Thread-safe.
+final class RequestRateLimiter: Sendable {
+    /// The time at which the bucket of each caller will be full, in nanoseconds.
+    private let fullTimes = Mutex<[ClientKey: UInt64]>([:])
+    /// The maximum number of stored buckets, which limits the memory of the limiter.
+    private static let maximumBuckets = 16_384
+
+    /// Consumes a token of a caller. Returns nil; or, if the bucket is empty, the nanoseconds until it has a token.
+    func consumeToken(of key: ClientKey, at now: UInt64, _ rate: RequestRate) -> UInt64? {
+        let timeToFill = rate.interval * UInt64(max(1, rate.burst))
+        return fullTimes.withLock { fullTimes in
+            let next = max(fullTimes[key] ?? 0, now) + rate.interval
+            guard next - now <= timeToFill else { return next - now - timeToFill }
+            if fullTimes.count >= Self.maximumBuckets, fullTimes[key] == nil { Self.evict(from: &fullTimes, at: now) }
+            fullTimes[key] = next
+            return nil
+        }
+    }
+
+    /// Returns the token of a request that is not served now, and that consumes a token again when it is served.
+    func returnToken(of key: ClientKey, _ rate: RequestRate) {
+        fullTimes.withLock { fullTimes in
+            if let time = fullTimes[key] { fullTimes[key] = time - min(time, rate.interval) }
+        }
+    }
+
+    /// Removes the buckets that are full. If more than half of the maximum remain, removes the half of them that will be
+    /// full first, because they limit their callers least.
+    private static func evict(from fullTimes: inout [ClientKey: UInt64], at now: UInt64) {
+        fullTimes = fullTimes.filter { $0.value > now }
+        guard fullTimes.count > maximumBuckets / 2 else { return }
+        let median = fullTimes.values.sorted()[fullTimes.count / 2]
+        fullTimes = fullTimes.filter { $0.value > median }
+    }
+}
+
+extension Problem {
+    /// The error for a request that exceeds the rate.
+    ///
+    /// - Parameter wait: the nanoseconds until the next request is accepted.
+    init(tooManyRequests rate: RequestRate, wait: UInt64) {
+        self.init(
+            .tooManyRequests, retryAfterMs: Int64(wait / 1_000_000 + 1),
+            "this caller has exceeded the limit of \(rate.perSecond) requests a second and \(rate.burst) requests at "
+                + "once; send fewer requests, or raise limits.requestsPerSecond")
+    }
+}
+
+extension ClientKey {
+    /// The key under which limits count a request: the name of a caller with a valid credential, otherwise the user of a
+    /// Unix domain socket or the network address.
+    init(of caller: Caller?, _ exchange: Exchange) {
+        if let caller, caller.isKnown {
+            self = .caller(caller.name)
+        } else {
+            self.init(exchange.peer, exchange.user?.id)
+        }
+    }
+}
