@@ -5,12 +5,15 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// OpenFeature's remote evaluation (OFREP 0.3.0), by which its SDKs read a suite: each key is a flag.
+/// OpenFeature's remote evaluation protocol (OFREP 0.3.0), with which OpenFeature SDKs read a suite. Each key is a
+/// flag.
 ///
-/// An evaluation is a read, though POST brings it: it has the rights, the place among the requests of its connection, and
-/// the caches of one. The context in its body is not used, since settings are the same for all.
+/// The client sends an evaluation with POST, but the daemon treats it as a read: it requires the right to read, waits
+/// for earlier writes of its connection, and uses the caches. The evaluation context in the body has no effect, because
+/// a setting has the same value for all users.
 extension APIHandler {
-    /// Answers the plain evaluation of a short stored value; nil for any other request, which takes the general way.
+    /// Answers a request without unusual fields for a flag with a small stored value. Returns nil for any other
+    /// request, which `evaluate` answers. Most evaluations are plain, and this function skips most of the parsing.
     func plainEvaluation(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, for reader: Grants?
     ) -> Response? {
@@ -18,7 +21,7 @@ extension APIHandler {
             let route = Route(head.path, in: bytes), route.resource == .evaluation,
             let found = findPlain(route, bytes), !(reader != nil && found.isSecret)
         else { return nil }
-        // A program mostly sends the same context again. It is not parsed again then.
+        // A program usually sends the same context with each request. The daemon parses a repeated context only once.
         if !body.hasSameBytes(as: knownContext.span) {
             guard (try? EvaluationContext.check(body)) != nil else { return nil }
             knownContext = body.withUnsafeBufferPointer { Array($0) }
@@ -36,7 +39,7 @@ extension APIHandler {
         try request.checkContentEncoding()
         guard body.count < APIRequest.largeBodySize, exchange.largeBody == nil else {
             var problem = Problem(
-                .tooLarge, "the context is too large; send the few attributes that tell callers apart")
+                .tooLarge, "the evaluation context is too large; send fewer attributes")
             problem.limit = Int64(APIRequest.largeBodySize)
             throw problem
         }
@@ -51,12 +54,12 @@ extension APIHandler {
             } else {
                 try evaluateAll(of: suite, request, bytes, exchange, on: state)
             }
-        // Requests that the connection sends after this one must not change its answer.
+        // Later requests of the connection must not change the answer, so they wait until it is complete.
         if case .later = handling { return .laterAlone }
         return handling
     }
 
-    /// Answers with all flags of a suite, from the cache until the suite changes.
+    /// Answers with all flags of a suite. The answer is cached until the suite changes.
     private func evaluateAll(
         of suite: Suite, _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
@@ -67,11 +70,12 @@ extension APIHandler {
             return .answer(Response(notModified: tag, cursor: cursor))
         }
         let question = Question(WatchSubject(suite.id, for: reader), .flags)
-        if let kept = cache.entry(for: question, at: revision) {
-            return .answer(Response(json: kept.response.body, cursor: cursor, tag: tag))
+        if let cached = cache.entry(for: question, at: revision) {
+            return .answer(Response(json: cached.response.body, cursor: cursor, tag: tag))
         }
-        let listed = 8 * (suite.schema?.schema.keys.count ?? 0) * Cost.renderedUnit
-        let rendering = Rendering(cost: { listed + suite.renderingCost(within: $0) }) {
+        // Rendering a flag without a stored value costs about as much as eight units of JSON.
+        let costOfDefaults = 8 * (suite.schema?.schema.keys.count ?? 0) * Cost.renderedUnit
+        let rendering = Rendering(cost: { costOfDefaults + suite.renderingCost(within: $0) }) {
             Response(json: FlagList(suite, for: reader).jsonBytes(), cursor: cursor, tag: tag)
         }
         guard !rendering.exceedsLoopLimit else {
@@ -86,7 +90,8 @@ extension APIHandler {
 }
 
 extension Suite {
-    /// Evaluates a key. Throws if there is none for this reader, or if what is stored does not fit the schema.
+    /// Evaluates a key. Throws if the key does not exist or the reader may not see it, or if the schema does not allow
+    /// the stored value.
     fileprivate func flag(_ key: KeyName, for reader: Grants?, at cursor: Cursor) throws(Problem) -> Rendering {
         let record = record(key)
         guard admits(key) || record.stored != nil, !isHidden(record, from: reader) else {
@@ -100,9 +105,10 @@ extension Suite {
     }
 }
 
-/// The context of an evaluation: an object, whatever is in it.
+/// The evaluation context that a client sends: a JSON object whose members the daemon ignores.
 private enum EvaluationContext {
-    /// Throws unless a body has a context. Other members are ignored, as those of later versions of the protocol.
+    /// Throws 400 unless the body is an object with a context. Other members are ignored, because later versions of the
+    /// protocol may add members.
     static func check(_ body: Span<UInt8>) throws(Problem) {
         let document: JSONValue
         do {
@@ -112,7 +118,7 @@ private enum EvaluationContext {
         }
         guard document["context"]?.object == nil else { return }
         var problem = Problem(
-            .badRequest, "the body must have a context, an object, as in {\"context\":{\"targetingKey\":\"me\"}}")
+            .badRequest, "the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}")
         problem.pointer = EvaluationFailure.context
         throw problem
     }

@@ -36,8 +36,8 @@ struct CrossOrigin {
         return blockIndices[bytes.text(in: origin).lowercased()] ?? 0
     }
 
-    /// Answers a preflight request: the `OPTIONS` request by which a browser asks whether it may send a request of a page.
-    /// Returns nil for any other request.
+    /// Answers a preflight request: the `OPTIONS` request by which a browser asks whether it may send a request of a
+    /// page. Returns nil for any other request.
     ///
     /// The answer lists the methods of the path and checks no rights. The request that follows is refused if necessary,
     /// because the page can read that refusal, but not the answer to a preflight request.

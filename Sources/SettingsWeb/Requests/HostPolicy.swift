@@ -5,9 +5,9 @@ internal import SettingsModel
 
 /// The host names under which clients may address the daemon, and the origins whose web pages may call it.
 ///
-/// A malicious web page can make its own host name resolve to this machine and then call the daemon (DNS rebinding). The
-/// browser sends that name as `Host`, and the page can change neither `Host` nor `Origin`. Therefore the daemon refuses
-/// requests with a host name or an origin that is not configured.
+/// A malicious web page can make its own host name resolve to this machine and then call the daemon (DNS rebinding).
+/// The browser sends that name as `Host`, and the page can change neither `Host` nor `Origin`. Therefore the daemon
+/// refuses requests with a host name or an origin that is not configured.
 package struct HostPolicy: Sendable {
     /// The allowed host names in addition to `localhost`, in lower case.
     var hosts: Set<String>
@@ -19,8 +19,8 @@ package struct HostPolicy: Sendable {
         self.origins = Set(origins.map { $0.lowercased() })
     }
 
-    /// Throws 421 if the `Host` of a request is not allowed, and 403 if its `Origin` is not allowed. The parameter for a
-    /// missing field is nil.
+    /// Throws 421 if the `Host` of a request is not allowed, and 403 if its `Origin` is not allowed. The parameter for
+    /// a missing field is nil.
     func check(host: String?, port: String?, origin: String?) throws(Problem) {
         if let host, !admits(host) {
             let name = host.isEmpty ? "an empty Host" : "the host name \(host)"
@@ -43,7 +43,8 @@ package struct HostPolicy: Sendable {
         return name == "localhost" || hosts.contains(name) || Self.isAddress(name)
     }
 
-    /// True if the origin is configured, or is the origin of the daemon at the authority (host and port) of the request.
+    /// True if the origin is configured, or is the origin of the daemon at the authority (host and port) of the
+    /// request.
     private func admits(origin: String, authority: String?) -> Bool {
         let origin = origin.lowercased()
         if origins.contains(origin) { return true }
@@ -72,8 +73,8 @@ struct HostCheck {
     /// Refuses a request whose host or origin is not admitted.
     ///
     /// A request over a Unix domain socket may have any host: the path of the socket identifies the daemon, and clients
-    /// put an arbitrary host into the URL. A request with an `Origin` came from a web page through a proxy, so the policy
-    /// applies to it.
+    /// put an arbitrary host into the URL. A request with an `Origin` came from a web page through a proxy, so the
+    /// policy applies to it.
     mutating func check(_ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress) throws(Problem) {
         let origin = head.field(.origin)
         if origin == nil, peer.isUnix || isLastAdmitted(head.host, bytes) { return }

@@ -14,8 +14,8 @@ enum RequiredRight {
     case anyGrant
     /// The caller needs a right that does not concern suites, such as reading metrics.
     case service(Rights)
-    /// The caller needs a right on the key in the path. If the path has no key, the caller needs the right on all keys of
-    /// the suite (`coversWholeSuite`), or on at least one key of the suite.
+    /// The caller needs a right on the key in the path. If the path has no key, the caller needs the right on all keys
+    /// of the suite (`coversWholeSuite`), or on at least one key of the suite.
     case suite(Rights, coversWholeSuite: Bool = false)
 }
 
@@ -91,8 +91,8 @@ extension APIRequest {
         }
     }
 
-    /// Throws 403 unless the caller has the rights on all suites and keys that the body names. The decide stage checks the
-    /// rights for an undo, because it knows the changes of the undone commit.
+    /// Throws 403 unless the caller has the rights on all suites and keys that the body names. The decide stage checks
+    /// the rights for an undo, because it knows the changes of the undone commit.
     func checkGrants(_ command: WriteRequest.Command) throws(Problem) {
         guard let caller else { return }
         let rights: [Rights] = overridesLocks ? [.write, .override] : [.write]

@@ -90,8 +90,8 @@ extension WriteRequest.Guard {
         }
     }
 
-    /// The guard as text: equal for fields that differ only in order, spaces or repeated tags. The text must not change,
-    /// because it is part of the request digests that commits store.
+    /// The guard as text: equal for fields that differ only in order, spaces or repeated tags. The text must not
+    /// change, because it is part of the request digests that commits store.
     var canonicalText: String {
         switch self {
         case .isAt(let revisions): "at \(Set(revisions).sorted())"

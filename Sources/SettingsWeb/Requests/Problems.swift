@@ -13,11 +13,13 @@ extension Problem {
         case .tooSlow: self.init(.timeout, "the request did not arrive in time; send it again without pauses")
         case .tooManyConnections(let limit):
             self.init(
-                .tooManyConnections, retryAfterMs: 1000, "the server already has the maximum of \(limit) connections; try again in a moment")
+                .tooManyConnections, retryAfterMs: 1000,
+                "the server already has the maximum of \(limit) connections; try again in a moment")
         case .tooManyConnectionsOfAddress(let limit):
             self.init(
                 .tooManyConnections, retryAfterMs: 1000,
-                "this address already has the maximum of \(limit) connections; reuse connections, or close some of them")
+                "this address already has the maximum of \(limit) connections; reuse connections, or close some of them"
+            )
         case .tooMuchMemory:
             self.init(
                 .overloaded, outcome: .notDone, retryAfterMs: Int64.random(in: 1000...3000),
@@ -42,7 +44,8 @@ extension Problem {
         let allowed = resource.allowed
         self.init(
             .methodNotAllowed,
-            "this path does not support \(bytes.text(in: head.methodName)); it supports \(allowed.joined(separator: ", "))")
+            "this path does not support \(bytes.text(in: head.methodName)); it supports \(allowed.joined(separator: ", "))"
+        )
         self.allow = allowed
     }
 

@@ -2,7 +2,8 @@ internal import HTTPWire
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The validated query of a request: each parameter is known, has a valid value, and occurs once unless it is repeatable.
+/// The validated query of a request: each parameter is known, has a valid value, and occurs once unless it is
+/// repeatable.
 struct Query {
     private var arguments: [(parameter: Parameter, text: String?)] = []
 

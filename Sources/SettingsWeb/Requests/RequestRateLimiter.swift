@@ -19,8 +19,9 @@ package struct RequestRate: Equatable, Sendable {
 
 /// Limits the rate of requests of each caller, with a token bucket for each caller.
 ///
-/// Each request consumes a token, and the bucket refills at the rate. The limiter stores only the time at which the bucket
-/// will be full. A request delays this time by the time that one token takes to refill. A full bucket is not stored.
+/// Each request consumes a token, and the bucket refills at the rate. The limiter stores only the time at which the
+/// bucket will be full. A request delays this time by the time that one token takes to refill. A full bucket is not
+/// stored.
 ///
 /// All event loops share the limiter. Thread-safe.
 final class RequestRateLimiter: Sendable {
@@ -48,8 +49,8 @@ final class RequestRateLimiter: Sendable {
         }
     }
 
-    /// Removes the buckets that are full. If more than half of the maximum remain, removes the half of them that will be
-    /// full first, because they limit their callers least.
+    /// Removes the buckets that are full. If more than half of the maximum remain, removes the half of them that will
+    /// be full first, because they limit their callers least.
     private static func evict(from fullTimes: inout [ClientKey: UInt64], at now: UInt64) {
         fullTimes = fullTimes.filter { $0.value > now }
         guard fullTimes.count > maximumBuckets / 2 else { return }
@@ -71,8 +72,8 @@ extension Problem {
 }
 
 extension ClientKey {
-    /// The key under which limits count a request: the name of a caller with a valid credential, otherwise the user of a
-    /// Unix domain socket or the network address.
+    /// The key under which limits count a request: the name of a caller with a valid credential, otherwise the user of
+    /// a Unix domain socket or the network address.
     init(of caller: Caller?, _ exchange: Exchange) {
         if let caller, caller.isKnown {
             self = .caller(caller.name)

@@ -3,8 +3,8 @@ internal import SettingsEngine
 
 /// A resource of the HTTP API: its path, its methods and their query parameters.
 ///
-/// The router and the errors for wrong methods and parameters use this table. A test verifies that `openapi.json` agrees
-/// with it. Request digests, which commits store, contain the raw values, so the raw values must not change.
+/// The router and the errors for wrong methods and parameters use this table. A test verifies that `openapi.json`
+/// agrees with it. Request digests, which commits store, contain the raw values, so the raw values must not change.
 enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     case service = "/v1"
     case suites = "/v1/suites"
@@ -61,7 +61,8 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
         methods.contains(method == .head ? .get : method) || method == .options
     }
 
-    /// True if a request with this method changes nothing. OpenFeature clients evaluate flags, which is a read, with POST.
+    /// True if a request with this method changes nothing. OpenFeature clients evaluate flags, which is a read, with
+    /// POST.
     func isRead(by method: Method) -> Bool { method.isSafe || self == .evaluation || self == .evaluationOfAll }
 
     /// True for resources of OpenFeature's remote evaluation protocol (OFREP), which has its own format for errors.

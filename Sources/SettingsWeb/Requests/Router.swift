@@ -14,13 +14,15 @@ struct Route {
     init?(_ path: Range<Int>, in bytes: Span<UInt8>) {
         var segments = PathSegments(path)
         guard let first = segments.next(in: bytes) else { return nil }
-        let route = bytes.holds("v1", in: first) ? Self.findVersioned(&segments, in: bytes) : Self.findUnversioned(first, in: bytes)
+        let route =
+            bytes.holds("v1", in: first)
+            ? Self.findVersioned(&segments, in: bytes) : Self.findUnversioned(first, in: bytes)
         guard let route, segments.next(in: bytes) == nil else { return nil }
         self = route
     }
 
-    /// Finds the resource of a request. Throws 404 if no resource has the path, and 405 if the resource does not support
-    /// the method.
+    /// Finds the resource of a request. Throws 404 if no resource has the path, and 405 if the resource does not
+    /// support the method.
     init(_ head: RequestHead, in bytes: Span<UInt8>) throws(Problem) {
         guard let route = Route(head.path, in: bytes) else {
             throw PathSuggestion.problem(at: bytes.text(in: head.path))
@@ -158,12 +160,14 @@ struct PathSuggestion {
         return problem
     }
 
-    /// Returns possible corrections of the structure of a path, given its segments: a missing or unnecessary `v1`, a missing
-    /// `keys`, and slashes in the key.
+    /// Returns possible corrections of the structure of a path, given its segments: a missing or unnecessary `v1`, a
+    /// missing `keys`, and slashes in the key.
     private static func interpretations(of names: [String]) -> [PathInterpretation] {
         guard let first = names.first else { return [PathInterpretation(names: ["v1"], penalty: 0)] }
         let versioned = first.isPossibleMisspelling(of: "v1") ? names : ["v1"] + names
-        var interpretations = [PathInterpretation(names: names, penalty: 0), PathInterpretation(names: versioned, penalty: 1)]
+        var interpretations = [
+            PathInterpretation(names: names, penalty: 0), PathInterpretation(names: versioned, penalty: 1),
+        ]
         if versioned.count > 1, first.isPossibleMisspelling(of: "v1") {
             interpretations.append(PathInterpretation(names: Array(names.dropFirst()), penalty: 1))
         }
@@ -185,8 +189,8 @@ private struct PathInterpretation {
     let penalty: Int
     var escapesSlash = false
 
-    /// Puts the names into the path of a resource, and corrects misspelled words of that path. Returns nil if the number of
-    /// names is wrong, or if a name differs too much from the word at its position.
+    /// Puts the names into the path of a resource, and corrects misspelled words of that path. Returns nil if the
+    /// number of names is wrong, or if a name differs too much from the word at its position.
     func match(_ resource: Resource) -> (path: String, penalty: Int, escapesSlash: Bool)? {
         let template = resource.rawValue.split(separator: "/").map(String.init)
         guard template.count == names.count else { return nil }

@@ -27,8 +27,8 @@ extension APIRequest {
     /// The maximum steps that an event loop spends on validating one value. This many take one or two milliseconds.
     private static let maximumStepsOnLoop = 50_000
 
-    /// Throws 403 if the schema locks the key and the request does not override locks. Runs before the body is parsed, so
-    /// that the refusal does not depend on the body.
+    /// Throws 403 if the schema locks the key and the request does not override locks. Runs before the body is parsed,
+    /// so that the refusal does not depend on the body.
     func checkLock(_ target: WriteTarget, on state: State) throws(Problem) {
         guard let name = target.suite, let key = target.key, !overridesLocks,
             target.schema?.schema.key(key.text)?.isLocked ?? false, let suite = state.suite(name)
@@ -61,7 +61,8 @@ extension APIRequest {
         if route.resource == .transaction, head.has(.ifMatch) || head.has(.ifNoneMatch) {
             throw Problem(
                 .badRequest,
-                "a transaction must not have If-Match or If-None-Match; put the conditions into the member if of the body")
+                "a transaction must not have If-Match or If-None-Match; put the conditions into the member if of the body"
+            )
         }
         if route.resource == .undoOfSeveral, head.has(.ifMatch) || head.has(.ifNoneMatch) {
             throw Problem(
@@ -121,7 +122,8 @@ extension APIRequest {
         if route.resource == .suite, method == .patch, format == .jsonPatch {
             throw Problem(
                 .unsupportedMediaType,
-                "a JSON Patch changes one setting; to change a suite, send a map of settings or a transaction of patches")
+                "a JSON Patch changes one setting; to change a suite, send a map of settings or a transaction of patches"
+            )
         }
         do {
             return try JSONValue(parsing: body)
@@ -163,7 +165,8 @@ extension APIRequest {
         query.text(.onConflict).flatMap { WriteRequest.ConflictPolicy(rawValue: $0) } ?? .refuse
     }
 
-    /// Makes the command for DELETE of a suite: removes all values, the values with a prefix, or also the schema (`drop`).
+    /// Makes the command for DELETE of a suite: removes all values, the values with a prefix, or also the schema
+    /// (`drop`).
     private func makeRemoval(of suite: SuiteName) throws(Problem) -> WriteRequest.Command {
         let prefix = query.text(.prefixToRemove)
         guard query.flag(.drop) else { return .resetSuite(suite, prefix: prefix ?? "") }
@@ -229,9 +232,9 @@ extension APIRequest {
 }
 
 extension WriteRequest {
-    /// Validates the value of a `set` against the published schema, on the event loop, to spare the decide stage work. If
-    /// the value is valid, the decide stage validates it only if the suite has another schema by then. If the value is
-    /// not valid, the decide stage validates it and reports the error.
+    /// Validates the value of a `set` against the published schema, on the event loop, to spare the decide stage work.
+    /// If the value is valid, the decide stage validates it only if the suite has another schema by then. If the value
+    /// is not valid, the decide stage validates it and reports the error.
     ///
     /// - Returns: true if the validation takes more than the maximum steps. The decide stage validates the value then.
     fileprivate mutating func validateValue(against schema: SchemaVersion?, maximumSteps: Int) -> Bool {
@@ -245,10 +248,10 @@ extension WriteRequest {
     }
 }
 
-/// A digest of a request: the 128-bit FNV-1a hash. It is equal for equal requests in every run and version of the daemon.
+/// A digest of a request: the 128-bit FNV-1a hash. Equal requests have equal digests in every run of the daemon.
 ///
 /// The digest detects a client that uses one `Idempotency-Key` for two different requests by mistake. The hash need not
-/// be cryptographic: a client that creates a collision on purpose only harms its own requests.
+/// be cryptographic: a client gains nothing from a collision that it creates on purpose.
 private struct RequestDigest {
     // The offset basis and the prime of FNV-1a.
     private var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
@@ -266,8 +269,8 @@ private struct RequestDigest {
         for text in texts { add(text) }
     }
 
-    /// Adds a JSON value. The order of the members of an object does not change the digest. An integer and a double with the
-    /// same value have different digests.
+    /// Adds a JSON value. The order of the members of an object does not change the digest. An integer and a double
+    /// with the same value have different digests.
     mutating func add(_ value: JSONValue) {
         switch value {
         case .null: mix(0)
@@ -303,8 +306,8 @@ private struct RequestDigest {
         hash = (hash ^ UInt128(byte)) &* Self.prime
     }
 
-    /// The digest in hexadecimal digits after the prefix `meaning:`. The prefix distinguishes the digest from a digest that
-    /// version 0.3 stored, which has no prefix and was computed from the bytes of the request.
+    /// The digest in hexadecimal digits after the prefix `meaning:`. The prefix distinguishes the digest from a digest
+    /// that version 0.3 stored, which has no prefix and was computed from the bytes of the request.
     var text: String {
         "meaning:" + String(hash, radix: 16)
     }

@@ -91,13 +91,13 @@ struct OpenFeatureTests {
                 "what is stored under count of suite app does not fit the schema: count must be at most 10, but is 99"),
         failure(
             "No context", evaluate("k", "{}"), 400, "INVALID_CONTEXT",
-            detail: #"the body must have a context, an object, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
+            detail: #"the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
         failure(
             "A context that is no object", evaluate("k", #"{"context":"me"}"#), 400, "INVALID_CONTEXT",
-            detail: #"the body must have a context, an object, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
+            detail: #"the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
         failure(
             "A body that is no object", evaluate("k", "[]"), 400, "INVALID_CONTEXT",
-            detail: #"the body must have a context, an object, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
+            detail: #"the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
         failure(
             "No body", evaluate("k", ""), 400, "PARSE_ERROR",
             detail: "line 1, column 1: expected a value, found the end"),
