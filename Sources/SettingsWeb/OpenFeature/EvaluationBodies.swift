@@ -15,8 +15,7 @@ struct FlagList: JSONWritable {
         self.reader = reader
     }
 
-    /// The seconds after which the client closes its stream while its program is idle. 120 is the default of the
-    /// protocol.
+    /// The seconds after which an idle program closes its event stream. The default of the protocol is also 120.
     private static let inactivityDelay: Int64 = 120
 
     func write(to writer: inout JSONWriter) {
@@ -77,8 +76,7 @@ extension Response {
     }
 
     private mutating func setBody(_ failure: EvaluationFailure, of problem: Problem) {
-        // The protocol has no status 409, and uses 400 for a failed evaluation. The evaluation of a stored value that
-        // the schema does not allow fails.
+        // For a stored value that the schema does not allow, other paths answer 409. The protocol has only 400.
         if problem.code == .invalidStored { status = 400 }
         contentType = .json
         body = failure.jsonBytes()

@@ -5,15 +5,13 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// OpenFeature's remote evaluation protocol (OFREP 0.3.0), with which OpenFeature SDKs read a suite. Each key is a
-/// flag.
+/// OpenFeature's remote evaluation protocol (OFREP 0.3.0), with which SDKs read a suite. Each key is a flag.
 ///
-/// The client sends an evaluation with POST, but the daemon treats it as a read: it requires the right to read, waits
-/// for earlier writes of its connection, and uses the caches. The evaluation context in the body has no effect, because
-/// a setting has the same value for all users.
+/// An evaluation is a read, although the client sends it with POST: it requires the right to read, waits for earlier
+/// writes of its connection, and uses the caches. The context in the body has no effect: all users share the settings.
 extension APIHandler {
-    /// Answers a request without unusual fields for a flag with a small stored value. Returns nil for any other
-    /// request, which `evaluate` answers. Most evaluations are plain, and this function skips most of the parsing.
+    /// Answers the most frequent kind of request with little parsing: without a query or preconditions, for a small
+    /// stored value. Returns nil for any other request, which `evaluate` answers.
     func plainEvaluation(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, for reader: Grants?
     ) -> Response? {
@@ -38,8 +36,7 @@ extension APIHandler {
     ) throws(Problem) -> Handling {
         try request.checkContentEncoding()
         guard body.count < APIRequest.largeBodySize, exchange.largeBody == nil else {
-            var problem = Problem(
-                .tooLarge, "the evaluation context is too large; send fewer attributes")
+            var problem = Problem(.tooLarge, "the evaluation context is too large; send fewer attributes")
             problem.limit = Int64(APIRequest.largeBodySize)
             throw problem
         }
@@ -73,7 +70,7 @@ extension APIHandler {
         if let cached = cache.entry(for: question, at: revision) {
             return .answer(Response(json: cached.response.body, cursor: cursor, tag: tag))
         }
-        // Rendering a flag without a stored value costs about as much as eight units of JSON.
+        // An estimate for the flags that have no stored value.
         let costOfDefaults = 8 * (suite.schema?.schema.keys.count ?? 0) * Cost.renderedUnit
         let rendering = Rendering(cost: { costOfDefaults + suite.renderingCost(within: $0) }) {
             Response(json: FlagList(suite, for: reader).jsonBytes(), cursor: cursor, tag: tag)
@@ -90,8 +87,7 @@ extension APIHandler {
 }
 
 extension Suite {
-    /// Evaluates a key. Throws if the key does not exist or the reader may not see it, or if the schema does not allow
-    /// the stored value.
+    /// Evaluates a key. Throws if the key is unknown to the reader, or if the schema does not allow the stored value.
     fileprivate func flag(_ key: KeyName, for reader: Grants?, at cursor: Cursor) throws(Problem) -> Rendering {
         let record = record(key)
         guard admits(key) || record.stored != nil, !isHidden(record, from: reader) else {
@@ -107,8 +103,7 @@ extension Suite {
 
 /// The evaluation context that a client sends: a JSON object whose members the daemon ignores.
 private enum EvaluationContext {
-    /// Throws 400 unless the body is an object with a context. Other members are ignored, because later versions of the
-    /// protocol may add members.
+    /// Throws 400 unless the body is an object with a context. Later versions of the protocol may add other members.
     static func check(_ body: Span<UInt8>) throws(Problem) {
         let document: JSONValue
         do {

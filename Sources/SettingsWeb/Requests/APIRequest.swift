@@ -6,8 +6,7 @@ internal import SettingsModel
 
 /// The parsed head of a request: the route, the query and the header fields.
 ///
-/// The head stores ranges of the request's bytes. Methods take the bytes as a parameter, because a struct cannot store
-/// a span.
+/// It stores ranges of the bytes of the request. Methods have the bytes as a parameter: a struct cannot store a span.
 struct APIRequest {
     let head: RequestHead
     let route: Route
@@ -33,20 +32,16 @@ struct APIRequest {
         }
         query = Query()
         guard !parameters.all.isEmpty else { return }
-        // Every request that demands a minimum revision may have the parameter `wait`: the seconds to wait for that
-        // revision.
-        query = try Query(
-            parameters, for: route.resource, head.method, additional: demandsRevision ? [.wait] : [])
+        // Every request that demands a minimum revision may limit the wait for that revision.
+        query = try Query(parameters, for: route.resource, head.method, additional: demandsRevision ? [.wait] : [])
     }
 
     var method: Method { head.method }
 
-    // The names in the path are validated when they are read, so a malformed name throws 400.
     func suite(in bytes: Span<UInt8>) throws(Problem) -> SuiteName { try route.suiteName(in: bytes) }
     func key(in bytes: Span<UInt8>) throws(Problem) -> KeyName { try route.keyName(in: bytes) }
 
-    /// Returns the value of a header field; nil if the request does not have the field. If several lines have the
-    /// field, their values are joined with commas.
+    /// Returns the value of a header field, or nil. Joins the values of a repeated field with commas.
     func fieldValue(_ name: FieldName, in bytes: Span<UInt8>) -> String? {
         guard head.isRepeated(name) else { return head.field(name).map { bytes.text(in: $0) } }
         let values = head.values(of: name, in: bytes).map { bytes.text(in: $0) }
@@ -70,8 +65,7 @@ extension APIRequest {
         return WriteRequest.Guard(ifMatch: try TagList(text, in: "If-Match", comparesWeakly: false))
     }
 
-    /// Reads `If-None-Match`, which lists the entity tags that the caller knows; nil if the request does not have the
-    /// field.
+    /// Reads `If-None-Match`, the entity tags that the caller knows; nil if the request does not have the field.
     func ifNoneMatch(in bytes: Span<UInt8>) throws(Problem) -> TagList? {
         guard let text = fieldValue(.ifNoneMatch, in: bytes) else { return nil }
         return try TagList(text, in: "If-None-Match", comparesWeakly: true)
@@ -106,8 +100,7 @@ extension APIRequest {
 
 /// The fields `Prefer`, `Accept` and `Content-Type`.
 extension APIRequest {
-    /// True if `Prefer: return=minimal` asks for an answer without values. RFC 7240 says that only the first preference
-    /// with the name `return` counts.
+    /// True if `Prefer: return=minimal` asks for an answer without values. Only the first `return` counts (RFC 7240).
     func prefersMinimal(in bytes: Span<UInt8>) -> Bool {
         guard head.has(.prefer) else { return false }
         for line in head.values(of: .prefer, in: bytes) {
@@ -150,8 +143,7 @@ extension APIRequest {
 /// The format of a request body. A body with an unknown media type is parsed as JSON, so that a command-line tool such
 /// as curl works with the media type that it sends by default.
 ///
-/// The raw values must not change: they are part of the digest of a request, which is stored in a commit and identifies
-/// a repeated request.
+/// The raw values must not change: they are part of the request digests that commits store to recognize repeats.
 enum BodyFormat: String {
     case json, mergePatch, jsonPatch
 }
@@ -183,8 +175,7 @@ struct MediaRanges {
         return 0
     }
 
-    /// Parses a quality such as `0.25`: 0 or 1, then optionally a point and up to three digits. Returns 0 for any other
-    /// text.
+    /// Parses a quality such as `0.25`: 0 or 1, then optionally a point and up to three digits; 0 for any other text.
     private static func thousandths(_ text: Substring) -> Int {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first, whole == "0" || whole == "1" else { return 0 }

@@ -5,14 +5,12 @@ internal import SettingsModel
 /// Cross-origin resource sharing (CORS): the header fields that make browsers allow web pages of the configured origins
 /// to call the daemon. If no origins are configured, answers get no additional fields.
 struct CrossOrigin {
-    /// The fields to add to answers. The first block is for requests without a configured origin, and each origin has a
-    /// further block.
+    /// The fields to add to answers: a block for requests without a configured origin, then a block for each origin.
     let fieldBlocks: [FieldBlock]
     /// The index of the block of each origin in `fieldBlocks`.
     private let blockIndices: [String: Int]
 
-    /// - Parameter old: the value before a reload. Each origin keeps its block index, because requests that are not
-    ///   answered yet have stored it.
+    /// - Parameter old: the value before a reload. Origins keep their indices, which unanswered requests have stored.
     init(_ policy: HostPolicy, after old: CrossOrigin? = nil) {
         var common = FieldBlock()
         // A cache must not use an answer for a request from another origin.
@@ -36,8 +34,7 @@ struct CrossOrigin {
         return blockIndices[bytes.text(in: origin).lowercased()] ?? 0
     }
 
-    /// Answers a preflight request: the `OPTIONS` request by which a browser asks whether it may send a request of a
-    /// page. Returns nil for any other request.
+    /// Answers a preflight request, which a browser sends before a request of a page; nil for any other request.
     ///
     /// The answer lists the methods of the path and checks no rights. The request that follows is refused if necessary,
     /// because the page can read that refusal, but not the answer to a preflight request.
@@ -49,11 +46,11 @@ struct CrossOrigin {
         var response = Response(allowing: methods, cursor())
         response.fields.append("Access-Control-Allow-Methods", text: methods.joined(separator: ", "))
         let requested = head.field(.accessControlRequestHeaders).map { bytes.text(in: $0) } ?? ""
-        // A page may send a field of a later version of the API. All fields of the API begin with `Settings-`.
+        // A page may send a field of a later version of the API. New fields of the API begin with `Settings-`.
         let settingsFields = requested.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
             .filter { $0.hasPrefix("settings-") }
-        let names =
-            ["Content-Type", "Authorization", "X-API-Key"] + Self.requestFields + settingsFields.map(String.init)
+        let credentials = ["Authorization", "X-API-Key"]
+        let names = ["Content-Type"] + credentials + Self.requestFields + settingsFields.map(String.init)
         response.fields.append("Access-Control-Allow-Headers", text: names.joined(separator: ", "))
         // The seconds for which the browser may cache the answer. Chromium limits them to 7200.
         response.fields.append("Access-Control-Max-Age", integer: 7200)

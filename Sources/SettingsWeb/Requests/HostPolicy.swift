@@ -19,8 +19,7 @@ package struct HostPolicy: Sendable {
         self.origins = Set(origins.map { $0.lowercased() })
     }
 
-    /// Throws 421 if the `Host` of a request is not allowed, and 403 if its `Origin` is not allowed. The parameter for
-    /// a missing field is nil.
+    /// Throws 421 if the `Host` is not allowed, and 403 if the `Origin` is not allowed. Nil stands for a missing field.
     func check(host: String?, port: String?, origin: String?) throws(Problem) {
         if let host, !admits(host) {
             let name = host.isEmpty ? "an empty Host" : "the host name \(host)"
@@ -43,8 +42,7 @@ package struct HostPolicy: Sendable {
         return name == "localhost" || hosts.contains(name) || Self.isAddress(name)
     }
 
-    /// True if the origin is configured, or is the origin of the daemon at the authority (host and port) of the
-    /// request.
+    /// True if the origin is configured, or is the daemon's own: the authority (host and port) of the request.
     private func admits(origin: String, authority: String?) -> Bool {
         let origin = origin.lowercased()
         if origins.contains(origin) { return true }
@@ -72,9 +70,8 @@ struct HostCheck {
 
     /// Refuses a request whose host or origin is not admitted.
     ///
-    /// A request over a Unix domain socket may have any host: the path of the socket identifies the daemon, and clients
-    /// put an arbitrary host into the URL. A request with an `Origin` came from a web page through a proxy, so the
-    /// policy applies to it.
+    /// A request over a Unix domain socket may have any host, because the path of the socket identifies the daemon. If
+    /// it has an `Origin`, it came from a web page through a proxy, so the policy applies to it.
     mutating func check(_ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress) throws(Problem) {
         let origin = head.field(.origin)
         if origin == nil, peer.isUnix || isLastAdmitted(head.host, bytes) { return }

@@ -4,9 +4,7 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The right that a caller must have for a request, as far as the method and the path determine it.
-///
-/// A grant gives a caller rights, such as `read`, on suites and keys that match a pattern.
+/// The right that the method and the path of a request require. A grant gives a caller rights on suites and keys.
 enum RequiredRight {
     /// The request needs no right and no valid credential.
     case nothing
@@ -20,9 +18,9 @@ enum RequiredRight {
 }
 
 extension Resource {
-    /// The right for each resource and method. The query and the body may require further rights: see
-    /// `APIRequest.checkGrants`.
+    /// The right for each resource and method. `APIRequest.checkGrants` checks what the query and the body require.
     func requiredRight(for method: Method) -> RequiredRight {
+        // A caller that may read a resource gets 405 for a method that the resource does not support.
         let isRead = method.isSafe || !allows(method)
         return switch self {
         case .health, .ready: .nothing
@@ -32,7 +30,7 @@ extension Resource {
         case .backup: .service(.admin)
         case .suite: .suite(isRead ? .read : .write, coversWholeSuite: !isRead && method == .put)
         case .keys, .observation, .history, .difference, .evaluation, .evaluationOfAll, .evaluationEvents: .suite(.read)
-        // The decision on an undo checks further rights, because they depend on the changes of the undone commit.
+        // The write rights for an undo depend on the undone commit, so they are checked when the write is decided.
         case .undo: .suite(.read)
         case .restore, .setting: .suite(isRead ? .read : .write)
         case .schema: .suite(isRead ? .read : .schema, coversWholeSuite: true)
@@ -41,9 +39,8 @@ extension Resource {
 }
 
 extension AccessPolicy {
-    /// Returns the caller of a request if it has the right that the method and the path require; nil if the request
-    /// requires no right. Otherwise throws 401 or 403. An unknown path or method requires a grant too, so that a caller
-    /// without grants does not learn which paths exist.
+    /// Returns the caller if it has the right that the method and the path require; nil if they require no right.
+    /// Otherwise throws 401 or 403, even for an unknown path, so that a stranger does not learn which paths exist.
     ///
     /// - Parameters:
     ///   - recent: a cache of the tokens that were presented recently.
@@ -51,6 +48,7 @@ extension AccessPolicy {
     func admit(
         _ head: RequestHead, _ bytes: Span<UInt8>, user: PeerUser?, recent: inout RecentTokens, found: inout Caller?
     ) throws(Problem) -> Caller? {
+        // `OPTIONS *` is server-wide and has no path.
         let route = head.isServerWide ? nil : Route(head.path, in: bytes)
         let requirement = route?.resource.requiredRight(for: head.method) ?? .anyGrant
         if case .nothing = requirement { return nil }
@@ -91,8 +89,7 @@ extension APIRequest {
         }
     }
 
-    /// Throws 403 unless the caller has the rights on all suites and keys that the body names. The decide stage checks
-    /// the rights for an undo, because it knows the changes of the undone commit.
+    /// Throws 403 unless the caller has the rights on all suites and keys that the body names.
     func checkGrants(_ command: WriteRequest.Command) throws(Problem) {
         guard let caller else { return }
         let rights: [Rights] = overridesLocks ? [.write, .override] : [.write]
@@ -130,9 +127,7 @@ extension APIRequest {
     var overridesLocks: Bool { query.text(.override) != nil }
 
     /// Checks one element of an array in the body. An error gets a JSON Pointer to the element.
-    private func checkElement(
-        of member: String, at index: Int, _ check: () throws(Problem) -> Void
-    ) throws(Problem) {
+    private func checkElement(of member: String, at index: Int, _ check: () throws(Problem) -> Void) throws(Problem) {
         do throws(Problem) {
             try check()
         } catch {

@@ -11,8 +11,8 @@ enum TagList: Hashable {
 
     /// Parses `*` or a list of quoted tags. Empty list elements are ignored, but a list without any tag is refused.
     ///
-    /// - Parameter comparesWeakly: true if a weak tag, such as `W/"17"`, matches like the strong tag `"17"`, as in
-    ///   `If-None-Match`. If false, a weak tag matches nothing.
+    /// - Parameter comparesWeakly: true if a weak tag such as `W/"17"` counts as the strong tag `"17"`. Otherwise a
+    ///   weak tag matches nothing.
     init(_ text: String, in field: String, comparesWeakly: Bool) throws(Problem) {
         let bytes = Array(text.utf8)
         var tags: [EntityTag] = []
@@ -70,9 +70,8 @@ enum TagList: Hashable {
     }
 }
 
-/// Guards: the preconditions of a write, as the write path evaluates them.
-///
-/// A tag has a revision and may have a digest of the grants of its reader. A guard compares only the revisions.
+/// A guard is a precondition on the revision of a setting, suite or schema. An entity tag consists of a revision and
+/// possibly a digest of the grants of the reader. Guards ignore the digest.
 extension WriteRequest.Guard {
     /// The guard that `If-Match` sets.
     init(ifMatch tags: TagList) {
@@ -101,12 +100,7 @@ extension WriteRequest.Guard {
         }
     }
 
-    /// Throws 412 if the guard, which is the `If-Match` of a read, does not hold.
-    ///
-    /// - Parameters:
-    ///   - name: the name of the setting or suite in the error message.
-    ///   - revision: the revision of the setting or suite.
-    ///   - current: makes the part of the error that describes the setting or suite.
+    /// Throws 412 with the current state if the guard, which is the `If-Match` of a read, does not hold.
     func check(_ name: String, at revision: Revision, current: @autoclosure () -> Problem.Current) throws(Problem) {
         guard !holds(revision: revision, exists: true) else { return }
         var problem = Problem(.preconditionFailed, detail(name, revision: revision, exists: true))

@@ -4,7 +4,7 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Errors that the HTTP server, schemas and limits cause, as problem details: the JSON body of every error answer.
+/// Errors of the HTTP protocol, of schemas and of limits. A problem is the JSON body of an error answer.
 extension Problem {
     /// The error for a request or connection that the HTTP server rejects before a handler gets a request.
     init(_ rejection: Rejection) {
@@ -18,8 +18,7 @@ extension Problem {
         case .tooManyConnectionsOfAddress(let limit):
             self.init(
                 .tooManyConnections, retryAfterMs: 1000,
-                "this address already has the maximum of \(limit) connections; reuse connections, or close some of them"
-            )
+                "this address already has the maximum of \(limit) connections; reuse them, or close some of them")
         case .tooMuchMemory:
             self.init(
                 .overloaded, outcome: .notDone, retryAfterMs: Int64.random(in: 1000...3000),
@@ -41,11 +40,9 @@ extension Problem {
 
     /// The error for a method that a resource does not support.
     init(methodOf head: RequestHead, _ bytes: Span<UInt8>, at resource: Resource) {
-        let allowed = resource.allowed
+        let (method, allowed) = (bytes.text(in: head.methodName), resource.allowed)
         self.init(
-            .methodNotAllowed,
-            "this path does not support \(bytes.text(in: head.methodName)); it supports \(allowed.joined(separator: ", "))"
-        )
+            .methodNotAllowed, "this path does not support \(method); it supports \(allowed.joined(separator: ", "))")
         self.allow = allowed
     }
 

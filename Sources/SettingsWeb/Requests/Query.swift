@@ -2,22 +2,19 @@ internal import HTTPWire
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The validated query of a request: each parameter is known, has a valid value, and occurs once unless it is
-/// repeatable.
+/// The validated query of a request.
 struct Query {
     private var arguments: [(parameter: Parameter, text: String?)] = []
 
     init() {}
 
-    /// Validates the parameters of a request. Throws 400 if a parameter is unknown, repeated, or has an invalid value.
-    ///
-    /// - Parameter additional: parameters that are allowed beside the parameters of the resource and method.
+    /// Throws 400 if a parameter is invalid, or is neither a parameter of the resource and method nor an additional
+    /// one.
     init(
         _ parameters: QueryParameters, for resource: Resource, _ method: Method, additional: [Parameter] = []
     ) throws(Problem) {
         let known = resource.parameters(of: method) + additional
         for sent in parameters.all {
-            // A repeatable parameter often occurs many times in sequence, so the last parameter is compared first.
             let last = arguments.last?.parameter
             let parameter: Parameter
             if let last, last.name.hasSameBytes(as: sent.name) {
@@ -60,8 +57,7 @@ struct Query {
         case .nonEmptyText:
             if text?.isEmpty ?? true {
                 throw Problem(
-                    .badRequest,
-                    "the parameter \(parameter.name) must not be empty; omit the parameter to set no limit")
+                    .badRequest, "the parameter \(parameter.name) must not be empty; omit it to apply no filter")
             }
         case .revision:
             if text.flatMap({ Revision($0) }) == nil {
@@ -74,7 +70,7 @@ struct Query {
             }
         case .count(let range):
             guard let count = text.flatMap(number), range.contains(count) else {
-                throw expected("\(range.lowerBound) to \(range.upperBound)", for: parameter, found: text)
+                throw expected("an integer in \(range.lowerBound)...\(range.upperBound)", for: parameter, found: text)
             }
         case .choice(let words):
             guard let text, words.contains(where: { $0.hasSameBytes(as: text) }) else {
@@ -94,10 +90,10 @@ struct Query {
 }
 
 extension Query {
-    /// The parameters as sorted texts: equal for queries with the same meaning, such as `dryRun` and `dryRun=true`. The
-    /// texts must not change, because they are part of the request digests that commits store.
+    /// Sorted texts that are equal for queries with the same meaning, such as `dryRun` and `dryRun=true`. The texts
+    /// must not change, because they are part of the request digests that commits store.
     var canonicalTexts: [String] {
-        // A repeated write may have another `wait`: how long it may wait for a revision does not change its effect.
+        // `wait` does not change the effect of a write.
         let parameters = arguments.filter { $0.parameter.name != Parameter.wait.name }.compactMap { parameter, text in
             if case .flag = parameter.kind { return text == "false" ? nil : parameter.name }
             return "\(parameter.name)=\(text ?? "")"
@@ -105,7 +101,6 @@ extension Query {
         return parameters.sorted { $0.precedesInBytes($1) }
     }
 
-    /// True if the query has the parameter, with or without a value.
     func has(_ parameter: Parameter) -> Bool {
         arguments.contains { $0.parameter.name == parameter.name }
     }
@@ -119,7 +114,6 @@ extension Query {
         arguments.first { $0.parameter.name == parameter.name }?.text
     }
 
-    /// The values of a repeatable parameter.
     func texts(_ parameter: Parameter) -> [String] {
         arguments.compactMap { $0.parameter.name == parameter.name ? $0.text : nil }
     }

@@ -19,15 +19,13 @@ package struct RequestRate: Equatable, Sendable {
 
 /// Limits the rate of requests of each caller, with a token bucket for each caller.
 ///
-/// Each request consumes a token, and the bucket refills at the rate. The limiter stores only the time at which the
-/// bucket will be full. A request delays this time by the time that one token takes to refill. A full bucket is not
-/// stored.
+/// Each request consumes a token, and the bucket refills at the rate. The limiter stores only the time at which a
+/// bucket will be full. A request delays this time by the refill time of one token. Full buckets are not stored.
 ///
 /// All event loops share the limiter. Thread-safe.
 final class RequestRateLimiter: Sendable {
     /// The time at which the bucket of each caller will be full, in nanoseconds.
     private let fullTimes = Mutex<[ClientKey: UInt64]>([:])
-    /// The maximum number of stored buckets, which limits the memory of the limiter.
     private static let maximumBuckets = 16_384
 
     /// Consumes a token of a caller. Returns nil; or, if the bucket is empty, the nanoseconds until it has a token.
@@ -72,8 +70,7 @@ extension Problem {
 }
 
 extension ClientKey {
-    /// The key under which limits count a request: the name of a caller with a valid credential, otherwise the user of
-    /// a Unix domain socket or the network address.
+    /// The key for limits per caller: the name of a known caller, otherwise the user or the address of the peer.
     init(of caller: Caller?, _ exchange: Exchange) {
         if let caller, caller.isKnown {
             self = .caller(caller.name)

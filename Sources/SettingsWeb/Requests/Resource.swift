@@ -61,8 +61,7 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
         methods.contains(method == .head ? .get : method) || method == .options
     }
 
-    /// True if a request with this method changes nothing. OpenFeature clients evaluate flags, which is a read, with
-    /// POST.
+    /// True if a request with this method changes nothing. The evaluation of flags reads, although it uses POST.
     func isRead(by method: Method) -> Bool { method.isSafe || self == .evaluation || self == .evaluationOfAll }
 
     /// True for resources of OpenFeature's remote evaluation protocol (OFREP), which has its own format for errors.
@@ -73,18 +72,14 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
 
 /// A query parameter.
 struct Parameter: Sendable {
-    /// The kind of value that a parameter accepts.
     enum Kind: Sendable {
         /// `true`, `false`, or no value, which means true.
         case flag
         /// Any text, which may be empty.
         case text
-        case nonEmptyText
-        case suite
-        case key
+        case suite, key, revision, nonEmptyText
         /// A cursor or a revision after which a watcher resumes.
         case resumePoint
-        case revision
         /// A revision, or a date and time.
         case moment
         /// A decimal number in a range.
@@ -134,9 +129,7 @@ extension Resource {
         }
     }
 
-    private static let watchParameters: [Parameter] = [
-        .since, .wait, .watchedKey, .watchedPrefix, .changeLimit, .latest,
-    ]
+    private static let watchParameters = [Parameter.since, .wait, .watchedKey, .watchedPrefix, .changeLimit, .latest]
 
     private var parametersOfAllMethods: [Parameter] {
         var known: [Parameter] = []
@@ -148,10 +141,8 @@ extension Resource {
     }
 }
 
-// Parameters of the same name have different kinds in different resources, and therefore several declarations.
 extension Parameter {
-    /// The maximum of the parameter `limit` of a list or a watch.
-    static let maximumLimit = 100_000
+    private static let maximumLimit = 100_000
 
     static let prefix = Parameter("prefix", .text)
     static let prefixToRemove = Parameter("prefix", .nonEmptyText)

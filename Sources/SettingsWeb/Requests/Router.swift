@@ -14,15 +14,13 @@ struct Route {
     init?(_ path: Range<Int>, in bytes: Span<UInt8>) {
         var segments = PathSegments(path)
         guard let first = segments.next(in: bytes) else { return nil }
-        let route =
-            bytes.holds("v1", in: first)
-            ? Self.findVersioned(&segments, in: bytes) : Self.findUnversioned(first, in: bytes)
+        let isVersioned = bytes.holds("v1", in: first)
+        let route = isVersioned ? Self.findVersioned(&segments, in: bytes) : Self.findUnversioned(first, in: bytes)
         guard let route, segments.next(in: bytes) == nil else { return nil }
         self = route
     }
 
-    /// Finds the resource of a request. Throws 404 if no resource has the path, and 405 if the resource does not
-    /// support the method.
+    /// Finds the resource of a request. Throws 404 for an unknown path, and 405 for a method that is not supported.
     init(_ head: RequestHead, in bytes: Span<UInt8>) throws(Problem) {
         guard let route = Route(head.path, in: bytes) else {
             throw PathSuggestion.problem(at: bytes.text(in: head.path))
@@ -65,7 +63,6 @@ struct Route {
         self.key = key
     }
 
-    /// Finds a resource outside `/v1`.
     private static func findUnversioned(_ name: Range<Int>, in bytes: Span<UInt8>) -> Route? {
         if bytes.holds("healthz", in: name) { return Route(.health) }
         if bytes.holds("readyz", in: name) { return Route(.ready) }
@@ -74,7 +71,6 @@ struct Route {
         return nil
     }
 
-    /// Finds a resource below `/v1`.
     private static func findVersioned(_ segments: inout PathSegments, in bytes: Span<UInt8>) -> Route? {
         guard let collection = segments.next(in: bytes) else { return Route(.service) }
         // Nearly all requests are for `/v1/suites`, so this comparison comes first.
@@ -89,7 +85,6 @@ struct Route {
         return nil
     }
 
-    /// Finds a resource below `/v1/suites`.
     private static func findBelowSuites(_ segments: inout PathSegments, in bytes: Span<UInt8>) -> Route? {
         guard let suite = segments.next(in: bytes) else { return Route(.suites) }
         guard !suite.isEmpty else { return nil }
@@ -123,9 +118,8 @@ struct Route {
     }
 }
 
-/// A suggestion for a path that matches no resource: the valid path that the caller probably intended.
-///
-/// The suggestion is derived only from the path and the table of resources, so it does not reveal stored names.
+/// A suggestion for a path that matches no resource: the valid path that the caller probably intended. It depends only
+/// on the path and the table of resources, so it does not reveal stored names.
 struct PathSuggestion {
     let path: String
     /// True if the suggested path has `%2F` in the key where the requested path has a slash.
@@ -154,20 +148,19 @@ struct PathSuggestion {
                 .unknownPath, "there is no resource at this path; \(Resource.service.rawValue) describes the service")
         }
         let reason = suggestion.escapesSlash ? "a / in a key must be escaped as %2F: " : ""
-        var problem = Problem(
-            .unknownPath, "there is no resource at this path; \(reason)did you mean \(suggestion.path)?")
+        let hint = "\(reason)did you mean \(suggestion.path)?"
+        var problem = Problem(.unknownPath, "there is no resource at this path; \(hint)")
         problem.didYouMean = [suggestion.path]
         return problem
     }
 
-    /// Returns possible corrections of the structure of a path, given its segments: a missing or unnecessary `v1`, a
-    /// missing `keys`, and slashes in the key.
+    /// Returns possible corrections of the segments of a path: with or without `v1`, with `keys`, with slashes in the
+    /// key.
     private static func interpretations(of names: [String]) -> [PathInterpretation] {
         guard let first = names.first else { return [PathInterpretation(names: ["v1"], penalty: 0)] }
         let versioned = first.isPossibleMisspelling(of: "v1") ? names : ["v1"] + names
-        var interpretations = [
-            PathInterpretation(names: names, penalty: 0), PathInterpretation(names: versioned, penalty: 1),
-        ]
+        var interpretations = [PathInterpretation(names: names, penalty: 0)]
+        interpretations.append(PathInterpretation(names: versioned, penalty: 1))
         if versioned.count > 1, first.isPossibleMisspelling(of: "v1") {
             interpretations.append(PathInterpretation(names: Array(names.dropFirst()), penalty: 1))
         }

@@ -17,9 +17,7 @@ struct WriteTarget {
     }
 }
 
-/// Parses the head and the body of a request into a ``WriteRequest``, the input of the decide stage.
-///
-/// The decide stage is the thread that decides queued writes, one after the other. It checks guards, locks and values.
+/// Parses a request into a ``WriteRequest``. The decide stage, a thread, decides the queued writes one after the other.
 extension APIRequest {
     /// A body of at least this many bytes is parsed in the background instead of on the event loop. Parsing a JSON body
     /// of this size takes half a millisecond, and compiling a schema of this size about 20 milliseconds.
@@ -27,8 +25,8 @@ extension APIRequest {
     /// The maximum steps that an event loop spends on validating one value. This many take one or two milliseconds.
     private static let maximumStepsOnLoop = 50_000
 
-    /// Throws 403 if the schema locks the key and the request does not override locks. Runs before the body is parsed,
-    /// so that the refusal does not depend on the body.
+    /// Throws 403 if the schema locks the key, before the body is parsed, so that the answer does not depend on the
+    /// body.
     func checkLock(_ target: WriteTarget, on state: State) throws(Problem) {
         guard let name = target.suite, let key = target.key, !overridesLocks,
             target.schema?.schema.key(key.text)?.isLocked ?? false, let suite = state.suite(name)
@@ -45,9 +43,8 @@ extension APIRequest {
         do throws(Problem) {
             return try parse(target, bytes, body: body, on: state)
         } catch {
-            // For a request with an `Idempotency-Key`, the lock is not checked before the body is parsed: the decide
-            // stage checks it, after it has searched for an earlier request with the same key. A malformed request
-            // cannot repeat an earlier request, so a locked key is reported here, before the malformed body.
+            // For a request with an `Idempotency-Key`, only the decide stage checks the lock, because the request may
+            // repeat an earlier request. A malformed request cannot be a repeat, so its lock is checked here.
             try checkLock(target, on: state)
             throw error
         }
@@ -61,8 +58,7 @@ extension APIRequest {
         if route.resource == .transaction, head.has(.ifMatch) || head.has(.ifNoneMatch) {
             throw Problem(
                 .badRequest,
-                "a transaction must not have If-Match or If-None-Match; put the conditions into the member if of the body"
-            )
+                "a transaction must not have If-Match or If-None-Match; use the member if of the body for conditions")
         }
         if route.resource == .undoOfSeveral, head.has(.ifMatch) || head.has(.ifNoneMatch) {
             throw Problem(
@@ -85,8 +81,7 @@ extension APIRequest {
         if let text = fieldValue(.idempotencyKey, in: bytes) {
             guard let requestKey = RequestKey(text) else {
                 throw Problem(
-                    .badRequest,
-                    "Idempotency-Key must have 1 to \(RequestKey.maximumLength) printable ASCII characters")
+                    .badRequest, "Idempotency-Key must be 1 to \(RequestKey.maximumLength) printable ASCII characters")
             }
             request.requestKey = requestKey
             request.digest = makeDigest(suite, key, document, format, request.guards)
@@ -110,20 +105,18 @@ extension APIRequest {
         else {
             throw Problem(
                 .badRequest,
-                "Settings-Note must be at most \(CommitOrigin.maximumNoteLength) bytes of UTF-8 without control characters"
-            )
+                "Settings-Note must be UTF-8 without control characters, up to \(CommitOrigin.maximumNoteLength) bytes")
         }
         return note
     }
 
-    /// Parses the body. Returns nil for DELETE, because a body of DELETE is ignored.
+    /// Parses the body. Returns nil for DELETE, which has no body.
     private func parseDocument(_ body: Span<UInt8>, _ format: BodyFormat) throws(Problem) -> JSONValue? {
         guard method != .delete else { return nil }
         if route.resource == .suite, method == .patch, format == .jsonPatch {
             throw Problem(
                 .unsupportedMediaType,
-                "a JSON Patch changes one setting; to change a suite, send a map of settings or a transaction of patches"
-            )
+                "cannot apply a JSON Patch to a suite; send a map of settings, or a transaction of patches")
         }
         do {
             return try JSONValue(parsing: body)
@@ -160,13 +153,12 @@ extension APIRequest {
         }
     }
 
-    /// The handling of stored values that an undo or a new schema conflicts with.
+    /// The action if an undo or a new schema conflicts with stored values.
     private var conflictPolicy: WriteRequest.ConflictPolicy {
         query.text(.onConflict).flatMap { WriteRequest.ConflictPolicy(rawValue: $0) } ?? .refuse
     }
 
-    /// Makes the command for DELETE of a suite: removes all values, the values with a prefix, or also the schema
-    /// (`drop`).
+    /// Makes the command for DELETE of a suite. The parameter `drop` also removes the schema.
     private func makeRemoval(of suite: SuiteName) throws(Problem) -> WriteRequest.Command {
         let prefix = query.text(.prefixToRemove)
         guard query.flag(.drop) else { return .resetSuite(suite, prefix: prefix ?? "") }
@@ -232,11 +224,10 @@ extension APIRequest {
 }
 
 extension WriteRequest {
-    /// Validates the value of a `set` against the published schema, on the event loop, to spare the decide stage work.
-    /// If the value is valid, the decide stage validates it only if the suite has another schema by then. If the value
-    /// is not valid, the decide stage validates it and reports the error.
+    /// Validates the value of a `set` against the published schema. The decide stage does not repeat the validation of
+    /// a valid value if the schema is still the same. It validates any other value, and reports the errors.
     ///
-    /// - Returns: true if the validation takes more than the maximum steps. The decide stage validates the value then.
+    /// - Returns: true if the validation takes more than the maximum steps.
     fileprivate mutating func validateValue(against schema: SchemaVersion?, maximumSteps: Int) -> Bool {
         guard let schema, case .setting(let operation) = command, case .set(let value) = operation.action,
             let key = schema.schema.key(operation.key.text)
@@ -269,8 +260,8 @@ private struct RequestDigest {
         for text in texts { add(text) }
     }
 
-    /// Adds a JSON value. The order of the members of an object does not change the digest. An integer and a double
-    /// with the same value have different digests.
+    /// Adds a JSON value. The order of the members of an object has no effect. The integer 1 differs from the double
+    /// 1.0.
     mutating func add(_ value: JSONValue) {
         switch value {
         case .null: mix(0)

@@ -5,20 +5,19 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// Event streams: watchers that send server-sent events until the client closes the connection. See ``Watcher``.
+/// Event streams: each ``Watcher`` of this kind sends server-sent events until the connection closes.
 ///
-/// A stream begins with the state, or with the commits after the revision that the client knows. It sends these in
-/// pieces, and sends the next piece when the kernel has accepted the last piece. When the client has all published
-/// events, the stream is live: the notifier pushes each new event at once.
+/// A stream catches up first: it sends the state, or the commits after the revision that the client knows. It sends a
+/// piece when the kernel has accepted the piece before. Afterwards the stream is live, and each new event is sent at
+/// once. The `form` of a watcher is the content of the next piece: the state (`stateEvent`) or commits
+/// (`commitEvents`).
 extension WatchNotifier {
-    /// The size of a piece in bytes. One larger event is a piece of its own.
+    /// The size of a piece in bytes. A larger event is sent as one piece.
     private static let pieceBytes = 64 << 10
     /// The nanoseconds without an event after which a stream sends the cursor, because proxies close idle connections.
     private static let keepAliveInterval: UInt64 = 15_000_000_000
 
-    /// Begins a stream.
-    ///
-    /// - Parameter finding: what the state has for the client: a state, commits, or nothing new.
+    /// Begins a stream. The finding is the result of the search for commits after the cursor of the client.
     func beginStream(
         _ request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
@@ -26,8 +25,7 @@ extension WatchNotifier {
         let (subject, style, id) = (request.subject, request.style, exchange.ticket)
         var question = Question(subject, .commitEvents(style))
         var revision = request.since?.revision ?? .zero
-        // An OpenFeature client fetches the flags before it opens a stream of their changes, so the stream begins
-        // without an event.
+        // An OpenFeature client fetches the flags before it opens a stream, so the stream begins without an event.
         let beginsLive = style == .refetches && request.since == nil
         if case .state(let isReset) = finding {
             if !beginsLive { question = Question(subject, .stateEvent(isReset: isReset, style)) }
@@ -53,7 +51,7 @@ extension WatchNotifier {
         return .later
     }
 
-    /// Returns the head of the response that the stream is the body of.
+    /// Returns the head of the response whose body is the stream.
     static func head(at cursor: Cursor) -> Response {
         var head = Response(status: 200, contentType: .eventStream, fields: FieldBlock(cursor: cursor, tag: nil))
         head.fields.append("Vary", "Accept")
@@ -93,8 +91,7 @@ extension WatchNotifier {
         }
         guard state.watchReader.isThere(subject) else {
             guard isReset else { return sendMissingSuite(to: watcher, on: state) }
-            // The client knows the suite from an earlier request, and the history no longer contains the commit that
-            // removed the suite. The stream sends an event for the removal instead.
+            // The history no longer contains the commit that removed the suite, so an event replaces that commit.
             let removal = StreamCommit(.one(schemaRevision: nil, isDropped: true), cursor: state.cursor, changes: [])
             let response = Response(status: 200, body: EventText.text(of: .commit(removal)))
             return sendPiece(response, to: watcher, upTo: state.revision)
@@ -110,8 +107,7 @@ extension WatchNotifier {
             rendering, Question(subject, .stateEvent(isReset: isReset, .changes)), for: watcher, upTo: state.revision)
     }
 
-    /// Renders a costly piece of a stream in the background. `APIHandler` calls ``sendPiece(_:to:upTo:)`` with the
-    /// result.
+    /// Renders a costly piece of a stream in the background. The handler calls `sendPiece` with the result.
     private func renderInBackground(
         _ rendering: Rendering, _ question: Question, after revision: Revision = .zero, for watcher: Watcher,
         upTo reached: Revision
@@ -125,8 +121,7 @@ extension WatchNotifier {
         handler.render(rendering, key, for: watcher.id, of: watcher.client.key, isOwed: true)
     }
 
-    /// Sends the event that the suite does not exist, unless the client knows that. The stream then waits until the
-    /// suite is created.
+    /// Sends the event that the suite does not exist, unless the client knows that. The stream waits for the suite.
     private func sendMissingSuite(to watcher: Watcher, isKnown: Bool = false, on state: State) {
         let (subject, style) = (watcher.topic.subject, watcher.form.style)
         watcher.revision = state.revision
@@ -145,8 +140,7 @@ extension WatchNotifier {
         if !text.isEmpty { push(text, owner: piece.owner, to: watcher) }
         watcher.revision = max(watcher.revision, reached)
         watcher.form = .commitEvents(watcher.form.style)
-        // After a larger piece, the stream waits until the piece is sent, because further events could exceed the limit
-        // of unsent bytes of a stream.
+        // After a larger piece, further events could exceed the limit of unsent bytes, so the stream waits.
         let isLive = text.count <= Self.pieceBytes && watcher.revision >= service.store.state.revision
         watcher.phase = isLive ? .live : .catchingUp
         if isLive {
@@ -188,8 +182,7 @@ extension WatchNotifier {
         return !text.isEmpty
     }
 
-    /// Renders commits as events. If the rendering is too costly for the event loop, starts it in the background and
-    /// returns nil. The stream continues with the result.
+    /// Renders commits as events. If that is too costly for the event loop, renders in the background and returns nil.
     private func renderEvents(
         _ commits: [KeptCommit], for watcher: Watcher, upTo reached: Revision, on state: State
     ) -> [UInt8]? {
@@ -211,9 +204,8 @@ extension WatchNotifier {
         commits.flatMap { EventText.text(of: .commit(state.watchReader.streamed(subject, $0.commit))) }
     }
 
-    /// Sends new events to a live stream that was idle for the keep-alive interval. If there are no new events, sends
-    /// only the cursor. The order matters: the client must not get a cursor that is later than an event that it has not
-    /// received.
+    /// Sends new events to a live stream that was idle for the keep-alive interval, or only the cursor if there are no
+    /// new events. The client must not get a cursor that is later than an event that it has not received.
     func sendKeepAlive(to watcher: Watcher) {
         guard !watcher.isCatchingUp else { return setKeepAlive(watcher) }
         let state = service.store.state.withCursors(for: watcher.topic.subject.reader)
@@ -236,8 +228,8 @@ extension WatchNotifier {
         loop.setAlarm(watcher.id, at: handler.deadline(in: Self.keepAliveInterval, of: caller))
     }
 
-    /// Ends a stream because the daemon stops, or because the client has closed its side of the connection. In the
-    /// second case the stream first sends all published events.
+    /// Ends a stream because the daemon stops, or because the client has half-closed the connection. Unless the daemon
+    /// stops, the stream first sends all published events.
     func finishStream(_ watcher: Watcher) {
         watcher.advance(to: comparedRevision)
         let state = service.store.state
@@ -249,8 +241,7 @@ extension WatchNotifier {
         }
     }
 
-    /// Ends a stream, and sends the client a delay for its reconnection. A client that has all events also gets its
-    /// cursor.
+    /// Ends a stream with a random delay for the reconnection, and with the cursor if the client has all events.
     private func endStream(_ watcher: Watcher, on state: State) {
         let epoch = state.withCursors(for: watcher.topic.subject.reader).epoch
         let cursor = watcher.isCatchingUp ? nil : Cursor(epoch: epoch, revision: watcher.revision)

@@ -4,15 +4,11 @@ internal import SettingsModel
 
 /// The text format of server-sent events. The JSON writer emits no line breaks, so each event has one `data` line.
 enum EventText {
-    /// The beginning of a stream: the milliseconds that a client waits before it reconnects. No empty line follows: it
-    /// would end an event without an id, and a client that has reconnected would forget its last id.
+    /// The beginning of a stream: the milliseconds until a client reconnects. An empty line would end an event without
+    /// an id, and a client that has reconnected would forget its last id.
     static let opening = Array("retry: 1000\n".utf8)
 
-    /// The end of a stream.
-    ///
-    /// - Parameters:
-    ///   - cursor: the cursor for the reconnection; nil if the client has not received all events up to a cursor.
-    ///   - retryAfterMs: the milliseconds until the client reconnects.
+    /// The end of a stream: the milliseconds until the client reconnects, and the cursor if the client has all events.
     static func closing(at cursor: Cursor?, retryAfterMs: Int) -> [UInt8] {
         let retry = Array("retry: \(retryAfterMs)\n".utf8)
         return cursor.map { retry + idField($0) } ?? retry
@@ -27,8 +23,8 @@ enum EventText {
         Array("event: \(event.name)\nid: \(event.cursor)\ndata: ".utf8) + event.jsonBytes() + Array("\n\n".utf8)
     }
 
-    /// OpenFeature's event after a commit: the client shall fetch the flags again. The commit has changed the entity
-    /// tag of the suite, which consists of the revision and a digest of the reader's grants.
+    /// OpenFeature's event after a commit, which asks the client to fetch the flags again. It contains the new entity
+    /// tag of the suite: the revision and, for a reader with limited grants, a digest of the grants.
     static func refetch(_ subject: WatchSubject, after commit: Commit, in epoch: Epoch) -> [UInt8] {
         let tag = EntityTag(commit.revision, digest: subject.reader?.digest)
         return refetch(Cursor(epoch: epoch, revision: commit.revision), tag, commit.time)

@@ -1,23 +1,21 @@
 internal import HTTPServer
 internal import SettingsAPI
 
-/// The requests of one event loop that wait until the daemon has published a revision, with their cursors.
+/// The requests of one event loop that wait until the daemon has published a revision. A ``Ticket`` identifies a
+/// request.
 ///
-/// Requests wait because of the field `Settings-At-Least`, which names a cursor, or `Settings-Fresh`, which stands for
-/// the newest commit of all daemons that share the history. Owned by the event loop.
+/// A request demands the revision with `Settings-At-Least: <cursor>`, or with `Settings-Fresh: true` for the newest
+/// commit of all daemons that share the history. Owned by the event loop.
 struct RevisionQueue {
     /// The cursor of each request; nil while the daemon asks the shared log for the newest commit.
     private var awaitedCursors: [Ticket: Cursor?] = [:]
-    /// The result of the last search for reached cursors, so that most publications need no search: the lowest revision
-    /// of the epoch that a request waits for, or nil if no request waits for this epoch. `lastSearch` itself is nil if
-    /// cursors were added since the search.
+    /// The lowest awaited revision of an epoch, or nil if no request waits for the epoch. A publication of a lower
+    /// revision needs no search. The tuple is nil after a cursor was added.
     private var lastSearch: (epoch: Epoch, nextRevision: Revision?)?
 
     var isEmpty: Bool { awaitedCursors.isEmpty }
 
-    /// Adds a request.
-    ///
-    /// - Parameter cursor: nil if the daemon does not know yet which commit is the newest commit.
+    /// Adds a request. Its cursor is nil if the daemon does not know yet which commit is the newest.
     mutating func append(_ id: Ticket, until cursor: Cursor?) {
         awaitedCursors[id] = .some(cursor)
         lastSearch = nil
@@ -50,8 +48,8 @@ struct RevisionQueue {
 }
 
 extension Cursor {
-    /// True if another cursor has the same history and is not later than this cursor. The cursor of a caller with
-    /// limited grants has a digest of the grants at the end of its epoch. The comparison ignores this digest.
+    /// True if the other cursor has the same epoch and is not later. Epochs are compared without the digest of grants,
+    /// which the epoch in a cursor of a caller with limited grants has at its end.
     func hasReached(_ other: Cursor) -> Bool {
         (epoch.isBase(of: other.epoch) || other.epoch.isBase(of: epoch)) && revision >= other.revision
     }

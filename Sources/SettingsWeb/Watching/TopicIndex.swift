@@ -3,9 +3,8 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// All watchers of one event loop with the same subject: the suites, keys and prefixes that they watch.
-///
-/// Watchers share the topic, so a commit is compared once with all of them. Owned by the event loop.
+/// All watchers of one event loop with the same subject: the suites, keys and prefixes that they watch. A commit is
+/// compared once with all of them. Owned by the event loop.
 final class Topic {
     let subject: WatchSubject
     /// The identifiers of the watchers. Their order is arbitrary.
@@ -22,7 +21,7 @@ final class Topic {
 /// An index of the topics of one event loop. The time to find the topics that a commit matches depends on the size of
 /// the commit and the number of matches, but not on the number of topics. Owned by the event loop.
 struct TopicIndex {
-    /// A topic with at most this many names reserves no memory in the memory budget.
+    /// A topic with at most this many names reserves no memory in the budget.
     private static let maximumUnchargedNames = 8
     /// An estimate of the memory of one name in a topic and in the index.
     private static let bytesPerName = 200
@@ -36,13 +35,10 @@ struct TopicIndex {
         self.budget = budget
     }
 
-    /// Adds a watcher. Returns its topic, and its index in the members of the topic. Throws 503 if the subject has many
-    /// names and the memory budget is exhausted.
-    mutating func add(
-        _ id: Ticket, _ subject: WatchSubject
-    ) throws(Problem) -> (topic: Topic, position: Int) {
-        let topic =
-            if let existing = topics[subject] { existing } else { try Topic(subject, reserveMemory(for: subject)) }
+    /// Adds a watcher. Returns its topic and its index in the members. Throws 503 if the memory budget is exhausted.
+    mutating func add(_ id: Ticket, _ subject: WatchSubject) throws(Problem) -> (topic: Topic, position: Int) {
+        let existing = topics[subject]
+        let topic = if let existing { existing } else { try Topic(subject, reserveMemory(for: subject)) }
         if topic.members.isEmpty {
             topics[subject] = topic
             for suite in subject.suites { suites[suite, default: SuiteTopics()].add(topic) }
@@ -63,8 +59,7 @@ struct TopicIndex {
         return charge
     }
 
-    /// Removes the watcher at an index of the members of a topic. The last member moves to this index. Returns the
-    /// moved member; nil if no member has moved.
+    /// Removes the watcher at an index in the members. Returns the last member if it has moved to this index.
     mutating func remove(_ topic: Topic, _ position: Int) -> Ticket? {
         let last = topic.members.removeLast()
         guard topic.members.isEmpty else {
@@ -92,9 +87,8 @@ struct TopicIndex {
             forEachMatch(of: change.suite) { topics in topics.forEach { found[ObjectIdentifier($0)] = $0 } }
         }
         for index in changes {
-            forEachMatch(of: commit.changes[index].suite) {
-                $0.collectTopics(matching: commit.changes[index].key, into: &found)
-            }
+            let (suite, key) = (commit.changes[index].suite, commit.changes[index].key)
+            forEachMatch(of: suite) { $0.collectTopics(matching: key, into: &found) }
         }
     }
 
@@ -162,7 +156,6 @@ private struct SuiteTopics {
         for topics in keyPrefixes.values { topics.forEach(body) }
     }
 
-    /// Adds the topics that watch a key to `found`.
     func collectTopics(matching key: KeyName, into found: inout [ObjectIdentifier: Topic]) {
         func add(_ topic: Topic) { found[ObjectIdentifier(topic)] = topic }
         allKeys.forEach(add)
@@ -179,7 +172,6 @@ private struct PrefixMap<Value> {
 
     var values: some Sequence<Value> { map.values }
 
-    /// Changes the value of a prefix. If the map does not contain the prefix, changes and adds `empty`.
     mutating func update(_ prefix: UTF8Text, default empty: Value, _ body: (inout Value) -> Void) {
         let before = map.count
         body(&map[prefix, default: empty])
@@ -197,7 +189,6 @@ private struct PrefixMap<Value> {
         lengths[length] = remaining > 0 ? remaining : nil
     }
 
-    /// Calls `body` with the value of each prefix of a text.
     func forEachPrefix(of text: String, _ body: (Value) -> Void) {
         for length in lengths.keys where length <= text.utf8.count {
             // A length that ends within a character of the text cannot be the length of a prefix.

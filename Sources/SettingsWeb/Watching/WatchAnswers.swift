@@ -20,15 +20,13 @@ extension WatchNotifier {
             case let finding: return try answer(request, finding, on: state, exchange)
             }
         } catch {
-            // The answer has the cursor of the evaluated state. A client that resumes from a later cursor would miss
-            // commits.
+            // The answer has the cursor of the evaluated state: with a later cursor, the client would miss commits.
             let resource = request.style == .refetches ? Resource.evaluationEvents : .observation
             return .answer(Response(toObserver: error, of: resource, cursor: state.cursor))
         }
     }
 
     /// Makes a GET with `wait` a watcher: it waits for an answer that differs from the answer that the client knows.
-    ///
     /// - Parameter known: the entity tags of the answers that the client knows; nil if it has sent no `If-None-Match`.
     func wait(
         for reading: Reading, of caller: Caller?, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
@@ -40,7 +38,7 @@ extension WatchNotifier {
     }
 
     /// Sets the deadline of a watcher. A wait of 10 seconds or more ends at a random time in its last tenth, so that
-    /// clients that sent their requests at the same time do not repeat them at the same time.
+    /// clients do not repeat simultaneous requests simultaneously.
     private func setDeadline(_ id: Ticket, seconds: Int, of caller: Caller?) {
         let wait = UInt64(seconds) * 1_000_000_000
         // A hash distributes the deadlines as well as a random number would, and needs no system call.
@@ -69,8 +67,7 @@ extension WatchNotifier {
                     state.watchReader.rendering(of: subject, isReset: isReset)
                 }
             }
-            // The client's cursor was issued for other grants, so its next cursor has another epoch. Therefore the
-            // client gets the state, even after the wait.
+            // The client's cursor was issued for other grants, so the client gets the state even after the wait.
             try register(exchange, question, of: request.caller, after: state.revision, on: state)
         case .commits(let commits):
             return answer(changes, after: revision, on: state, to: exchange.ticket, for: client) {
@@ -95,13 +92,8 @@ extension WatchNotifier {
         return .later
     }
 
-    /// Makes the rendering of the answer with the changes of commits. If the rendering runs in the background, it uses
-    /// the state that is published then, because a reference to the present state would keep replaced values in memory.
-    ///
-    /// - Parameters:
-    ///   - revision: the last revision that the client knows.
-    ///   - limit: the maximum number of changes in the answer; nil for no limit.
-    ///   - keepsLatest: true if the answer has only the latest change of each key.
+    /// Prepares the rendering of the changes in commits. If it runs in the background, it uses the state that is
+    /// published then, because a reference to the present state would keep replaced values in memory.
     func rendering(
         of subject: WatchSubject, _ commits: [KeptCommit], after revision: Revision, limit: Int?, keepsLatest: Bool,
         on state: State
@@ -127,9 +119,8 @@ extension WatchNotifier {
         }
     }
 
-    /// Searches the history for the commits that a request asks for, and renders them, on a background thread. Both are
-    /// one background job. If they were two jobs, the commits would stay in memory between the jobs, even if the
-    /// history has evicted them.
+    /// Searches the history for the commits that a request asks for, and renders them, in one background job. Between
+    /// two jobs, the commits would stay in memory even if the history evicts them.
     private func searchInBackground(_ request: WatchRequest, _ exchange: Exchange) throws(Problem) {
         let (id, client) = (exchange.ticket, ClientKey(of: request.caller, exchange))
         guard !service.rendering.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
@@ -151,13 +142,12 @@ extension WatchNotifier {
         }
     }
 
-    /// Answers a request after the search of the history in the background, or makes it a watcher. `state` is the
-    /// searched state. A newer state may have been published since the search.
+    /// Answers a request after the background search of `state`, or makes it a watcher. A newer state may be published.
     private func finishSearch(of request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange) {
         let id = exchange.ticket
         var (finding, state) = (finding, state)
         if case .nothing = finding {
-            // Only the commits after the searched state are searched now, so this search is cheap.
+            // Only the commits after the searched state remain.
             let known = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
             state = watchedState().withCursors(for: request.subject.reader)
             finding = state.watchReader.find(request.subject, since: .cursor(known))
@@ -169,15 +159,14 @@ extension WatchNotifier {
         } catch {
             handler.answer(id, Response(toObserver: error, cursor: state.cursor))
         }
-        // The client has half-closed the connection, or the daemon has begun to stop, during the search. These events
-        // end a watcher, but the request was not a watcher yet.
+        // These events end watchers. If they came during the search, the request was not a watcher yet.
         if loop.peer(of: id) == .ended || handler.isStopping { handler.peerHalfClosed(id) }
     }
 }
 
 /// The answers to requests that watch.
 extension WatchReader {
-    /// Makes the rendering of the answer with the state of all watched settings.
+    /// Prepares the rendering of all watched settings. With `isReset`, the client discards the settings that it knows.
     func rendering(of subject: WatchSubject, isReset: Bool) -> Rendering {
         Rendering(cost: { self.renderingCost(of: subject, within: $0) }) {
             guard let observed = self.observed(subject, isReset: isReset) else {
@@ -187,7 +176,8 @@ extension WatchReader {
         }
     }
 
-    /// Makes the rendering of the answer with the changes of commits.
+    /// Prepares the rendering of the changes in commits.
+    /// - Parameter keepsLatest: true if the answer combines all changes of a key into one change.
     func rendering(
         of subject: WatchSubject, _ commits: [KeptCommit], after revision: Revision, limit: Int?, keepsLatest: Bool
     ) -> Rendering {

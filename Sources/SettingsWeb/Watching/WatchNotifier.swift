@@ -6,17 +6,15 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Wakes up the watchers of one event loop: evaluates them again when commits match their topics.
-///
-/// A watcher is a long poll, a GET with `wait`, or an event stream. A topic is the set of all watchers of the loop with
-/// the same subject: the suites, keys and prefixes that they watch.
+/// Wakes up the watchers of one event loop: evaluates them again when commits match their topics. A topic is the set of
+/// all watchers with the same subject: the suites, keys and prefixes that they watch.
 ///
 /// A request becomes a watcher if the published state has nothing new for it. `watchedState` returns this state and
 /// subscribes to the next publication in one step, so no commit is missed in between. After a publication, the notifier
 /// compares the new commits with the topics and wakes up the watchers of matching topics. It wakes up a limited number
 /// in one loop iteration, so that thousands of watchers do not delay other requests.
 ///
-/// The watchers themselves are stored in the table of unfinished requests of the handler. Owned by the event loop.
+/// The watchers are stored in the table of unfinished requests. Owned by the event loop.
 final class WatchNotifier {
     let service: Service
     let loop: EventLoop
@@ -28,7 +26,7 @@ final class WatchNotifier {
     private(set) var comparedRevision = Revision.zero
     /// The watchers to wake up, in the order in which they became due.
     private var dueWatchers = Deque<Ticket>()
-    /// True if the next loop iteration continues with the due watchers.
+    /// True if the next loop iteration wakes up further watchers.
     private var isWakeUpScheduled = false
     /// The search for the topics that new commits match; nil if no search continues in the next loop iteration.
     private var search: TopicSearch?
@@ -36,8 +34,7 @@ final class WatchNotifier {
     private var isSearchOutdated = false
 
     /// The maximum number of watchers that one loop iteration wakes up. Other threads help to send the answers, and
-    /// sleep between iterations, so a small number costs time: with a quarter of this number, waking 10,000 watchers
-    /// takes a third longer.
+    /// sleep between iterations. With a quarter of this number, waking 10,000 watchers takes a third longer.
     private static let watchersPerIteration = 2048
     /// The maximum duration of waking up watchers in one loop iteration, in nanoseconds.
     private static let maximumDuration: UInt64 = 3_000_000
@@ -116,8 +113,7 @@ extension WatchNotifier {
             search = TopicSearch(state.history.commits(after: comparedRevision), upTo: state.revision)
             continueSearch()
         } else {
-            // The history has already dropped a new commit, for example because of its size. The commit may match any
-            // topic.
+            // A commit was too large for the history, so its changes are unknown and may match any topic.
             wakeUp(index.allTopics, upTo: state.revision)
         }
     }
@@ -188,8 +184,7 @@ extension WatchNotifier {
     }
 }
 
-/// An answer, and the question and revision for which it is valid. Most due watchers have the question and revision of
-/// the watcher before them, and get the same answer without a search in the cache.
+/// An answer that is valid for all watchers with the same question and revision.
 private struct WatcherAnswer {
     private let topic: Topic
     private let form: Question.Form

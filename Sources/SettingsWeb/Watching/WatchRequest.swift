@@ -11,14 +11,14 @@ struct WatchRequest: Sendable {
     /// The cursor or revision after which the caller resumes; nil if the caller has no cursor yet.
     let since: ResumePoint?
     let isStream: Bool
-    /// The style of events: with the changes of each commit, or OpenFeature's, which only tell the client to fetch
-    /// again.
+    /// The style of events: with the changes of commits, or OpenFeature's events that ask the client to fetch the
+    /// flags.
     let style: EventStyle
-    /// The seconds to wait, from the parameter `wait`; nil if the request does not have the parameter.
+    /// The seconds to wait; nil if the request does not have the parameter `wait`.
     let wait: Int?
     /// The maximum number of changes in the answer; nil for no limit.
     let limit: Int?
-    /// True if the answer has only the latest change of each key.
+    /// True if the answer combines all changes of a key into one change.
     let keepsLatest: Bool
 
     /// The seconds that a long poll without the parameter `wait` waits.
@@ -34,8 +34,7 @@ struct WatchRequest: Sendable {
         if isStream {
             for parameter in [Parameter.wait, .changeLimit, .latest] where query.has(parameter) {
                 throw Problem(
-                    .badRequest,
-                    "the parameter \(parameter.name) is for long polls; remove it from the request for events")
+                    .badRequest, "the parameter \(parameter.name) is for long polls; remove it for text/event-stream")
             }
         }
         since = try Self.since(request, bytes, isStream: isStream)
@@ -84,7 +83,6 @@ struct WatchRequest: Sendable {
         return resumePoint
     }
 
-    /// Validates a name in a parameter of the query.
     private static func name<Name>(
         _ text: String, _ parameter: String, _ make: (String) throws(NameError) -> Name
     ) throws(Problem) -> Name {

@@ -2,16 +2,14 @@ internal import HTTPServer
 internal import Platform
 internal import SettingsAPI
 
-/// A request that waits for commits: a long poll, a GET with `wait`, or an event stream.
-///
-/// ``WatchNotifier`` evaluates the watcher when a commit matches its topic. Owned by the event loop.
+/// A request that waits for commits: a long poll, a GET with `wait`, or an event stream. ``WatchNotifier`` evaluates it
+/// when a commit matches its topic. Owned by the event loop.
 final class Watcher {
     /// A phase of an event stream.
     enum StreamPhase {
         /// The client has been sent all published events, and is sent new events at once.
         case live
-        /// The client is sent earlier events in pieces. The next piece follows when the client has received the last
-        /// piece.
+        /// The client is sent earlier events in pieces. The next piece follows when the kernel has accepted a piece.
         case catchingUp
         /// A background thread renders the next piece. The key identifies the rendering.
         indirect case rendering(BackgroundAnswers.Key)
@@ -25,13 +23,12 @@ final class Watcher {
     let topic: Topic
     /// The client whose limit of watchers includes this watcher.
     let client: ClientCounts.Client
-    /// The client has every matching commit up to this revision. A client that got its cursor from another daemon may
-    /// be ahead of the state that this daemon has published.
+    /// The client has every matching commit up to this revision, which may be ahead of the published state: the client
+    /// may have got its cursor from another daemon.
     var revision: Revision
     /// The phase of an event stream; nil for a request that gets one answer.
     var phase: StreamPhase?
-    /// What the client asks about the subject, such as the changes after its revision. It changes while the watcher
-    /// waits.
+    /// What the client asks about the subject, such as the changes after its revision. May change during the wait.
     var form: Question.Form
     /// True if the watcher is in the queue of watchers that the notifier will evaluate.
     var isDue = false
@@ -54,7 +51,6 @@ final class Watcher {
     /// The subject with the form. Watchers with the same question and revision share one answer.
     var question: Question { Question(topic.subject, form) }
 
-    /// True if the watcher is an event stream.
     var isStream: Bool { phase != nil }
 
     /// True for a stream that has not been sent all published events yet.
@@ -65,9 +61,8 @@ final class Watcher {
         }
     }
 
-    /// Advances the revision to the last revision whose commit was compared with all topics. No commit up to that
-    /// revision matches the topic of a watcher that is not due. As a result, the watchers of a topic have the same
-    /// revision and can share an answer.
+    /// Advances the revision to the last revision that was compared with all topics: no commit up to that revision
+    /// matches the topic of a watcher that is not due. As a result, the watchers of a topic can share an answer.
     func advance(to compared: Revision) {
         if !isDue, !isCatchingUp { revision = max(revision, compared) }
     }

@@ -56,8 +56,7 @@ extension WatchNotifier {
     /// connection, or the daemon stops. Usually the answer is that nothing has changed.
     func endWait(of watcher: Watcher) {
         watcher.advance(to: comparedRevision)
-        // The evaluation for news and the answer without news use the same state. A commit published between two states
-        // would be in neither.
+        // Both evaluations use this state. A commit that is published between two different states would be missed.
         var state = service.store.state
         evaluate(watcher, on: state)
         // The evaluation may have answered the request.
@@ -66,10 +65,8 @@ extension WatchNotifier {
         state = state.withCursors(for: subject.reader)
         switch watcher.form {
         case .state:
-            answer(
-                watcher,
-                Rendering(Response(toObserver: state.watchReader.missingSuiteError(for: subject), cursor: state.cursor))
-            )
+            let problem = state.watchReader.missingSuiteError(for: subject)
+            answer(watcher, Rendering(Response(toObserver: problem, cursor: state.cursor)))
         case .reading(let reading, let known, _):
             do throws(Problem) {
                 answer(watcher, try reading.result(on: state).answer(to: known, state.cursor))
@@ -109,13 +106,10 @@ extension WatchNotifier {
     }
 }
 
-/// Answers that requests with the same question share. A question is a subject (suites and keys) and the kind of
-/// answer.
+/// Answers that requests with the same question share: the same subject (suites and keys) and kind of answer.
 extension WatchNotifier {
     /// Answers a question from the cache, or renders the answer: on the event loop if it is cheap, otherwise in the
-    /// background.
-    ///
-    /// - Parameter revision: the last revision that the client knows; zero if the answer does not depend on it.
+    /// background. The revision is the last that the client knows, or zero if the answer does not depend on it.
     func answer(
         _ question: Question, after revision: Revision = .zero, on state: State, to id: Ticket,
         for client: ClientKey?, _ rendering: () -> Rendering

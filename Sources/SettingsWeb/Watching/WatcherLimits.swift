@@ -5,11 +5,10 @@ internal import Synchronization
 
 /// The limits for concurrent watchers: requests that wait for a commit or a revision.
 package struct WatcherLimits: Sendable {
-    /// The limit for all callers together. It is lower than the default limit of connections, so that watchers cannot
-    /// use up all connections.
+    /// The limit for all callers together. It is below the limit of connections, to leave connections for other
+    /// requests.
     package var total = 19_000
-    /// The limit for one caller. A caller without a credential is identified by its user on a Unix domain socket, or by
-    /// its network address.
+    /// The limit for one caller: a known credential, a user of a Unix domain socket, or a network address.
     package var perCaller = 19_000
 
     package init() {}
@@ -49,7 +48,6 @@ package final class WatcherCount: Sendable {
         return client
     }
 
-    /// Ends the count of a watcher that `add` has counted.
     func remove(_ client: ClientCounts.Client) {
         count.subtract(1, ordering: .relaxed)
         clients.remove(client)
@@ -66,8 +64,7 @@ extension Problem {
         case .ofCaller(let limit):
             self.init(
                 .tooManyWatchers,
-                "this caller already has the maximum of \(limit) watchers; observe several keys or suites with one request"
-            )
+                "this caller already has the maximum of \(limit) watchers; observe several suites with one request")
         }
         // A random delay prevents that all refused clients retry at the same time.
         self.retryAfterMs = Int64.random(in: 1000...5000)
