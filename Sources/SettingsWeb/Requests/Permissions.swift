@@ -40,7 +40,7 @@ extension Resource {
 
 extension AccessPolicy {
     /// Returns the caller if it has the right that the method and the path require; nil if they require no right.
-    /// Otherwise throws 401 or 403, even for an unknown path, so that a stranger does not learn which paths exist.
+    /// Otherwise throws 401 or 403, even for an unknown path, which does not reveal which paths exist.
     ///
     /// - Parameters:
     ///   - recent: a cache of the tokens that were presented recently.

@@ -11,8 +11,7 @@ enum TagList: Hashable {
 
     /// Parses `*` or a list of quoted tags. Empty list elements are ignored, but a list without any tag is refused.
     ///
-    /// - Parameter comparesWeakly: true if a weak tag such as `W/"17"` counts as the strong tag `"17"`. Otherwise a
-    ///   weak tag matches nothing.
+    /// - Parameter comparesWeakly: true if a weak tag such as `W/"17"` counts as `"17"`. Otherwise it matches nothing.
     init(_ text: String, in field: String, comparesWeakly: Bool) throws(Problem) {
         let bytes = Array(text.utf8)
         var tags: [EntityTag] = []

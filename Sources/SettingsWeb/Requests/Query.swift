@@ -70,7 +70,7 @@ struct Query {
             }
         case .count(let range):
             guard let count = text.flatMap(number), range.contains(count) else {
-                throw expected("an integer in \(range.lowerBound)...\(range.upperBound)", for: parameter, found: text)
+                throw expected("a number from \(range.lowerBound) to \(range.upperBound)", for: parameter, found: text)
             }
         case .choice(let words):
             guard let text, words.contains(where: { $0.hasSameBytes(as: text) }) else {

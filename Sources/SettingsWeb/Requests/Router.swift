@@ -154,8 +154,7 @@ struct PathSuggestion {
         return problem
     }
 
-    /// Returns possible corrections of the segments of a path: with or without `v1`, with `keys`, with slashes in the
-    /// key.
+    /// Returns possible corrections of a path: with or without `v1`, with `keys`, or with slashes in the key.
     private static func interpretations(of names: [String]) -> [PathInterpretation] {
         guard let first = names.first else { return [PathInterpretation(names: ["v1"], penalty: 0)] }
         let versioned = first.isPossibleMisspelling(of: "v1") ? names : ["v1"] + names
@@ -178,7 +177,7 @@ struct PathSuggestion {
 /// The segments of a path after a correction of its structure. The segments may still be misspelled.
 private struct PathInterpretation {
     let names: [String]
-    /// A larger number for a less likely correction.
+    /// The penalty is higher for a less likely correction.
     let penalty: Int
     var escapesSlash = false
 

@@ -17,7 +17,7 @@ struct WriteTarget {
     }
 }
 
-/// Parses a request into a ``WriteRequest``. The decide stage, a thread, decides the queued writes one after the other.
+/// Parses a request into a ``WriteRequest``. A thread, the decide stage, then decides the queued writes in order.
 extension APIRequest {
     /// A body of at least this many bytes is parsed in the background instead of on the event loop. Parsing a JSON body
     /// of this size takes half a millisecond, and compiling a schema of this size about 20 milliseconds.
@@ -25,8 +25,7 @@ extension APIRequest {
     /// The maximum steps that an event loop spends on validating one value. This many take one or two milliseconds.
     private static let maximumStepsOnLoop = 50_000
 
-    /// Throws 403 if the schema locks the key, before the body is parsed, so that the answer does not depend on the
-    /// body.
+    /// Throws 403 if the schema locks the key. This check needs no body, so it runs before the body is parsed.
     func checkLock(_ target: WriteTarget, on state: State) throws(Problem) {
         guard let name = target.suite, let key = target.key, !overridesLocks,
             target.schema?.schema.key(key.text)?.isLocked ?? false, let suite = state.suite(name)
@@ -260,8 +259,7 @@ private struct RequestDigest {
         for text in texts { add(text) }
     }
 
-    /// Adds a JSON value. The order of the members of an object has no effect. The integer 1 differs from the double
-    /// 1.0.
+    /// Adds a JSON value. The order of the members of an object has no effect. Integers differ from equal doubles.
     mutating func add(_ value: JSONValue) {
         switch value {
         case .null: mix(0)

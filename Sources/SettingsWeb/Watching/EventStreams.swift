@@ -8,9 +8,8 @@ internal import SettingsStorage
 /// Event streams: each ``Watcher`` of this kind sends server-sent events until the connection closes.
 ///
 /// A stream catches up first: it sends the state, or the commits after the revision that the client knows. It sends a
-/// piece when the kernel has accepted the piece before. Afterwards the stream is live, and each new event is sent at
-/// once. The `form` of a watcher is the content of the next piece: the state (`stateEvent`) or commits
-/// (`commitEvents`).
+/// piece when the kernel has accepted the piece before. Afterwards the stream is live: it sends each event at once. The
+/// `form` of a watcher is the content of the next piece: the state (`stateEvent`) or commits (`commitEvents`).
 extension WatchNotifier {
     /// The size of a piece in bytes. A larger event is sent as one piece.
     private static let pieceBytes = 64 << 10

@@ -1,8 +1,7 @@
 internal import HTTPServer
 internal import SettingsAPI
 
-/// The requests of one event loop that wait until the daemon has published a revision. A ``Ticket`` identifies a
-/// request.
+/// The requests of one event loop, identified by tickets, that wait until the daemon has published a revision.
 ///
 /// A request demands the revision with `Settings-At-Least: <cursor>`, or with `Settings-Fresh: true` for the newest
 /// commit of all daemons that share the history. Owned by the event loop.

@@ -38,7 +38,7 @@ extension WatchNotifier {
     }
 
     /// Sets the deadline of a watcher. A wait of 10 seconds or more ends at a random time in its last tenth, so that
-    /// clients do not repeat simultaneous requests simultaneously.
+    /// clients that sent simultaneous requests do not repeat them simultaneously.
     private func setDeadline(_ id: Ticket, seconds: Int, of caller: Caller?) {
         let wait = UInt64(seconds) * 1_000_000_000
         // A hash distributes the deadlines as well as a random number would, and needs no system call.
@@ -120,7 +120,7 @@ extension WatchNotifier {
     }
 
     /// Searches the history for the commits that a request asks for, and renders them, in one background job. Between
-    /// two jobs, the commits would stay in memory even if the history evicts them.
+    /// two separate jobs, the found commits would stay in memory even if the history evicts them.
     private func searchInBackground(_ request: WatchRequest, _ exchange: Exchange) throws(Problem) {
         let (id, client) = (exchange.ticket, ClientKey(of: request.caller, exchange))
         guard !service.rendering.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
@@ -159,7 +159,7 @@ extension WatchNotifier {
         } catch {
             handler.answer(id, Response(toObserver: error, cursor: state.cursor))
         }
-        // These events end watchers. If they came during the search, the request was not a watcher yet.
+        // A half-close or a stop ends watchers, but during the search the request was not a watcher yet.
         if loop.peer(of: id) == .ended || handler.isStopping { handler.peerHalfClosed(id) }
     }
 }

@@ -11,8 +11,7 @@ struct WatchRequest: Sendable {
     /// The cursor or revision after which the caller resumes; nil if the caller has no cursor yet.
     let since: ResumePoint?
     let isStream: Bool
-    /// The style of events: with the changes of commits, or OpenFeature's events that ask the client to fetch the
-    /// flags.
+    /// The style of events: with the changes of commits, or OpenFeature's requests to fetch the flags again.
     let style: EventStyle
     /// The seconds to wait; nil if the request does not have the parameter `wait`.
     let wait: Int?

@@ -56,7 +56,7 @@ extension WatchNotifier {
     /// connection, or the daemon stops. Usually the answer is that nothing has changed.
     func endWait(of watcher: Watcher) {
         watcher.advance(to: comparedRevision)
-        // Both evaluations use this state. A commit that is published between two different states would be missed.
+        // The answer below uses the same state, so that it covers all commits up to the cursor of this state.
         var state = service.store.state
         evaluate(watcher, on: state)
         // The evaluation may have answered the request.

@@ -5,8 +5,7 @@ internal import Synchronization
 
 /// The limits for concurrent watchers: requests that wait for a commit or a revision.
 package struct WatcherLimits: Sendable {
-    /// The limit for all callers together. It is below the limit of connections, to leave connections for other
-    /// requests.
+    /// The limit for all callers together. It is below the limit of connections, so other requests can connect.
     package var total = 19_000
     /// The limit for one caller: a known credential, a user of a Unix domain socket, or a network address.
     package var perCaller = 19_000
