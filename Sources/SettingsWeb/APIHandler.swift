@@ -94,7 +94,7 @@ package final class APIHandler: RequestHandler {
         }
         common.append("X-Content-Type-Options", "nosniff")
         if let staleness { common.append(staleness) }
-        return origins.fields.map { fields in
+        return origins.fieldBlocks.map { fields in
             var fields = fields
             fields.append(common)
             return fields
@@ -102,7 +102,7 @@ package final class APIHandler: RequestHandler {
     }
 
     package func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int {
-        origins.position(of: head, bytes)
+        origins.blockIndex(for: head, bytes)
     }
 
     package func handle(

@@ -59,7 +59,7 @@ extension APIHandler {
         }
         let handling = serve(head, bytes, body, exchange, from: caller)
         // The connection offers the request again, and the request counts then.
-        if case .notYet = handling { service.meter.giveBack(key, rate) }
+        if case .notYet = handling { service.meter.returnToken(of: key, rate) }
         return handling
     }
 
@@ -75,7 +75,9 @@ extension APIHandler {
     ) -> Problem? {
         switch Route(head.path, in: bytes)?.resource {
         case .health, .ready, .metrics: return nil
-        default: return service.meter.take(key, at: loop.now, rate).map { Problem(tooManyRequests: rate, wait: $0) }
+        default:
+            return service.meter.consumeToken(of: key, at: loop.now, rate)
+                .map { Problem(tooManyRequests: rate, wait: $0) }
         }
     }
 }

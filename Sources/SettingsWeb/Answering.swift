@@ -156,7 +156,7 @@ extension APIHandler {
         backgroundAnswers.keep(computed, for: key)
         for id in backgroundAnswers.finish(key) {
             if case .question(_, _, let revision) = key, case .stream(let watcher)? = requests[id] {
-                notifier.send(computed.response, to: watcher, upTo: revision)
+                notifier.sendPiece(computed.response, to: watcher, upTo: revision)
             } else {
                 requests.update(id) { $0.logCopy?.rendering = computed.duration }
                 answer(id, computed.response)

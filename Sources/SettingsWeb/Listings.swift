@@ -51,7 +51,7 @@ extension State {
         guard let tag = result.tag?.revision, !result.isRefusal else { return result.rendering }
         try request.ifMatch(in: bytes)?.check(
             "the schema of suite \(name)", at: tag, current: .suite(SuiteRevision(suite: name, revision: tag)))
-        return result.answer(to: try request.knownTags(in: bytes), cursor)
+        return result.answer(to: try request.ifNoneMatch(in: bytes), cursor)
     }
 
     private static func schema(of suite: Suite, for reader: Grants?, at cursor: Cursor) -> ReadResult {
@@ -92,7 +92,7 @@ extension State {
         try request.ifMatch(in: bytes)?.check(suite: name, at: suite.revision)
         let tag = suite.listingTag(for: request.caller)
         let result = ReadResult(tag: tag, cost: { cost(suite, $0) }) { response(suite, self) }
-        return result.answer(to: try request.knownTags(in: bytes), cursor)
+        return result.answer(to: try request.ifNoneMatch(in: bytes), cursor)
     }
 
     /// Lists the suites whose names begin with a prefix, in order.

@@ -30,7 +30,7 @@ extension State {
         _ read: @escaping @Sendable (Suite, State, Revision) throws(Problem) -> ReadResult
     ) throws(Problem) -> Rendering {
         let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
-        let known = try request.knownTags(in: bytes)
+        let known = try request.ifNoneMatch(in: bytes)
         let wanted = try request.ifMatch(in: bytes)
         let ofFiles = Service.memory(ofPast: source)
         let cost = { @Sendable limit in

@@ -66,7 +66,7 @@ extension APIHandler {
     private func read(
         _ reading: Reading, _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
-        let known = try request.knownTags(in: bytes)
+        let known = try request.ifNoneMatch(in: bytes)
         let wanted = try request.ifMatch(in: bytes)
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !isStopping

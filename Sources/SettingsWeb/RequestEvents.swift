@@ -28,7 +28,7 @@ extension APIHandler {
         case .revisionWait(let wait): endWait(id, wait, of: entry.caller)
         case .watcher(let watcher), .stream(let watcher):
             // The deadline may be the expiry of the credential.
-            guard isAdmitted(entry.caller) else { return notifier.expel(watcher) }
+            guard isAdmitted(entry.caller) else { return notifier.endUnauthorized(watcher) }
             if watcher.isStream { notifier.sendKeepAlive(to: watcher) } else { notifier.endWait(of: watcher) }
         case .write, .backgroundWork, .serviceCall, .backup: break
         }
@@ -48,7 +48,7 @@ extension APIHandler {
             case .revisionWait(let wait):
                 if !isAdmitted(entry.caller) { endWait(id, wait, of: entry.caller) }
             case .watcher(let watcher), .stream(let watcher):
-                if !isAdmitted(entry.caller) { notifier.expel(watcher) }
+                if !isAdmitted(entry.caller) { notifier.endUnauthorized(watcher) }
             case .write, .backgroundWork, .serviceCall, .backup: break
             }
         }
@@ -64,7 +64,7 @@ extension APIHandler {
             switch entry.request {
             case .revisionWait(let wait): endWait(id, wait, of: entry.caller)
             case .watcher(let watcher): notifier.endWait(of: watcher)
-            case .stream(let watcher): notifier.end(watcher)
+            case .stream(let watcher): notifier.finishStream(watcher)
             case .backup: loop.abort(id)
             case .write, .backgroundWork, .serviceCall: break
             }
@@ -77,7 +77,7 @@ extension APIHandler {
         switch entry.request {
         case .revisionWait(let wait): endWait(id, wait, of: entry.caller)
         case .watcher(let watcher): notifier.endWait(of: watcher)
-        case .stream(let watcher): notifier.end(watcher)
+        case .stream(let watcher): notifier.finishStream(watcher)
         case .write, .backgroundWork, .serviceCall, .backup: break
         }
     }

@@ -32,8 +32,8 @@ extension APIHandler {
     ) throws(Problem) -> Handling? {
         // Neither the answer nor its delay may tell a stranger the revision.
         guard !isStranger(request.caller) else { return nil }
-        let cursor = try request.leastPlace(in: bytes)
-        let peers = try request.isFresh(in: bytes) ? service.peers : nil
+        let cursor = try request.minimumCursor(in: bytes)
+        let peers = try request.demandsFreshState(in: bytes) ? service.peers : nil
         guard peers != nil || cursor.map({ !state.hasReached($0) }) ?? false else { return nil }
         guard !exchange.isBehind else { return .notYet }
         let seconds = request.query.count(.wait) ?? Self.defaultRevisionWait

@@ -26,7 +26,7 @@ package struct Service: Sendable {
     let clock: @Sendable () -> Timestamp
     package let accessLog: LineWriter
     package let watchers: WatcherCount
-    let meter = RequestMeter()
+    let meter = RequestRateLimiter()
     let audit: AuditLog?
     let backups = BackupMaker()
     /// Nil for a daemon that is alone.

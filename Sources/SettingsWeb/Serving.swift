@@ -39,7 +39,7 @@ extension APIHandler {
         hasAwaitedRevision: Bool, on state: State
     ) throws(Problem) -> Handling {
         if head.isServerWide {
-            return .answer(Response(allowing: Resource.allowedSomewhere, isStranger(caller) ? nil : state.cursor))
+            return .answer(Response(allowing: Resource.methodsOfAllResources, isStranger(caller) ? nil : state.cursor))
         }
         let route = try Route(head, in: bytes)
         current.timing.route = RouteName(method: head.method, resource: route.resource)
@@ -51,7 +51,7 @@ extension APIHandler {
             return .answer(Response(allowing: route.resource.allowed, isStranger(caller) ? nil : state.cursor))
         }
         try request.checkGrants(in: bytes)
-        if !hasAwaitedRevision, request.namesPlace,
+        if !hasAwaitedRevision, request.demandsRevision,
             let waiting = try waitForRevision(request, bytes, body, exchange, on: state)
         {
             return waiting

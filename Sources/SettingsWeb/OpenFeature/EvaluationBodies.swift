@@ -3,9 +3,11 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// All flags of a suite that a reader sees, and where to hear of changes.
+/// The answer to the evaluation of all flags of a suite in OpenFeature's remote evaluation protocol (OFREP): the flags
+/// that the reader may see, and the address of the event stream that announces changes. A flag is a key with its value.
 struct FlagList: JSONWritable {
     private let suite: Suite
+    /// The grants of a caller that may not see everything; nil for a caller that may see everything.
     private let reader: Grants?
 
     init(_ suite: Suite, for reader: Grants?) {
@@ -13,7 +15,7 @@ struct FlagList: JSONWritable {
         self.reader = reader
     }
 
-    /// The seconds without a user after which a program closes its stream: the protocol's own default.
+    /// The seconds after which an idle program closes its event stream. The default of the protocol is also 120.
     private static let inactivityDelay: Int64 = 120
 
     func write(to writer: inout JSONWriter) {
@@ -21,10 +23,10 @@ struct FlagList: JSONWritable {
         writer.name(literal: "flags")
         writer.beginArray()
         let seesAll = reader?.canReadAll(of: suite.id) ?? true
-        let shown = suite.keys(prefix: "", after: nil, limit: .max - 1) {
+        let visible = suite.keys(prefix: "", after: nil, limit: .max - 1) {
             seesAll || reader?.canRead(suite.id, $0) ?? true
         }
-        for record in shown.records where !suite.isHidden(record, from: reader) {
+        for record in visible.records where !suite.isHidden(record, from: reader) {
             if record.standing == .invalid {
                 EvaluationFailure(suite.invalidStored(record), ofFlag: record.name).write(to: &writer)
             } else {
@@ -59,22 +61,22 @@ extension Flag {
 }
 
 extension Response {
-    /// An error in the form that the path of the request asks for: OpenFeature's on the paths of its protocol.
+    /// An error in the format for the path of the request: OpenFeature's format on the paths of its protocol.
     init(_ problem: Problem, to head: RequestHead, _ bytes: Span<UInt8>, cursor: Cursor?) {
         self.init(problem, cursor: cursor)
         guard let route = Route(head.path, in: bytes), route.resource.isOpenFeature else { return }
         let key = route.key == nil ? nil : try? route.keyName(in: bytes)
-        become(EvaluationFailure(problem, ofFlag: key?.text), of: problem)
+        setBody(EvaluationFailure(problem, ofFlag: key?.text), of: problem)
     }
 
-    /// An error in OpenFeature's form, of no flag.
+    /// An error in OpenFeature's format that does not concern a single flag.
     init(toFlagObserver problem: Problem, cursor: Cursor?) {
         self.init(problem, cursor: cursor)
-        become(EvaluationFailure(problem, ofFlag: nil), of: problem)
+        setBody(EvaluationFailure(problem, ofFlag: nil), of: problem)
     }
 
-    private mutating func become(_ failure: EvaluationFailure, of problem: Problem) {
-        // The protocol has no 409: a value that cannot be read is an error of the evaluation.
+    private mutating func setBody(_ failure: EvaluationFailure, of problem: Problem) {
+        // For a stored value that the schema does not allow, other paths answer 409. The protocol has only 400.
         if problem.code == .invalidStored { status = 400 }
         contentType = .json
         body = failure.jsonBytes()

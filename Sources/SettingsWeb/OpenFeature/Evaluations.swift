@@ -5,20 +5,21 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// OpenFeature's remote evaluation (OFREP 0.3.0), by which its SDKs read a suite: each key is a flag.
+/// OpenFeature's remote evaluation protocol (OFREP 0.3.0), with which SDKs read a suite. Each key is a flag.
 ///
-/// An evaluation is a read, though POST brings it: it has the rights, the place among the requests of its connection, and
-/// the caches of one. The context in its body is not used, since settings are the same for all.
+/// An evaluation is a read, although the client sends it with POST: it requires the right to read, waits for earlier
+/// writes of its connection, and uses the caches. The context in the body has no effect: all users share the settings.
 extension APIHandler {
-    /// Answers the plain evaluation of a short stored value; nil for any other request, which takes the general way.
+    /// Answers the most frequent kind of request with little parsing: without a query or preconditions, for a small
+    /// stored value. Returns nil for any other request, which `evaluate` answers.
     func plainEvaluation(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, for reader: Grants?
     ) -> Response? {
-        guard head.method == .post, head.isPlain, !head.has(.contentEncoding), body.count < APIRequest.largeBody,
+        guard head.method == .post, head.isPlain, !head.has(.contentEncoding), body.count < APIRequest.largeBodySize,
             let route = Route(head.path, in: bytes), route.resource == .evaluation,
             let found = findPlain(route, bytes), !(reader != nil && found.isSecret)
         else { return nil }
-        // A program mostly sends the same context again. It is not parsed again then.
+        // A program usually sends the same context with each request. The daemon parses a repeated context only once.
         if !body.hasSameBytes(as: knownContext.span) {
             guard (try? EvaluationContext.check(body)) != nil else { return nil }
             knownContext = body.withUnsafeBufferPointer { Array($0) }
@@ -33,11 +34,10 @@ extension APIHandler {
     func evaluate(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
-        try request.checkEncoding()
-        guard body.count < APIRequest.largeBody, exchange.largeBody == nil else {
-            var problem = Problem(
-                .tooLarge, "the context is too large; send the few attributes that tell callers apart")
-            problem.limit = Int64(APIRequest.largeBody)
+        try request.checkContentEncoding()
+        guard body.count < APIRequest.largeBodySize, exchange.largeBody == nil else {
+            var problem = Problem(.tooLarge, "the evaluation context is too large; send fewer attributes")
+            problem.limit = Int64(APIRequest.largeBodySize)
             throw problem
         }
         try EvaluationContext.check(body)
@@ -51,27 +51,28 @@ extension APIHandler {
             } else {
                 try evaluateAll(of: suite, request, bytes, exchange, on: state)
             }
-        // Requests that the connection sends after this one must not change its answer.
+        // Later requests of the connection must not change the answer, so they wait until it is complete.
         if case .later = handling { return .laterAlone }
         return handling
     }
 
-    /// Answers with all flags of a suite, from the cache until the suite changes.
+    /// Answers with all flags of a suite. The answer is cached until the suite changes.
     private func evaluateAll(
         of suite: Suite, _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
         let (cursor, revision, reader) = (state.cursor, suite.revision, request.caller?.reader)
         let tag = suite.tag(for: reader)
         try request.ifMatch(in: bytes)?.check(suite: suite.id, at: revision)
-        if try request.knownTags(in: bytes)?.matches(tag) ?? false {
+        if try request.ifNoneMatch(in: bytes)?.matches(tag) ?? false {
             return .answer(Response(notModified: tag, cursor: cursor))
         }
         let question = Question(WatchSubject(suite.id, for: reader), .flags)
-        if let kept = cache.entry(for: question, at: revision) {
-            return .answer(Response(json: kept.response.body, cursor: cursor, tag: tag))
+        if let cached = cache.entry(for: question, at: revision) {
+            return .answer(Response(json: cached.response.body, cursor: cursor, tag: tag))
         }
-        let listed = 8 * (suite.schema?.schema.keys.count ?? 0) * Cost.renderedUnit
-        let rendering = Rendering(cost: { listed + suite.renderingCost(within: $0) }) {
+        // An estimate for the flags that have no stored value.
+        let costOfDefaults = 8 * (suite.schema?.schema.keys.count ?? 0) * Cost.renderedUnit
+        let rendering = Rendering(cost: { costOfDefaults + suite.renderingCost(within: $0) }) {
             Response(json: FlagList(suite, for: reader).jsonBytes(), cursor: cursor, tag: tag)
         }
         guard !rendering.exceedsLoopLimit else {
@@ -86,7 +87,7 @@ extension APIHandler {
 }
 
 extension Suite {
-    /// Evaluates a key. Throws if there is none for this reader, or if what is stored does not fit the schema.
+    /// Evaluates a key. Throws if the key is unknown to the reader, or if the schema does not allow the stored value.
     fileprivate func flag(_ key: KeyName, for reader: Grants?, at cursor: Cursor) throws(Problem) -> Rendering {
         let record = record(key)
         guard admits(key) || record.stored != nil, !isHidden(record, from: reader) else {
@@ -100,9 +101,9 @@ extension Suite {
     }
 }
 
-/// The context of an evaluation: an object, whatever is in it.
+/// The evaluation context that a client sends: a JSON object whose members the daemon ignores.
 private enum EvaluationContext {
-    /// Throws unless a body has a context. Other members are ignored, as those of later versions of the protocol.
+    /// Throws 400 unless the body is an object with a context. Later versions of the protocol may add other members.
     static func check(_ body: Span<UInt8>) throws(Problem) {
         let document: JSONValue
         do {
@@ -112,7 +113,7 @@ private enum EvaluationContext {
         }
         guard document["context"]?.object == nil else { return }
         var problem = Problem(
-            .badRequest, "the body must have a context, an object, as in {\"context\":{\"targetingKey\":\"me\"}}")
+            .badRequest, "the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}")
         problem.pointer = EvaluationFailure.context
         throw problem
     }

@@ -6,17 +6,16 @@ internal import SettingsModel
 
 /// The parsed head of a request: the route, the query and the header fields.
 ///
-/// The head stores ranges of the request's bytes. Methods take the bytes as a parameter, because a struct cannot store
-/// a span.
+/// It stores ranges of the bytes of the request. Methods have the bytes as a parameter: a struct cannot store a span.
 struct APIRequest {
     let head: RequestHead
     let route: Route
     private(set) var query: Query
-    /// The caller; nil if access control is off, or if every caller may send the request.
+    /// The caller and its grants; nil if access control is off, or if every caller may send the request.
     let caller: Caller?
-    /// The name of the caller, which the commit of a write records; nil for a method that only reads, and if neither a
-    /// credential nor the user of a Unix domain socket identifies the caller.
-    let by: String?
+    /// The name that the commit of a write records; nil for a method that only reads, and if neither a credential nor
+    /// the user of a Unix domain socket identifies the caller.
+    let callerName: String?
 
     init(
         _ head: RequestHead, _ route: Route, in bytes: Span<UInt8>, from caller: Caller?, _ user: PeerUser?
@@ -24,7 +23,7 @@ struct APIRequest {
         self.head = head
         self.route = route
         self.caller = caller
-        by = head.method.isSafe ? nil : caller?.name ?? user?.callerName
+        callerName = head.method.isSafe ? nil : caller?.name ?? user?.callerName
         let parameters: QueryParameters
         do {
             parameters = try QueryParameters(bytes, head.query)
@@ -33,9 +32,8 @@ struct APIRequest {
         }
         query = Query()
         guard !parameters.all.isEmpty else { return }
-        // Any request that demands a minimum revision may have the parameter `wait`, the time to wait for that
-        // revision.
-        query = try Query(parameters, for: route.resource, head.method, and: namesPlace ? [.wait] : [])
+        // Every request that demands a minimum revision may limit the wait for that revision.
+        query = try Query(parameters, for: route.resource, head.method, additional: demandsRevision ? [.wait] : [])
     }
 
     var method: Method { head.method }
@@ -43,57 +41,56 @@ struct APIRequest {
     func suite(in bytes: Span<UInt8>) throws(Problem) -> SuiteName { try route.suiteName(in: bytes) }
     func key(in bytes: Span<UInt8>) throws(Problem) -> KeyName { try route.keyName(in: bytes) }
 
-    /// Returns the value of a field; nil if the request does not have the field. Joins the values of several lines with
-    /// commas.
-    func text(_ name: FieldName, in bytes: Span<UInt8>) -> String? {
+    /// Returns the value of a header field, or nil. Joins the values of a repeated field with commas.
+    func fieldValue(_ name: FieldName, in bytes: Span<UInt8>) -> String? {
         guard head.isRepeated(name) else { return head.field(name).map { bytes.text(in: $0) } }
         let values = head.values(of: name, in: bytes).map { bytes.text(in: $0) }
         return values.filter { !$0.isEmpty }.joined(separator: ", ")
     }
 }
 
-/// Preconditions.
+/// Preconditions (RFC 9110, section 13).
 extension APIRequest {
-    /// Reads the preconditions of a write.
+    /// Reads the preconditions of a write, which the write path calls guards.
     func guards(in bytes: Span<UInt8>) throws(Problem) -> [WriteRequest.Guard] {
         var guards: [WriteRequest.Guard] = []
-        if let guarding = try ifMatch(in: bytes) { guards.append(guarding) }
-        if let tags = try knownTags(in: bytes) { guards.append(WriteRequest.Guard(ifNoneMatch: tags)) }
+        if let ifMatch = try ifMatch(in: bytes) { guards.append(ifMatch) }
+        if let tags = try ifNoneMatch(in: bytes) { guards.append(WriteRequest.Guard(ifNoneMatch: tags)) }
         return guards
     }
 
     /// Reads `If-Match`; nil if the request does not have the field.
     func ifMatch(in bytes: Span<UInt8>) throws(Problem) -> WriteRequest.Guard? {
-        guard let text = text(.ifMatch, in: bytes) else { return nil }
+        guard let text = fieldValue(.ifMatch, in: bytes) else { return nil }
         return WriteRequest.Guard(ifMatch: try TagList(text, in: "If-Match", comparesWeakly: false))
     }
 
-    /// Reads `If-None-Match`, the tags that the caller knows; nil if the request does not have the field.
-    func knownTags(in bytes: Span<UInt8>) throws(Problem) -> TagList? {
-        guard let text = text(.ifNoneMatch, in: bytes) else { return nil }
+    /// Reads `If-None-Match`, the entity tags that the caller knows; nil if the request does not have the field.
+    func ifNoneMatch(in bytes: Span<UInt8>) throws(Problem) -> TagList? {
+        guard let text = fieldValue(.ifNoneMatch, in: bytes) else { return nil }
         return try TagList(text, in: "If-None-Match", comparesWeakly: true)
     }
 }
 
 /// Fields that demand a minimum revision of the state.
 extension APIRequest {
-    /// True if the request demands a minimum revision, so that it may have to wait until that revision is published.
-    var namesPlace: Bool { head.has(.settingsAtLeast) || head.has(.settingsFresh) }
+    /// True if the request demands a minimum revision. The request may have to wait until that revision is published.
+    var demandsRevision: Bool { head.has(.settingsAtLeast) || head.has(.settingsFresh) }
 
     /// Reads `Settings-At-Least`; nil if the request does not have the field. The answer must come from a state that
     /// includes the commit at this cursor.
-    func leastPlace(in bytes: Span<UInt8>) throws(Problem) -> Cursor? {
-        guard let text = text(.settingsAtLeast, in: bytes) else { return nil }
-        guard let place = Cursor(text) else {
+    func minimumCursor(in bytes: Span<UInt8>) throws(Problem) -> Cursor? {
+        guard let text = fieldValue(.settingsAtLeast, in: bytes) else { return nil }
+        guard let cursor = Cursor(text) else {
             throw Problem(.badRequest, "Settings-At-Least must be a cursor such as 7f3a.40, but is \"\(text)\"")
         }
-        return place
+        return cursor
     }
 
-    /// Reads `Settings-Fresh`; true if the answer must include every write that any daemon acknowledged before the
-    /// request came.
-    func isFresh(in bytes: Span<UInt8>) throws(Problem) -> Bool {
-        switch text(.settingsFresh, in: bytes) {
+    /// Reads `Settings-Fresh`. True if the answer must include every write that was acknowledged before the request
+    /// arrived, by this daemon or by another daemon with the same history.
+    func demandsFreshState(in bytes: Span<UInt8>) throws(Problem) -> Bool {
+        switch fieldValue(.settingsFresh, in: bytes) {
         case nil, "false": return false
         case "true": return true
         case let text?: throw Problem(.badRequest, "Settings-Fresh must be true or false, but is \"\(text)\"")
@@ -101,10 +98,9 @@ extension APIRequest {
     }
 }
 
-/// Preferences.
+/// The fields `Prefer`, `Accept` and `Content-Type`.
 extension APIRequest {
-    /// True if `Prefer: return=minimal` asks for an answer without values (RFC 7240). Only the first `return` is
-    /// significant.
+    /// True if `Prefer: return=minimal` asks for an answer without values. Only the first `return` counts (RFC 7240).
     func prefersMinimal(in bytes: Span<UInt8>) -> Bool {
         guard head.has(.prefer) else { return false }
         for line in head.values(of: .prefer, in: bytes) {
@@ -120,16 +116,16 @@ extension APIRequest {
         return false
     }
 
-    /// True if `Accept` prefers server-sent events to JSON. If both have the same quality, `text/event-stream` must be
-    /// listed itself: a range such as `*/*` is not enough.
-    func prefersEvents(in bytes: Span<UInt8>) -> Bool {
-        guard let text = text(.accept, in: bytes) else { return false }
+    /// True if `Accept` prefers server-sent events to JSON. If both have the same quality, the field must list
+    /// `text/event-stream` itself: a range such as `*/*` includes both types and is no preference.
+    func prefersEventStream(in bytes: Span<UInt8>) -> Bool {
+        guard let text = fieldValue(.accept, in: bytes) else { return false }
         let ranges = MediaRanges(text)
         let (events, json) = (ranges.quality(of: "text/event-stream"), ranges.quality(of: "application/json"))
-        return events > json || events == json && events > 0 && ranges.names("text/event-stream")
+        return events > json || events == json && events > 0 && ranges.lists("text/event-stream")
     }
 
-    /// The format of the body.
+    /// The format of the body, according to `Content-Type`. Parameters such as `charset` are ignored.
     func bodyFormat(in bytes: Span<UInt8>) -> BodyFormat {
         guard !head.isRepeated(.contentType), let field = head.field(.contentType) else { return .json }
         var end = field.lowerBound
@@ -144,18 +140,19 @@ extension APIRequest {
     }
 }
 
-/// The format of a request body. A body with an unknown media type is read as JSON, so that a command-line tool such as
-/// curl works with the media type that it sends by default. The names are part of the digests that commits store with
-/// request keys, so they must not change.
+/// The format of a request body. A body with an unknown media type is parsed as JSON, so that a command-line tool such
+/// as curl works with the media type that it sends by default.
+///
+/// The raw values must not change: they are part of the request digests that commits store to recognize repeats.
 enum BodyFormat: String {
     case json, mergePatch, jsonPatch
 }
 
-/// The media ranges of an `Accept` field, each with its quality in thousandths.
+/// The media ranges of an `Accept` field, such as `text/*;q=0.5`, each with its quality in thousandths.
 struct MediaRanges {
     private var ranges: [(type: String, quality: Int)] = []
 
-    /// Parses the field. A range with a malformed quality gets the quality 0.
+    /// Parses the field. A range without a quality gets 1000, and a range with a malformed quality gets 0.
     init(_ field: String) {
         for range in field.split(separator: ",") {
             let parts = range.split(separator: ";").map { part in part.filter { $0 != " " && $0 != "\t" }.lowercased() }
@@ -165,8 +162,8 @@ struct MediaRanges {
         }
     }
 
-    /// True if the field lists the type itself. A range such as `*/*` does not count.
-    func names(_ type: String) -> Bool {
+    /// True if the field lists the type itself, not only a range such as `*/*`.
+    func lists(_ type: String) -> Bool {
         ranges.contains { $0.type == type }
     }
 
@@ -178,7 +175,7 @@ struct MediaRanges {
         return 0
     }
 
-    /// Parses a quality such as `0.25`: 0 or 1, and up to three digits after a point. Returns 0 for other texts.
+    /// Parses a quality such as `0.25`: 0 or 1, then optionally a point and up to three digits; 0 for any other text.
     private static func thousandths(_ text: Substring) -> Int {
         let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first, whole == "0" || whole == "1" else { return 0 }

@@ -3,14 +3,15 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A policy that names the hosts the daemon answers to, and the origins whose pages may use it.
+/// The host names under which clients may address the daemon, and the origins whose web pages may call it.
 ///
-/// A page can make any name resolve to this machine and then call the daemon (DNS rebinding). It cannot choose the `Host`
-/// that the browser sends, nor hide its `Origin`. So a name that is not configured is refused.
+/// A malicious web page can make its own host name resolve to this machine and then call the daemon (DNS rebinding).
+/// The browser sends that name as `Host`, and the page can change neither `Host` nor `Origin`. Therefore the daemon
+/// refuses requests with a host name or an origin that is not configured.
 package struct HostPolicy: Sendable {
-    /// Names beside `localhost`, in lower case.
+    /// The allowed host names in addition to `localhost`, in lower case.
     var hosts: Set<String>
-    /// Origins that may use the daemon beside its own, as `https://console.example.com`, in lower case.
+    /// The allowed origins in addition to the daemon's own, such as `https://console.example.com`, in lower case.
     var origins: Set<String>
 
     package init(hosts: [String] = [], origins: [String] = []) {
@@ -18,28 +19,30 @@ package struct HostPolicy: Sendable {
         self.origins = Set(origins.map { $0.lowercased() })
     }
 
-    /// Refuses a request by its `Host` (421), then by its `Origin` (403). A field that was not sent is nil.
+    /// Throws 421 if the `Host` is not allowed, and 403 if the `Origin` is not allowed. Nil stands for a missing field.
     func check(host: String?, port: String?, origin: String?) throws(Problem) {
         if let host, !admits(host) {
-            let name = host.isEmpty ? "a host without a name" : host
+            let name = host.isEmpty ? "an empty Host" : "the host name \(host)"
             throw Problem(
                 .misdirected,
-                "this daemon does not answer to \(name); add the name to \"hosts\" in its configuration if it should")
+                "cannot answer a request for \(name): the name is not configured; add the name to \"hosts\" in the "
+                    + "configuration to allow it")
         }
         let authority = host.map { host in port.map { "\(host):\($0)" } ?? host }
         guard let origin, !admits(origin: origin, authority: authority) else { return }
         throw Problem(
             .forbidden,
-            "pages of \(origin) may not use this daemon; add the origin to \"origins\" in its configuration if they may"
-        )
+            "cannot answer a request from a page of \(origin): the origin is not configured; add the origin to "
+                + "\"origins\" in the configuration to allow it")
     }
 
-    /// True if the host is an address, `localhost` or a configured name.
+    /// True if the host is an IP address, `localhost` or a configured name.
     func admits(_ host: String) -> Bool {
         let name = host.lowercased()
         return name == "localhost" || hosts.contains(name) || Self.isAddress(name)
     }
 
+    /// True if the origin is configured, or is the daemon's own: the authority (host and port) of the request.
     private func admits(origin: String, authority: String?) -> Bool {
         let origin = origin.lowercased()
         if origins.contains(origin) { return true }
@@ -56,7 +59,7 @@ package struct HostPolicy: Sendable {
     }
 }
 
-/// A check of `Host` and `Origin` that remembers the last host it admitted: most requests name the same one.
+/// A check of `Host` and `Origin`. It remembers the last admitted host, because most requests have the same host.
 struct HostCheck {
     private let policy: HostPolicy
     private var lastAdmitted: [UInt8]?
@@ -67,18 +70,18 @@ struct HostCheck {
 
     /// Refuses a request whose host or origin is not admitted.
     ///
-    /// Over a Unix domain socket any host will do: the path of the socket says which daemon is meant, and clients make up
-    /// a host for their URL. With an `Origin` the request has come from a page through a proxy, so the policy holds.
+    /// A request over a Unix domain socket may have any host, because the path of the socket identifies the daemon. If
+    /// it has an `Origin`, it came from a web page through a proxy, so the policy applies to it.
     mutating func check(_ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress) throws(Problem) {
         let origin = head.field(.origin)
-        if origin == nil, peer.isUnix || isLast(head.host, bytes) { return }
+        if origin == nil, peer.isUnix || isLastAdmitted(head.host, bytes) { return }
         try policy.check(
             host: head.host.map { bytes.text(in: $0) }, port: head.port.map { bytes.text(in: $0) },
             origin: origin.map { bytes.text(in: $0) })
         if let host = head.host { lastAdmitted = host.map { bytes[$0] } }
     }
 
-    private func isLast(_ host: Range<Int>?, _ bytes: Span<UInt8>) -> Bool {
+    private func isLastAdmitted(_ host: Range<Int>?, _ bytes: Span<UInt8>) -> Bool {
         guard let host, let lastAdmitted, host.count == lastAdmitted.count else { return false }
         for index in lastAdmitted.indices where lastAdmitted[index] != bytes[host.lowerBound + index] { return false }
         return true

@@ -4,73 +4,77 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// What a request needs its caller to have been granted, as far as its method and path say.
-enum Need {
-    /// Nothing, not even a valid credential.
+/// The right that the method and the path of a request require. A grant gives a caller rights on suites and keys.
+enum RequiredRight {
+    /// The request needs no right and no valid credential.
     case nothing
-    /// Any grant. What the answer shows depends on the grants.
-    case someGrant
-    /// A right on the service as a whole.
+    /// The caller needs at least one grant, whatever it permits. The answer shows only what the grants permit.
+    case anyGrant
+    /// The caller needs a right that does not concern suites, such as reading metrics.
     case service(Rights)
-    /// A right on what the path names: the key or, without one, the suite as a whole, or at least one of its keys where the
-    /// query or the body names those.
-    case suite(Rights, isWhole: Bool = false)
+    /// The caller needs a right on the key in the path. If the path has no key, the caller needs the right on all keys
+    /// of the suite (`coversWholeSuite`), or on at least one key of the suite.
+    case suite(Rights, coversWholeSuite: Bool = false)
 }
 
 extension Resource {
-    /// The one table of rights. The query and the body may need more: see `APIRequest.checkGrants`.
-    func need(of method: Method) -> Need {
+    /// The right for each resource and method. `APIRequest.checkGrants` checks what the query and the body require.
+    func requiredRight(for method: Method) -> RequiredRight {
+        // A caller that may read a resource gets 405 for a method that the resource does not support.
         let isRead = method.isSafe || !allows(method)
         return switch self {
         case .health, .ready: .nothing
-        case .service, .description, .caller, .suites, .observationOfSeveral, .transaction, .undoOfSeveral: .someGrant
+        case .service, .description, .caller, .suites, .observationOfSeveral, .transaction, .undoOfSeveral: .anyGrant
         case .metrics, .cluster: .service(.metrics)
         case .reload: .service(.reload)
         case .backup: .service(.admin)
-        case .suite: .suite(isRead ? .read : .write, isWhole: !isRead && method == .put)
+        case .suite: .suite(isRead ? .read : .write, coversWholeSuite: !isRead && method == .put)
         case .keys, .observation, .history, .difference, .evaluation, .evaluationOfAll, .evaluationEvents: .suite(.read)
-        // What undoing takes depends on what the commit did.
+        // The write rights for an undo depend on the undone commit, so they are checked when the write is decided.
         case .undo: .suite(.read)
         case .restore, .setting: .suite(isRead ? .read : .write)
-        case .schema: .suite(isRead ? .read : .schema, isWhole: true)
+        case .schema: .suite(isRead ? .read : .schema, coversWholeSuite: true)
         }
     }
 }
 
 extension AccessPolicy {
-    /// Returns the caller of a request, once it has the rights that method and path need; nil where none is needed.
-    /// Throws 401 or 403, whether there is such a path and such a method or not.
+    /// Returns the caller if it has the right that the method and the path require; nil if they require no right.
+    /// Otherwise throws 401 or 403, even for an unknown path, which does not reveal which paths exist.
     ///
-    /// - Parameter found: set to the caller once it is found, also if it is refused.
+    /// - Parameters:
+    ///   - recent: a cache of the tokens that were presented recently.
+    ///   - found: is set to the caller of the credential, even if the request is then refused.
     func admit(
         _ head: RequestHead, _ bytes: Span<UInt8>, user: PeerUser?, recent: inout RecentTokens, found: inout Caller?
     ) throws(Problem) -> Caller? {
+        // `OPTIONS *` is server-wide and has no path.
         let route = head.isServerWide ? nil : Route(head.path, in: bytes)
-        let need = route?.resource.need(of: head.method) ?? .someGrant
-        if case .nothing = need { return nil }
+        let requirement = route?.resource.requiredRight(for: head.method) ?? .anyGrant
+        if case .nothing = requirement { return nil }
         if opensMetrics, route?.resource == .metrics { return nil }
         let caller = try caller(
             authorization: head.field(.authorization), key: head.field(.apiKey), in: bytes, from: user, recent: &recent,
             found: &found)
-        switch need {
+        switch requirement {
         case .nothing: break
-        case .someGrant: try caller.demandAny()
+        case .anyGrant: try caller.demandAny()
         case .service(let right): try caller.demand(onService: right)
-        case .suite(let right, let isWhole):
+        case .suite(let right, let coversWholeSuite):
             try caller.demandAny()
             guard let route else { break }
             let suite = try route.suiteName(in: bytes)
             let isKey = route.key != nil
-            let scope = isKey ? .key(try route.keyName(in: bytes).text) : isWhole ? Grants.Scope.all : .some
+            let scope = isKey ? .key(try route.keyName(in: bytes).text) : coversWholeSuite ? Grants.Scope.all : .some
             try caller.demand(right, on: suite, scope)
         }
         return caller
     }
 }
 
-/// The rights that the query and the body need.
+/// The rights that the query and the body require.
 extension APIRequest {
-    /// Throws 403 unless the caller has the rights that the query needs.
+    /// Throws 403 unless the caller has the rights that the query requires.
     func checkGrants(in bytes: Span<UInt8>) throws(Problem) {
         guard let caller, !method.isSafe, let suite = route.suite == nil ? nil : try suite(in: bytes) else { return }
         if route.resource == .suite, method == .delete {
@@ -85,8 +89,7 @@ extension APIRequest {
         }
     }
 
-    /// Throws 403 unless the caller has the rights on all that the body names. What undoing a commit takes is checked where
-    /// that is decided.
+    /// Throws 403 unless the caller has the rights on all suites and keys that the body names.
     func checkGrants(_ command: WriteRequest.Command) throws(Problem) {
         guard let caller else { return }
         let rights: [Rights] = overridesLocks ? [.write, .override] : [.write]
@@ -97,7 +100,7 @@ extension APIRequest {
             }
         case .transaction(let transaction):
             for (index, condition) in transaction.conditions.enumerated() {
-                try within("if", index) { () throws(Problem) in
+                try checkElement(of: "if", at: index) { () throws(Problem) in
                     switch condition {
                     case .suite(let suite, _): try caller.demand(.read, on: suite, .some)
                     case .setting(let suite, let key, _): try caller.demand(.read, on: suite, .key(key.text))
@@ -105,7 +108,7 @@ extension APIRequest {
                 }
             }
             for (index, operation) in transaction.operations.enumerated() {
-                try within("do", index) { () throws(Problem) in
+                try checkElement(of: "do", at: index) { () throws(Problem) in
                     for right in rights { try caller.demand(right, on: operation.suite, .key(operation.key.text)) }
                 }
             }
@@ -120,10 +123,11 @@ extension APIRequest {
         }
     }
 
+    /// True if the request may write keys that the schema of the suite marks as locked.
     var overridesLocks: Bool { query.text(.override) != nil }
 
-    /// Does a check of one part of the body, whose place the error names.
-    private func within(_ member: String, _ index: Int, _ check: () throws(Problem) -> Void) throws(Problem) {
+    /// Checks one element of an array in the body. An error gets a JSON Pointer to the element.
+    private func checkElement(of member: String, at index: Int, _ check: () throws(Problem) -> Void) throws(Problem) {
         do throws(Problem) {
             try check()
         } catch {
@@ -135,7 +139,7 @@ extension APIRequest {
 }
 
 extension WatchSubject {
-    /// Throws 403 unless a caller may read each suite that is named.
+    /// Throws 403 unless the caller may read at least one key of each suite that the watch names.
     func checkGrants(of caller: Caller?) throws(Problem) {
         guard let caller else { return }
         for suite in suites { try caller.demand(.read, on: suite, .some) }

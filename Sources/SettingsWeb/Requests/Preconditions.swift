@@ -2,16 +2,16 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A list of tags from an `If-Match` or `If-None-Match`.
+/// The entity tags in an `If-Match` or `If-None-Match` field.
 enum TagList: Hashable {
-    /// `*`.
+    /// The field is `*`, which matches every tag.
     case any
-    /// These. Tags that this daemon did not make are left out, since they match nothing.
+    /// The field lists tags. Tags in a form that this daemon never generates are left out, because they match nothing.
     case tags([EntityTag])
 
-    /// Reads `*` or a list of quoted tags. Empty elements are passed over, but a list without any tag is refused.
+    /// Parses `*` or a list of quoted tags. Empty list elements are ignored, but a list without any tag is refused.
     ///
-    /// - Parameter comparesWeakly: true if a weak tag counts like a strong one, as in `If-None-Match`; else it matches nothing.
+    /// - Parameter comparesWeakly: true if a weak tag such as `W/"17"` counts as `"17"`. Otherwise it matches nothing.
     init(_ text: String, in field: String, comparesWeakly: Bool) throws(Problem) {
         let bytes = Array(text.utf8)
         var tags: [EntityTag] = []
@@ -46,8 +46,8 @@ enum TagList: Hashable {
             guard position < bytes.count else { throw Self.malformed(text, field) }
             position += 1
             let tag = String(decoding: bytes[start..<position], as: UTF8.self)
-            let read = comparesWeakly ? EntityTag(weakOrStrong: tag) : EntityTag(tag)
-            if let read { tags.append(read) }
+            let parsed = comparesWeakly ? EntityTag(weakOrStrong: tag) : EntityTag(tag)
+            if let parsed { tags.append(parsed) }
             count += 1
             needsComma = true
         }
@@ -69,7 +69,8 @@ enum TagList: Hashable {
     }
 }
 
-/// Guards compare revisions only, so a tag with any digest, or without a digest, is accepted.
+/// A guard is a precondition on the revision of a setting, suite or schema. An entity tag consists of a revision and
+/// possibly a digest of the grants of the reader. Guards ignore the digest.
 extension WriteRequest.Guard {
     /// The guard that `If-Match` sets.
     init(ifMatch tags: TagList) {
@@ -87,8 +88,9 @@ extension WriteRequest.Guard {
         }
     }
 
-    /// The guard as text, the same for all spellings of it. Part of the digests that are stored.
-    var meaning: String {
+    /// The guard as text: equal for fields that differ only in order, spaces or repeated tags. The text must not
+    /// change, because it is part of the request digests that commits store.
+    var canonicalText: String {
         switch self {
         case .isAt(let revisions): "at \(Set(revisions).sorted())"
         case .isNotAt(let revisions): "not at \(Set(revisions).sorted())"
@@ -97,15 +99,15 @@ extension WriteRequest.Guard {
         }
     }
 
-    /// Throws 412 with `current` if the guard, an `If-Match` of a read, does not hold.
-    func check(_ what: String, at revision: Revision, current: @autoclosure () -> Problem.Current) throws(Problem) {
+    /// Throws 412 with the current state if the guard, which is the `If-Match` of a read, does not hold.
+    func check(_ name: String, at revision: Revision, current: @autoclosure () -> Problem.Current) throws(Problem) {
         guard !holds(revision: revision, exists: true) else { return }
-        var problem = Problem(.preconditionFailed, detail(what, revision: revision, exists: true))
+        var problem = Problem(.preconditionFailed, detail(name, revision: revision, exists: true))
         problem.current = current()
         throw problem
     }
 
-    /// Throws 412 with `current` if the guard, an `If-Match` of a read, does not hold of a suite.
+    /// Throws 412 if the guard, which is the `If-Match` of a read, does not hold for the revision of a suite.
     func check(suite: SuiteName, at revision: Revision) throws(Problem) {
         try check(
             "suite \(suite)", at: revision, current: .suite(SuiteRevision(suite: suite, revision: revision)))

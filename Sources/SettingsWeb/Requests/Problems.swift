@@ -4,26 +4,26 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The errors of the protocol and of the daemon's limits, as the interface has them.
+/// Errors of the HTTP protocol, of schemas and of limits. A problem is the JSON body of an error answer.
 extension Problem {
-    /// The error for a peer that gets no further.
+    /// The error for a request or connection that the HTTP server rejects before a handler gets a request.
     init(_ rejection: Rejection) {
         switch rejection {
         case .request(let error): self.init(error)
-        case .tooSlow: self.init(.timeout, "the request did not come in time; send it again in one go")
+        case .tooSlow: self.init(.timeout, "the request did not arrive in time; send it again without pauses")
         case .tooManyConnections(let limit):
             self.init(
-                .tooManyConnections, retryAfterMs: 1000, "there are \(limit) connections already; try again in a moment"
-            )
+                .tooManyConnections, retryAfterMs: 1000,
+                "the server already has the maximum of \(limit) connections; try again in a moment")
         case .tooManyConnectionsOfAddress(let limit):
             self.init(
                 .tooManyConnections, retryAfterMs: 1000,
-                "there are \(limit) connections from this address already; use those again, or close some")
+                "this address already has the maximum of \(limit) connections; reuse them, or close some of them")
         case .tooMuchMemory:
             self.init(
                 .overloaded, outcome: .notDone, retryAfterMs: Int64.random(in: 1000...3000),
-                "the server is out of memory for request bodies: this request waited too long for memory, or its body came at less "
-                    + "than 64 KiB a second; try again, or send the body faster")
+                "the server is out of memory for request bodies: this request waited too long for memory, or its body "
+                    + "arrived at less than 64 KiB a second; try again, or send the body faster")
         }
     }
 
@@ -38,16 +38,15 @@ extension Problem {
         }
     }
 
-    /// The error for a method that a resource does not know.
+    /// The error for a method that a resource does not support.
     init(methodOf head: RequestHead, _ bytes: Span<UInt8>, at resource: Resource) {
-        let allowed = resource.allowed
+        let (method, allowed) = (bytes.text(in: head.methodName), resource.allowed)
         self.init(
-            .methodNotAllowed,
-            "\(bytes.text(in: head.methodName)) does nothing here; there is \(allowed.joined(separator: ", "))")
+            .methodNotAllowed, "this path does not support \(method); it supports \(allowed.joined(separator: ", "))")
         self.allow = allowed
     }
 
-    /// The error for a document that is no schema, with everything that is wrong with it.
+    /// The error for a document that is not a valid schema, with all faults of the document.
     init(_ error: SchemaError) {
         let violations = error.problems.map { problem in
             Violation(pointer: problem.pointer, keyword: problem.keyword, detail: problem.detail)
@@ -57,18 +56,20 @@ extension Problem {
         self.errors = violations
     }
 
-    /// The refusal of a request that takes more memory than all requests and answers together may take.
+    /// The error for a request that takes more memory than all requests and answers together may take.
+    ///
+    /// - Parameter allowed: the maximum memory of one request in bytes.
     init(memoryOfRequest bytes: Int, allowed: Int) {
         self.init(
             .tooLarge,
-            "cannot process the request: it and its answer take about \(bytes) bytes of memory, and "
-                + "limits.bufferBytes leaves \(allowed); split the request, or raise limits.bufferBytes")
+            "cannot process the request: the request and its answer take about \(bytes) bytes of memory, and "
+                + "limits.bufferBytes allows \(allowed) bytes; split the request, or raise limits.bufferBytes")
         self.limit = Int64(allowed)
     }
 
-    /// The problem of work that was refused.
+    /// The error for a request whose background work was refused by its scheduler.
     ///
-    /// - Parameter timeout: the problem if the work waited too long.
+    /// - Parameter timeout: the error to use if the work waited too long.
     init(_ refusal: WorkScheduler.Refusal, orTimeout timeout: Problem) {
         switch refusal {
         case .timedOut: self = timeout
@@ -79,10 +80,10 @@ extension Problem {
     static var tooManyNames: Problem {
         Problem(
             .overloaded, retryAfterMs: 1000,
-            "too many names and prefixes are being observed; try again in a moment, or observe fewer")
+            "clients observe too many names and prefixes; try again in a moment, or observe fewer of them")
     }
 
     static var tooMuchBackgroundWork: Problem {
-        Problem(.overloaded, retryAfterMs: 1000, "too much work is waiting; try again in a moment")
+        Problem(.overloaded, retryAfterMs: 1000, "too much background work is waiting; try again in a moment")
     }
 }

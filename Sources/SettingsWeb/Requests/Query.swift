@@ -2,19 +2,20 @@ internal import HTTPWire
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A query whose parameters are all known, given once, and of their kind.
+/// The validated query of a request.
 struct Query {
-    private var given: [(parameter: Parameter, text: String?)] = []
+    private var arguments: [(parameter: Parameter, text: String?)] = []
 
     init() {}
 
-    /// Reads the parameters that a method of a resource knows, and some more. Throws 400 if there is another, or one is wrong.
+    /// Throws 400 if a parameter is invalid, or is neither a parameter of the resource and method nor an additional
+    /// one.
     init(
-        _ parameters: QueryParameters, for resource: Resource, _ method: Method, and more: [Parameter] = []
+        _ parameters: QueryParameters, for resource: Resource, _ method: Method, additional: [Parameter] = []
     ) throws(Problem) {
-        let known = resource.parameters(of: method) + more
+        let known = resource.parameters(of: method) + additional
         for sent in parameters.all {
-            let last = given.last?.parameter
+            let last = arguments.last?.parameter
             let parameter: Parameter
             if let last, last.name.hasSameBytes(as: sent.name) {
                 parameter = last
@@ -24,22 +25,22 @@ struct Query {
                 throw Self.unknown(sent.name, among: known.map(\.name))
             }
             guard parameter.isRepeatable || !has(parameter) else {
-                throw Problem(.badRequest, "the parameter \(parameter.name) is given twice")
+                throw Problem(.badRequest, "the parameter \(parameter.name) must not be repeated")
             }
             try Self.check(sent.value, as: parameter)
-            given.append((parameter, sent.value))
+            arguments.append((parameter, sent.value))
         }
     }
 
     private static func unknown(_ name: String, among known: [String]) -> Problem {
         let nearest = NameSuggestion.nearest(to: name, among: known)
-        let others =
+        let allowed =
             switch known.count {
-            case 0: "there are none here"
-            case 1: "there is only \(known[0])"
-            default: "there are \(known.joined(separator: ", "))"
+            case 0: "this path has no parameters"
+            case 1: "this path has only the parameter \(known[0])"
+            default: "this path has the parameters \(known.joined(separator: ", "))"
             }
-        let hint = nearest.first.map { "did you mean \($0)?" } ?? others
+        let hint = nearest.first.map { "did you mean \($0)?" } ?? allowed
         var problem = Problem(.badRequest, "there is no parameter \(name); \(hint)")
         problem.didYouMean = nearest
         return problem
@@ -49,14 +50,14 @@ struct Query {
         switch parameter.kind {
         case .flag:
             if let text, text != "true", text != "false" {
-                throw expected("true or false, or nothing", for: parameter, found: text)
+                throw expected("true or false, or have no value", for: parameter, found: text)
             }
-        case .text, .suite, .key, .place:
+        case .text, .suite, .key, .resumePoint:
             if text == nil { throw Problem(.badRequest, "the parameter \(parameter.name) needs a value") }
-        case .filledText:
+        case .nonEmptyText:
             if text?.isEmpty ?? true {
                 throw Problem(
-                    .badRequest, "the parameter \(parameter.name) is empty; leave it out if nothing is to be limited")
+                    .badRequest, "the parameter \(parameter.name) must not be empty; omit it to apply no filter")
             }
         case .revision:
             if text.flatMap({ Revision($0) }) == nil {
@@ -69,7 +70,7 @@ struct Query {
             }
         case .count(let range):
             guard let count = text.flatMap(number), range.contains(count) else {
-                throw expected("\(range.lowerBound) to \(range.upperBound)", for: parameter, found: text)
+                throw expected("a number from \(range.lowerBound) to \(range.upperBound)", for: parameter, found: text)
             }
         case .choice(let words):
             guard let text, words.contains(where: { $0.hasSameBytes(as: text) }) else {
@@ -78,21 +79,22 @@ struct Query {
         }
     }
 
-    /// Reads a number in decimal digits, without a sign.
+    /// Parses a number of decimal digits without a sign.
     private static func number(_ text: String) -> Int? {
         text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(text) : nil
     }
 
-    private static func expected(_ what: String, for parameter: Parameter, found: String?) -> Problem {
-        Problem(.badRequest, "\(parameter.name) must be \(what), but is \(found.map { "\"\($0)\"" } ?? "empty")")
+    private static func expected(_ description: String, for parameter: Parameter, found: String?) -> Problem {
+        Problem(.badRequest, "\(parameter.name) must be \(description), but is \(found.map { "\"\($0)\"" } ?? "empty")")
     }
 }
 
 extension Query {
-    /// The parameters as text, the same for all spellings. Part of the digests that are stored.
-    var meaning: [String] {
-        // How long a write may wait for a place in history makes it no other write.
-        let parameters = given.filter { $0.parameter.name != Parameter.wait.name }.compactMap { parameter, text in
+    /// Sorted texts that are equal for queries with the same meaning, such as `dryRun` and `dryRun=true`. The texts
+    /// must not change, because they are part of the request digests that commits store.
+    var canonicalTexts: [String] {
+        // `wait` does not change the effect of a write.
+        let parameters = arguments.filter { $0.parameter.name != Parameter.wait.name }.compactMap { parameter, text in
             if case .flag = parameter.kind { return text == "false" ? nil : parameter.name }
             return "\(parameter.name)=\(text ?? "")"
         }
@@ -100,19 +102,20 @@ extension Query {
     }
 
     func has(_ parameter: Parameter) -> Bool {
-        given.contains { $0.parameter.name == parameter.name }
+        arguments.contains { $0.parameter.name == parameter.name }
     }
 
+    /// True if the query has the flag and does not set it to `false`.
     func flag(_ parameter: Parameter) -> Bool {
         has(parameter) && text(parameter) != "false"
     }
 
     func text(_ parameter: Parameter) -> String? {
-        given.first { $0.parameter.name == parameter.name }?.text
+        arguments.first { $0.parameter.name == parameter.name }?.text
     }
 
     func texts(_ parameter: Parameter) -> [String] {
-        given.compactMap { $0.parameter.name == parameter.name ? $0.text : nil }
+        arguments.compactMap { $0.parameter.name == parameter.name ? $0.text : nil }
     }
 
     func revision(_ parameter: Parameter) -> Revision? {

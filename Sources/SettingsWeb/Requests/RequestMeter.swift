@@ -4,11 +4,11 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// The rate of requests that one caller may have.
+/// The maximum rate at which one caller may send requests.
 package struct RequestRate: Equatable, Sendable {
-    /// Requests a second; 0 for any number.
+    /// The requests per second. The configuration uses 0 for no limit, and the limiter is not used in that case.
     package var perSecond = 10_000
-    /// How many may come at once, after a rest.
+    /// The requests that a caller may send at once after it has been idle.
     package var burst = 20_000
 
     package init() {}
@@ -17,56 +17,60 @@ package struct RequestRate: Equatable, Sendable {
     fileprivate var interval: UInt64 { 1_000_000_000 / UInt64(max(1, perSecond)) }
 }
 
-/// A meter of requests that finds the callers who send more than a rate allows. All loops share it.
+/// Limits the rate of requests of each caller, with a token bucket for each caller.
 ///
-/// A caller has a bucket of tokens that fills with the rate. All that is kept of it is the time when it is full again: with
-/// each request that moves on by the time that one token takes. A bucket that is full is the same as none.
-final class RequestMeter: Sendable {
-    private let full = Mutex<[ClientKey: UInt64]>([:])
-    private static let mostBuckets = 16_384
+/// Each request consumes a token, and the bucket refills at the rate. The limiter stores only the time at which a
+/// bucket will be full. A request delays this time by the refill time of one token. Full buckets are not stored.
+///
+/// All event loops share the limiter. Thread-safe.
+final class RequestRateLimiter: Sendable {
+    /// The time at which the bucket of each caller will be full, in nanoseconds.
+    private let fullTimes = Mutex<[ClientKey: UInt64]>([:])
+    private static let maximumBuckets = 16_384
 
-    /// Takes a token. Returns nil, or the nanoseconds until there is one.
-    func take(_ key: ClientKey, at now: UInt64, _ rate: RequestRate) -> UInt64? {
-        let room = rate.interval * UInt64(max(1, rate.burst))
-        return full.withLock { full in
-            let next = max(full[key] ?? 0, now) + rate.interval
-            guard next - now <= room else { return next - now - room }
-            if full.count >= Self.mostBuckets, full[key] == nil { Self.shrink(&full, at: now) }
-            full[key] = next
+    /// Consumes a token of a caller. Returns nil; or, if the bucket is empty, the nanoseconds until it has a token.
+    func consumeToken(of key: ClientKey, at now: UInt64, _ rate: RequestRate) -> UInt64? {
+        let timeToFill = rate.interval * UInt64(max(1, rate.burst))
+        return fullTimes.withLock { fullTimes in
+            let next = max(fullTimes[key] ?? 0, now) + rate.interval
+            guard next - now <= timeToFill else { return next - now - timeToFill }
+            if fullTimes.count >= Self.maximumBuckets, fullTimes[key] == nil { Self.evict(from: &fullTimes, at: now) }
+            fullTimes[key] = next
             return nil
         }
     }
 
-    /// Gives a token back: the request is to be offered again.
-    func giveBack(_ key: ClientKey, _ rate: RequestRate) {
-        full.withLock { full in
-            if let time = full[key] { full[key] = time - min(time, rate.interval) }
+    /// Returns the token of a request that is not served now, and that consumes a token again when it is served.
+    func returnToken(of key: ClientKey, _ rate: RequestRate) {
+        fullTimes.withLock { fullTimes in
+            if let time = fullTimes[key] { fullTimes[key] = time - min(time, rate.interval) }
         }
     }
 
-    /// Drops the buckets that are full, and if they are few, half of the others: those that are full soonest.
-    private static func shrink(_ full: inout [ClientKey: UInt64], at now: UInt64) {
-        full = full.filter { $0.value > now }
-        guard full.count > mostBuckets / 2 else { return }
-        let middle = full.values.sorted()[full.count / 2]
-        full = full.filter { $0.value > middle }
+    /// Removes the buckets that are full. If more than half of the maximum remain, removes the half of them that will
+    /// be full first, because they limit their callers least.
+    private static func evict(from fullTimes: inout [ClientKey: UInt64], at now: UInt64) {
+        fullTimes = fullTimes.filter { $0.value > now }
+        guard fullTimes.count > maximumBuckets / 2 else { return }
+        let median = fullTimes.values.sorted()[fullTimes.count / 2]
+        fullTimes = fullTimes.filter { $0.value > median }
     }
 }
 
 extension Problem {
-    /// The refusal of a request too many.
+    /// The error for a request that exceeds the rate.
     ///
-    /// - Parameter wait: the nanoseconds until the next one is taken.
+    /// - Parameter wait: the nanoseconds until the next request is accepted.
     init(tooManyRequests rate: RequestRate, wait: UInt64) {
         self.init(
             .tooManyRequests, retryAfterMs: Int64(wait / 1_000_000 + 1),
-            "this caller sends more than \(rate.perSecond) requests a second, with \(rate.burst) at once; send fewer, "
-                + "or raise limits.requestsPerSecond")
+            "this caller has exceeded the limit of \(rate.perSecond) requests a second and \(rate.burst) requests at "
+                + "once; send fewer requests, or raise limits.requestsPerSecond")
     }
 }
 
 extension ClientKey {
-    /// The key of the caller of a request: its credential, else where it comes from.
+    /// The key for limits per caller: the name of a known caller, otherwise the user or the address of the peer.
     init(of caller: Caller?, _ exchange: Exchange) {
         if let caller, caller.isKnown {
             self = .caller(caller.name)

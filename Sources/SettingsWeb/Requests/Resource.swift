@@ -1,9 +1,10 @@
 internal import HTTPWire
 internal import SettingsEngine
 
-/// A resource of the interface: its path, its methods and their parameters.
+/// A resource of the HTTP API: its path, its methods and their query parameters.
 ///
-/// The one table that the router and the errors for wrong methods and parameters go by. A test holds `openapi.json` to it.
+/// The router and the errors for wrong methods and parameters use this table. A test verifies that `openapi.json`
+/// agrees with it. Request digests, which commits store, contain the raw values, so the raw values must not change.
 enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     case service = "/v1"
     case suites = "/v1/suites"
@@ -31,7 +32,7 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     case metrics = "/metrics"
     case description = "/openapi.json"
 
-    /// The methods, without HEAD (which goes with GET) and OPTIONS (which all have).
+    /// The methods except HEAD, which every resource with GET supports, and OPTIONS, which every resource supports.
     var methods: [Method] {
         switch self {
         case .service, .suites, .keys, .observation, .observationOfSeveral, .history, .difference, .evaluationEvents,
@@ -43,14 +44,14 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
         }
     }
 
-    /// The methods as `Allow` lists them.
+    /// The methods as the field `Allow` lists them, including HEAD and OPTIONS.
     var allowed: [String] {
         let names = methods.flatMap { $0 == .get ? ["GET", "HEAD"] : [$0.name] }
         return names + ["OPTIONS"]
     }
 
-    /// The methods of any resource, for `OPTIONS *`.
-    static var allowedSomewhere: [String] {
+    /// The methods that at least one resource supports: the answer to `OPTIONS *`.
+    static var methodsOfAllResources: [String] {
         var names: [String] = []
         for name in allCases.flatMap(\.allowed) where !names.contains(name) { names.append(name) }
         return names
@@ -60,35 +61,36 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
         methods.contains(method == .head ? .get : method) || method == .options
     }
 
-    /// True if a request only reads. The evaluation of a flag does, though it is sent with POST.
+    /// True if a request with this method changes nothing. The evaluation of flags reads, although it uses POST.
     func isRead(by method: Method) -> Bool { method.isSafe || self == .evaluation || self == .evaluationOfAll }
 
-    /// True if it is one of OpenFeature's protocol, whose errors have a form of their own.
+    /// True for resources of OpenFeature's remote evaluation protocol (OFREP), which has its own format for errors.
     var isOpenFeature: Bool {
         self == .evaluation || self == .evaluationOfAll || self == .evaluationEvents
     }
 }
 
-/// A parameter of a query.
+/// A query parameter.
 struct Parameter: Sendable {
     enum Kind: Sendable {
-        /// Bare, or `true` or `false`.
+        /// `true`, `false`, or no value, which means true.
         case flag
+        /// Any text, which may be empty.
         case text
-        case suite
-        case filledText
-        case key
-        /// A place in history: a cursor or a revision.
-        case place
-        case revision
-        /// A revision or an instant.
+        case suite, key, revision, nonEmptyText
+        /// A cursor or a revision after which a watcher resumes.
+        case resumePoint
+        /// A revision, or a date and time.
         case moment
+        /// A decimal number in a range.
         case count(ClosedRange<Int>)
+        /// One of these words.
         case choice([String])
     }
 
     let name: String
     let kind: Kind
+    /// True if a query may contain the parameter several times, each time with one value.
     let isRepeatable: Bool
 
     init(_ name: String, _ kind: Kind, isRepeatable: Bool = false) {
@@ -99,7 +101,7 @@ struct Parameter: Sendable {
 }
 
 extension Resource {
-    /// The parameters that a method knows here. Any other is refused.
+    /// The query parameters that a method of this resource accepts. A request with another parameter is refused.
     func parameters(of method: Method) -> [Parameter] {
         switch (self, method) {
         case (.suites, .get), (.suites, .head): [.prefix, .limit, .after]
@@ -118,18 +120,18 @@ extension Resource {
         case (.schema, .delete): [.dryRun]
         case (.transaction, .post): [.dryRun, .override]
         case (.evaluationOfAll, .post): [.flagTag, .flagTime]
-        case (.observation, .get), (.observation, .head): Self.watching
+        case (.observation, .get), (.observation, .head): Self.watchParameters
         case (.observationOfSeveral, .get), (.observationOfSeveral, .head):
-            [.watchedSuite, .watchedSuitePrefix] + Self.watching
-        // OPTIONS may have the target of the request to come.
-        case (_, .options): ofAnyMethod
+            [.watchedSuite, .watchedSuitePrefix] + Self.watchParameters
+        // The target of a preflight request has the query of the request that follows.
+        case (_, .options): parametersOfAllMethods
         default: []
         }
     }
 
-    private static let watching: [Parameter] = [.since, .wait, .watchedKey, .watchedPrefix, .changeLimit, .latest]
+    private static let watchParameters = [Parameter.since, .wait, .watchedKey, .watchedPrefix, .changeLimit, .latest]
 
-    private var ofAnyMethod: [Parameter] {
+    private var parametersOfAllMethods: [Parameter] {
         var known: [Parameter] = []
         for parameter in methods.flatMap({ parameters(of: $0) })
         where !known.contains(where: { $0.name == parameter.name }) {
@@ -140,17 +142,17 @@ extension Resource {
 }
 
 extension Parameter {
-    static let mostListed = 100_000
+    private static let maximumLimit = 100_000
 
     static let prefix = Parameter("prefix", .text)
-    static let prefixToRemove = Parameter("prefix", .filledText)
-    static let limit = Parameter("limit", .count(1...mostListed))
+    static let prefixToRemove = Parameter("prefix", .nonEmptyText)
+    static let limit = Parameter("limit", .count(1...maximumLimit))
     static let after = Parameter("after", .text)
     static let view = Parameter("view", .choice(SuiteView.allCases.map(\.rawValue)))
     static let at = Parameter("at", .moment)
     static let before = Parameter("before", .revision)
     static let historyLimit = Parameter("limit", .count(1...1000))
-    static let by = Parameter("by", .filledText)
+    static let by = Parameter("by", .nonEmptyText)
     static let from = Parameter("from", .moment)
     static let to = Parameter("to", .moment)
     static let raw = Parameter("raw", .flag)
@@ -158,12 +160,12 @@ extension Parameter {
     static let override = Parameter("override", .choice(["locked"]))
     static let drop = Parameter("drop", .flag)
     static let wait = Parameter("wait", .count(0...300))
-    static let since = Parameter("since", .place)
+    static let since = Parameter("since", .resumePoint)
     static let watchedSuite = Parameter("suite", .suite, isRepeatable: true)
     static let watchedSuitePrefix = Parameter("suitePrefix", .text, isRepeatable: true)
     static let watchedKey = Parameter("key", .key, isRepeatable: true)
     static let watchedPrefix = Parameter("prefix", .text, isRepeatable: true)
-    static let changeLimit = Parameter("limit", .count(1...mostListed))
+    static let changeLimit = Parameter("limit", .count(1...maximumLimit))
     static let latest = Parameter("latest", .flag)
     static let flagTag = Parameter("flagConfigEtag", .text)
     static let flagTime = Parameter("flagConfigLastModified", .text)
@@ -172,7 +174,7 @@ extension Parameter {
 }
 
 extension Method {
-    /// True if it only reads.
+    /// True if a request with this method changes nothing (RFC 9110, section 9.2.1).
     var isSafe: Bool { self == .get || self == .head || self == .options }
 
     var name: String { "\(text)" }

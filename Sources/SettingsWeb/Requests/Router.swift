@@ -2,24 +2,25 @@ internal import HTTPWire
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A route that a path leads to: the resource, and the names in the path as they were sent.
+/// The result of routing a path: the resource, and where the path contains the names of the suite and the key.
 struct Route {
     let resource: Resource
-    /// The bytes of the suite's name in the path.
+    /// The range of the suite name in the bytes of the request, still percent-encoded; nil if the path has none.
     let suite: Range<Int>?
-    /// The bytes of the key's name in the path.
+    /// The range of the key in the bytes of the request, still percent-encoded; nil if the path has none.
     let key: Range<Int>?
 
-    /// Finds the resource at a path; nil if there is none.
+    /// Finds the resource at a path; nil if no resource has this path.
     init?(_ path: Range<Int>, in bytes: Span<UInt8>) {
         var segments = PathSegments(path)
         guard let first = segments.next(in: bytes) else { return nil }
-        let route = bytes.holds("v1", in: first) ? Self.versioned(&segments, in: bytes) : Self.fixed(first, in: bytes)
+        let isVersioned = bytes.holds("v1", in: first)
+        let route = isVersioned ? Self.findVersioned(&segments, in: bytes) : Self.findUnversioned(first, in: bytes)
         guard let route, segments.next(in: bytes) == nil else { return nil }
         self = route
     }
 
-    /// Finds the resource of a request. Throws if there is none (404), or if it does not know the method (405).
+    /// Finds the resource of a request. Throws 404 for an unknown path, and 405 for a method that is not supported.
     init(_ head: RequestHead, in bytes: Span<UInt8>) throws(Problem) {
         guard let route = Route(head.path, in: bytes) else {
             throw PathSuggestion.problem(at: bytes.text(in: head.path))
@@ -28,7 +29,7 @@ struct Route {
         self = route
     }
 
-    /// Reads the name of the suite in the path.
+    /// Decodes and validates the name of the suite in the path.
     func suiteName(in bytes: Span<UInt8>) throws(Problem) -> SuiteName {
         let text = try Self.decoded(suite ?? 0..<0, in: bytes)
         do {
@@ -38,7 +39,7 @@ struct Route {
         }
     }
 
-    /// Reads the name of the key in the path.
+    /// Decodes and validates the key in the path.
     func keyName(in bytes: Span<UInt8>) throws(Problem) -> KeyName {
         let text = try Self.decoded(key ?? 0..<0, in: bytes)
         do {
@@ -62,7 +63,7 @@ struct Route {
         self.key = key
     }
 
-    private static func fixed(_ name: Range<Int>, in bytes: Span<UInt8>) -> Route? {
+    private static func findUnversioned(_ name: Range<Int>, in bytes: Span<UInt8>) -> Route? {
         if bytes.holds("healthz", in: name) { return Route(.health) }
         if bytes.holds("readyz", in: name) { return Route(.ready) }
         if bytes.holds("metrics", in: name) { return Route(.metrics) }
@@ -70,10 +71,10 @@ struct Route {
         return nil
     }
 
-    private static func versioned(_ segments: inout PathSegments, in bytes: Span<UInt8>) -> Route? {
+    private static func findVersioned(_ segments: inout PathSegments, in bytes: Span<UInt8>) -> Route? {
         guard let collection = segments.next(in: bytes) else { return Route(.service) }
-        // First, as nearly all requests are below it.
-        if bytes.holds("suites", in: collection) { return inSuites(&segments, in: bytes) }
+        // Nearly all requests are for `/v1/suites`, so this comparison comes first.
+        if bytes.holds("suites", in: collection) { return findBelowSuites(&segments, in: bytes) }
         if bytes.holds("transaction", in: collection) { return Route(.transaction) }
         if bytes.holds("undo", in: collection) { return Route(.undoOfSeveral) }
         if bytes.holds("observe", in: collection) { return Route(.observationOfSeveral) }
@@ -84,8 +85,7 @@ struct Route {
         return nil
     }
 
-    /// Finds what is below `suites`.
-    private static func inSuites(_ segments: inout PathSegments, in bytes: Span<UInt8>) -> Route? {
+    private static func findBelowSuites(_ segments: inout PathSegments, in bytes: Span<UInt8>) -> Route? {
         guard let suite = segments.next(in: bytes) else { return Route(.suites) }
         guard !suite.isEmpty else { return nil }
         guard let part = segments.next(in: bytes) else { return Route(.suite, suite: suite) }
@@ -99,12 +99,12 @@ struct Route {
         if bytes.holds("diff", in: part) { return Route(.difference, suite: suite) }
         if bytes.holds("undo", in: part) { return Route(.undo, suite: suite) }
         if bytes.holds("restore", in: part) { return Route(.restore, suite: suite) }
-        if bytes.holds("ofrep", in: part) { return openFeature(&segments, suite, in: bytes) }
+        if bytes.holds("ofrep", in: part) { return findOpenFeature(&segments, suite, in: bytes) }
         return nil
     }
 
-    /// Finds what is below `ofrep` of a suite.
-    private static func openFeature(
+    /// Finds a resource below `/v1/suites/{suite}/ofrep`.
+    private static func findOpenFeature(
         _ segments: inout PathSegments, _ suite: Range<Int>, in bytes: Span<UInt8>
     ) -> Route? {
         guard let version = segments.next(in: bytes), bytes.holds("v1", in: version),
@@ -118,88 +118,91 @@ struct Route {
     }
 }
 
-/// A path that the caller probably meant by one that leads nowhere.
-///
-/// It is made from the path and the table of resources alone, so it reveals nothing of what is stored.
+/// A suggestion for a path that matches no resource: the valid path that the caller probably intended. It depends only
+/// on the path and the table of resources, so it does not reveal stored names.
 struct PathSuggestion {
     let path: String
-    /// True if the key was written with a slash that should have been escaped.
+    /// True if the suggested path has `%2F` in the key where the requested path has a slash.
     let escapesSlash: Bool
 
-    /// Finds the most probable path; nil if none is near.
+    /// Finds the valid path with the lowest penalty for corrections; nil if no valid path is similar.
     init?(for path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         let isEmpty = { (part: String) in part.isEmpty }
-        // Extra slashes at either end are ignored. An empty name in between cannot be guessed.
+        // Extra slashes at the beginning and the end are ignored. A missing name between two slashes cannot be guessed.
         let names = Array(parts.drop(while: isEmpty).reversed().drop(while: isEmpty).reversed())
         guard !names.contains(where: isEmpty) else { return nil }
-        let best = Self.readings(of: names).flatMap { reading in
-            Resource.allCases.compactMap { resource in reading.fit(resource) }
+        let best = Self.interpretations(of: names).flatMap { interpretation in
+            Resource.allCases.compactMap { resource in interpretation.match(resource) }
         }
-        .min { $0.cost < $1.cost }
+        .min { $0.penalty < $1.penalty }
         guard let best else { return nil }
         self.path = best.path
         escapesSlash = best.escapesSlash
     }
 
-    /// The error for a path that leads nowhere.
+    /// The error for a path that matches no resource.
     static func problem(at path: String) -> Problem {
-        guard let meant = PathSuggestion(for: path) else {
+        guard let suggestion = PathSuggestion(for: path) else {
             return Problem(
-                .unknownPath, "there is nothing at this path; \(Resource.service.rawValue) tells what there is")
+                .unknownPath, "there is no resource at this path; \(Resource.service.rawValue) describes the service")
         }
-        let reason = meant.escapesSlash ? "a / in a key is written %2F: " : ""
-        var problem = Problem(.unknownPath, "there is nothing at this path; \(reason)did you mean \(meant.path)?")
-        problem.didYouMean = [meant.path]
+        let reason = suggestion.escapesSlash ? "a / in a key must be escaped as %2F: " : ""
+        let hint = "\(reason)did you mean \(suggestion.path)?"
+        var problem = Problem(.unknownPath, "there is no resource at this path; \(hint)")
+        problem.didYouMean = [suggestion.path]
         return problem
     }
 
-    /// The ways to read the names of a path, each with a cost that says how far-fetched it is.
-    private static func readings(of names: [String]) -> [PathReading] {
-        guard let first = names.first else { return [PathReading(names: ["v1"], cost: 0)] }
-        let versioned = first.isNear("v1") ? names : ["v1"] + names
-        var readings = [PathReading(names: names, cost: 0), PathReading(names: versioned, cost: 1)]
-        if versioned.count > 1, first.isNear("v1") {
-            readings.append(PathReading(names: Array(names.dropFirst()), cost: 1))
+    /// Returns possible corrections of a path: with or without `v1`, with `keys`, or with slashes in the key.
+    private static func interpretations(of names: [String]) -> [PathInterpretation] {
+        guard let first = names.first else { return [PathInterpretation(names: ["v1"], penalty: 0)] }
+        let versioned = first.isPossibleMisspelling(of: "v1") ? names : ["v1"] + names
+        var interpretations = [PathInterpretation(names: names, penalty: 0)]
+        interpretations.append(PathInterpretation(names: versioned, penalty: 1))
+        if versioned.count > 1, first.isPossibleMisspelling(of: "v1") {
+            interpretations.append(PathInterpretation(names: Array(names.dropFirst()), penalty: 1))
         }
         if versioned.count == 4 {
-            readings.append(PathReading(names: versioned[..<3] + ["keys", versioned[3]], cost: 2))
+            interpretations.append(PathInterpretation(names: versioned[..<3] + ["keys", versioned[3]], penalty: 2))
         }
         if versioned.count > 5 {
             let key = versioned[4...].joined(separator: "%2F")
-            readings.append(PathReading(names: versioned[..<4] + [key], cost: 1, escapesSlash: true))
+            interpretations.append(PathInterpretation(names: versioned[..<4] + [key], penalty: 1, escapesSlash: true))
         }
-        return readings
+        return interpretations
     }
 }
 
-/// A reading of the names of a path as they may have been meant.
-private struct PathReading {
+/// The segments of a path after a correction of its structure. The segments may still be misspelled.
+private struct PathInterpretation {
     let names: [String]
-    let cost: Int
+    /// The penalty is higher for a less likely correction.
+    let penalty: Int
     var escapesSlash = false
 
-    /// Fits the names into the path of a resource; nil if a fixed word of that path is not among them.
-    func fit(_ resource: Resource) -> (path: String, cost: Int, escapesSlash: Bool)? {
+    /// Puts the names into the path of a resource, and corrects misspelled words of that path. Returns nil if the
+    /// number of names is wrong, or if a name differs too much from the word at its position.
+    func match(_ resource: Resource) -> (path: String, penalty: Int, escapesSlash: Bool)? {
         let template = resource.rawValue.split(separator: "/").map(String.init)
         guard template.count == names.count else { return nil }
-        var (path, cost) = ("", cost)
+        var (path, penalty) = ("", penalty)
         for (word, name) in zip(template, names) {
             if word.hasPrefix("{") {
                 path += "/\(name)"
                 continue
             }
-            guard name.isNear(word) else { return nil }
-            if !name.hasSameBytes(as: word) { cost += 1 }
+            guard name.isPossibleMisspelling(of: word) else { return nil }
+            if !name.hasSameBytes(as: word) { penalty += 1 }
             path += "/\(word)"
         }
-        return (path, cost, escapesSlash)
+        return (path, penalty, escapesSlash)
     }
 }
 
 extension String {
-    /// True if this may be a misspelling of a word.
-    fileprivate func isNear(_ word: String) -> Bool {
+    /// True if the text is the word, or may be a misspelling of the word.
+    fileprivate func isPossibleMisspelling(of word: String) -> Bool {
         !NameSuggestion.nearest(to: self, among: [word]).isEmpty
     }
 }

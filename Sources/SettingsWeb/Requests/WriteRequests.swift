@@ -4,7 +4,7 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The suite and the key in the path of a write, and the present schema of the suite.
+/// The suite and the key in the path of a write, and the published schema of the suite.
 struct WriteTarget {
     let suite: SuiteName?
     let key: KeyName?
@@ -17,16 +17,15 @@ struct WriteTarget {
     }
 }
 
-/// The writes that requests ask for.
+/// Parses a request into a ``WriteRequest``. A thread, the decide stage, then decides the queued writes in order.
 extension APIRequest {
-    /// A body of at least this many bytes is parsed in the background instead of on the event loop. Parsing that many
-    /// bytes takes half a millisecond, and compiling them as a schema about 20 milliseconds.
-    static let largeBody = LoopContext.readSize
-    /// The maximum steps of validation that an event loop spends on one value: one or two milliseconds.
-    private static let mostStepsOnLoop = 50_000
+    /// A body of at least this many bytes is parsed in the background instead of on the event loop. Parsing a JSON body
+    /// of this size takes half a millisecond, and compiling a schema of this size about 20 milliseconds.
+    static let largeBodySize = LoopContext.readSize
+    /// The maximum steps that an event loop spends on validating one value. This many take one or two milliseconds.
+    private static let maximumStepsOnLoop = 50_000
 
-    /// Throws 403 if the key is locked. Runs before the body is parsed, so that the refusal does not depend on the
-    /// body.
+    /// Throws 403 if the schema locks the key. This check needs no body, so it runs before the body is parsed.
     func checkLock(_ target: WriteTarget, on state: State) throws(Problem) {
         guard let name = target.suite, let key = target.key, !overridesLocks,
             target.schema?.schema.key(key.text)?.isLocked ?? false, let suite = state.suite(name)
@@ -34,69 +33,70 @@ extension APIRequest {
         throw suite.lockedKey(key)
     }
 
-    /// Makes the write that the request asks for. Throws if the request is malformed.
+    /// Parses the request into a write. Throws if the request is malformed.
     ///
     /// - Returns: the write, and true if validating its value takes more steps than an event loop may spend.
     func write(
         _ target: WriteTarget, _ bytes: Span<UInt8>, body: Span<UInt8>, on state: State
-    ) throws(Problem) -> (write: WriteRequest, isCheckCostly: Bool) {
+    ) throws(Problem) -> (write: WriteRequest, isValidationCostly: Bool) {
         do throws(Problem) {
-            return try read(target, bytes, body: body, on: state)
+            return try parse(target, bytes, body: body, on: state)
         } catch {
-            // The decide stage checks the lock for a request with a request key, after it has searched for an earlier
-            // request with the same key. A malformed request cannot repeat an earlier request, so a locked key is
-            // reported before the malformed body.
+            // For a request with an `Idempotency-Key`, only the decide stage checks the lock, because the request may
+            // repeat an earlier request. A malformed request cannot be a repeat, so its lock is checked here.
             try checkLock(target, on: state)
             throw error
         }
     }
 
-    private func read(
+    private func parse(
         _ target: WriteTarget, _ bytes: Span<UInt8>, body: Span<UInt8>, on state: State
-    ) throws(Problem) -> (write: WriteRequest, isCheckCostly: Bool) {
+    ) throws(Problem) -> (write: WriteRequest, isValidationCostly: Bool) {
         let (suite, key) = (target.suite, target.key)
-        try checkEncoding()
+        try checkContentEncoding()
         if route.resource == .transaction, head.has(.ifMatch) || head.has(.ifNoneMatch) {
             throw Problem(
                 .badRequest,
-                "a transaction takes no If-Match and no If-None-Match; say what must hold in the member if of its body")
+                "a transaction must not have If-Match or If-None-Match; use the member if of the body for conditions")
         }
         if route.resource == .undoOfSeveral, head.has(.ifMatch) || head.has(.ifNoneMatch) {
-            throw Problem(.badRequest, "If-Match and If-None-Match are about one suite: undo in /v1/suites/SUITE/undo")
+            throw Problem(
+                .badRequest,
+                "an undo in several suites must not have If-Match or If-None-Match; use /v1/suites/SUITE/undo")
         }
         let format = bodyFormat(in: bytes)
-        let document = try document(body, format)
-        let command = try command(suite, key, document ?? .null, format, body)
+        let document = try parseDocument(body, format)
+        let command = try makeCommand(suite, key, document ?? .null, format, body)
         try checkGrants(command)
         var request = WriteRequest(command)
         request.grants = caller?.grants
-        let isCheckCostly = request.check(
-            against: target.schema, within: body.count < Self.largeBody ? Self.mostStepsOnLoop : .max)
+        let isValidationCostly = request.validateValue(
+            against: target.schema, maximumSteps: body.count < Self.largeBodySize ? Self.maximumStepsOnLoop : .max)
         request.guards = try guards(in: bytes)
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = overridesLocks
         request.size = body.count + WriteRequest.overhead
-        request.origin = CommitOrigin(by: by, note: try note(in: bytes))
-        if let text = text(.idempotencyKey, in: bytes) {
+        request.origin = CommitOrigin(by: callerName, note: try parseNote(in: bytes))
+        if let text = fieldValue(.idempotencyKey, in: bytes) {
             guard let requestKey = RequestKey(text) else {
                 throw Problem(
-                    .badRequest, "Idempotency-Key must be 1 to \(RequestKey.maximumLength) printable bytes of ASCII")
+                    .badRequest, "Idempotency-Key must be 1 to \(RequestKey.maximumLength) printable ASCII characters")
             }
             request.requestKey = requestKey
-            request.digest = digest(suite, key, document, format, request.guards)
+            request.digest = makeDigest(suite, key, document, format, request.guards)
         }
-        return (request, isCheckCostly)
+        return (request, isValidationCostly)
     }
 
-    /// Throws 415 if the body is compressed, or encoded in another way.
-    func checkEncoding() throws(Problem) {
+    /// Throws 415 if the request has a `Content-Encoding`, such as a compressed body.
+    func checkContentEncoding() throws(Problem) {
         if head.has(.contentEncoding) {
-            throw Problem(.unsupportedMediaType, "send the body as it is: no Content-Encoding is understood")
+            throw Problem(.unsupportedMediaType, "Content-Encoding is not supported; send the body unencoded")
         }
     }
 
-    /// Reads the field `Settings-Note`, the reason for the write; nil if the field is missing or empty.
-    private func note(in bytes: Span<UInt8>) throws(Problem) -> String? {
+    /// Parses the field `Settings-Note`, a text about the reason for the write; nil if the field is missing or empty.
+    private func parseNote(in bytes: Span<UInt8>) throws(Problem) -> String? {
         guard let field = head.field(.settingsNote), !field.isEmpty else { return nil }
         guard field.count <= CommitOrigin.maximumNoteLength,
             let text = try? UTF8Span(validating: bytes.extracting(field)), case let note = String(copying: text),
@@ -104,19 +104,18 @@ extension APIRequest {
         else {
             throw Problem(
                 .badRequest,
-                "Settings-Note must be UTF-8 of at most \(CommitOrigin.maximumNoteLength) bytes without control characters"
-            )
+                "Settings-Note must be UTF-8 without control characters, up to \(CommitOrigin.maximumNoteLength) bytes")
         }
         return note
     }
 
     /// Parses the body. Returns nil for DELETE, which has no body.
-    private func document(_ body: Span<UInt8>, _ format: BodyFormat) throws(Problem) -> JSONValue? {
+    private func parseDocument(_ body: Span<UInt8>, _ format: BodyFormat) throws(Problem) -> JSONValue? {
         guard method != .delete else { return nil }
         if route.resource == .suite, method == .patch, format == .jsonPatch {
             throw Problem(
                 .unsupportedMediaType,
-                "a JSON Patch changes one setting; for a suite send a map, or a transaction of patches")
+                "cannot apply a JSON Patch to a suite; send a map of settings, or a transaction of patches")
         }
         do {
             return try JSONValue(parsing: body)
@@ -125,39 +124,41 @@ extension APIRequest {
         }
     }
 
-    private func command(
+    private func makeCommand(
         _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue, _ format: BodyFormat, _ body: Span<UInt8>
     ) throws(Problem) -> WriteRequest.Command {
         switch (route.resource, method, suite, key) {
         case (.setting, .put, let suite?, let key?):
             return .setting(Transaction.Operation(suite: suite, key: key, .set(document)))
         case (.setting, .patch, let suite?, let key?):
-            let operation = try Self.operation(document, format)
+            let operation = try Self.parseOperation(document, format)
             return .setting(Transaction.Operation(suite: suite, key: key, .change(operation)))
         case (.setting, .delete, let suite?, let key?):
             return .setting(Transaction.Operation(suite: suite, key: key, .delete))
-        case (.suite, .patch, let suite?, _): return .mergeSuite(suite, try Self.map(document))
-        case (.suite, .put, let suite?, _): return .replaceSuite(suite, try Self.map(document))
-        case (.suite, .delete, let suite?, _): return try removal(of: suite)
+        case (.suite, .patch, let suite?, _): return .mergeSuite(suite, try Self.parseMap(document))
+        case (.suite, .put, let suite?, _): return .replaceSuite(suite, try Self.parseMap(document))
+        case (.suite, .delete, let suite?, _): return try makeRemoval(of: suite)
         case (.schema, .put, let suite?, _):
-            return Self.schema(document, body, of: suite, onConflict: conflictPolicy)
+            return Self.makeSchemaCommand(document, body, of: suite, onConflict: conflictPolicy)
         case (.schema, .delete, let suite?, _): return .removeSchema(suite)
-        case (.transaction, .post, _, _): return .transaction(try Self.read(document))
+        case (.transaction, .post, _, _): return .transaction(try Self.decode(document))
         case (.undo, .post, let suite?, _):
-            return .undo(try Self.read(document), of: suite, onConflict: conflictPolicy)
+            return .undo(try Self.decode(document), of: suite, onConflict: conflictPolicy)
         case (.undoOfSeveral, .post, _, _):
-            return .undo(try Self.read(document), of: nil, onConflict: conflictPolicy)
+            return .undo(try Self.decode(document), of: nil, onConflict: conflictPolicy)
         case (.restore, .post, let suite?, _):
-            return .restore(suite, try Self.read(document), skipsConflicts: query.has(.onRestoreConflict))
-        default: throw Problem(.methodNotAllowed, "\(method.name) writes nothing here")
+            return .restore(suite, try Self.decode(document), skipsConflicts: query.has(.onRestoreConflict))
+        default: throw Problem(.methodNotAllowed, "this path does not support \(method.name)")
         }
     }
 
+    /// The action if an undo or a new schema conflicts with stored values.
     private var conflictPolicy: WriteRequest.ConflictPolicy {
         query.text(.onConflict).flatMap { WriteRequest.ConflictPolicy(rawValue: $0) } ?? .refuse
     }
 
-    private func removal(of suite: SuiteName) throws(Problem) -> WriteRequest.Command {
+    /// Makes the command for DELETE of a suite. The parameter `drop` also removes the schema.
+    private func makeRemoval(of suite: SuiteName) throws(Problem) -> WriteRequest.Command {
         let prefix = query.text(.prefixToRemove)
         guard query.flag(.drop) else { return .resetSuite(suite, prefix: prefix ?? "") }
         guard prefix == nil else {
@@ -166,22 +167,22 @@ extension APIRequest {
         return .dropSuite(suite)
     }
 
-    private static func operation(_ json: JSONValue, _ format: BodyFormat) throws(Problem) -> InPlaceOperation {
+    private static func parseOperation(_ json: JSONValue, _ format: BodyFormat) throws(Problem) -> InPlaceOperation {
         switch format {
-        case .json: try read(json)
+        case .json: try decode(json)
         case .mergePatch: .merge(json)
-        case .jsonPatch: .patch(try read(json))
+        case .jsonPatch: .patch(try decode(json))
         }
     }
 
-    private static func map(_ json: JSONValue) throws(Problem) -> JSONObject {
+    private static func parseMap(_ json: JSONValue) throws(Problem) -> JSONObject {
         guard case .object(let values) = json else {
-            throw Problem(BodyError("expected an object of keys and values, found another JSON value"))
+            throw Problem(BodyError("the body must be a JSON object of keys and values"))
         }
         return values
     }
 
-    private static func schema(
+    private static func makeSchemaCommand(
         _ document: JSONValue, _ body: Span<UInt8>, of suite: SuiteName,
         onConflict policy: WriteRequest.ConflictPolicy
     ) -> WriteRequest.Command {
@@ -193,7 +194,7 @@ extension APIRequest {
         }
     }
 
-    private static func read<Body: JSONReadable>(_ json: JSONValue) throws(Problem) -> Body {
+    private static func decode<Body: JSONReadable>(_ json: JSONValue) throws(Problem) -> Body {
         do {
             return try Body(json: json)
         } catch {
@@ -202,8 +203,8 @@ extension APIRequest {
     }
 
     /// Returns a digest of the parsed request: method, names, parameters, guards and the body as JSON. The digest does
-    /// not depend on the formatting, which may differ between two attempts of a client.
-    private func digest(
+    /// not depend on formatting, such as spaces in the JSON, which may differ between two attempts of a client.
+    private func makeDigest(
         _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue?, _ format: BodyFormat,
         _ guards: [WriteRequest.Guard]
     ) -> String {
@@ -212,9 +213,9 @@ extension APIRequest {
         digest.add(route.resource.rawValue)
         digest.add(suite?.text ?? "")
         digest.add(key?.text ?? "")
-        digest.add(list: query.meaning)
-        digest.add(list: guards.map(\.meaning))
-        // Other requests have the same meaning in every format.
+        digest.add(list: query.canonicalTexts)
+        digest.add(list: guards.map(\.canonicalText))
+        // The format changes the effect only of a PATCH of a setting.
         if route.resource == .setting, method == .patch { digest.add(format.rawValue) }
         if let document { digest.add(document) }
         return digest.text
@@ -222,32 +223,31 @@ extension APIRequest {
 }
 
 extension WriteRequest {
-    /// Validates the value of a `set` against the published schema. If the value is valid, the decide stage does not
-    /// validate it again. If it is not valid, the decide stage validates it again, because the decide stage may have a
-    /// newer schema.
+    /// Validates the value of a `set` against the published schema. The decide stage does not repeat the validation of
+    /// a valid value if the schema is still the same. It validates any other value, and reports the errors.
     ///
-    /// - Parameter steps: the maximum steps of the validation.
-    /// - Returns: true if the validation needs more steps.
-    fileprivate mutating func check(against schema: SchemaVersion?, within steps: Int) -> Bool {
+    /// - Returns: true if the validation takes more than the maximum steps.
+    fileprivate mutating func validateValue(against schema: SchemaVersion?, maximumSteps: Int) -> Bool {
         guard let schema, case .setting(let operation) = command, case .set(let value) = operation.action,
             let key = schema.schema.key(operation.key.text)
         else { return false }
-        let isAllowed = key.allows(value, within: steps)
-        if isAllowed == true { checkedAgainst = schema }
-        return isAllowed == nil
+        // Nil if the validation takes more steps.
+        let isValid = key.allows(value, within: maximumSteps)
+        if isValid == true { checkedAgainst = schema }
+        return isValid == nil
     }
 }
 
-/// A digest that distinguishes requests: 128 bits of FNV-1a. It is the same in every run of the daemon.
+/// A digest of a request: the 128-bit FNV-1a hash. Equal requests have equal digests in every run of the daemon.
 ///
-/// The digest detects a client that uses one request key for two different requests by mistake. It does not need to
-/// resist attacks: a client that creates a collision on purpose gains nothing that a different request key would not
-/// give it.
+/// The digest detects a client that uses one `Idempotency-Key` for two different requests by mistake. The hash need not
+/// be cryptographic: a client gains nothing from a collision that it creates on purpose.
 private struct RequestDigest {
-    private var state: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+    // The offset basis and the prime of FNV-1a.
+    private var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
     private static let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
 
-    /// Adds the length of a text and then the text. The length keeps two adjacent texts apart.
+    /// Adds the length of a text and then the text, so that the texts "ab", "c" and "a", "bc" have different digests.
     mutating func add(_ text: String) {
         let bytes = text.utf8Span.span
         add(number: UInt64(bytes.count))
@@ -259,7 +259,7 @@ private struct RequestDigest {
         for text in texts { add(text) }
     }
 
-    /// Adds a JSON value: the members of an object in the order of their names, and numbers as their bits.
+    /// Adds a JSON value. The order of the members of an object has no effect. Integers differ from equal doubles.
     mutating func add(_ value: JSONValue) {
         switch value {
         case .null: mix(0)
@@ -292,12 +292,12 @@ private struct RequestDigest {
     }
 
     private mutating func mix(_ byte: UInt8) {
-        state = (state ^ UInt128(byte)) &* Self.prime
+        hash = (hash ^ UInt128(byte)) &* Self.prime
     }
 
-    /// The digest in hexadecimal digits after the prefix `meaning:`, which names the kind of the digest. Digests of
-    /// version 0.3 have no prefix, because version 0.3 computed them from the bytes of the request.
+    /// The digest in hexadecimal digits after the prefix `meaning:`. The prefix distinguishes the digest from a digest
+    /// that version 0.3 stored, which has no prefix and was computed from the bytes of the request.
     var text: String {
-        "meaning:" + String(state, radix: 16)
+        "meaning:" + String(hash, radix: 16)
     }
 }

@@ -5,31 +5,32 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// Event streams: watchers that stay after an answer.
+/// Event streams: each ``Watcher`` of this kind sends server-sent events until the connection closes.
 ///
-/// A stream begins with the state, or with the commits after the revision that the client knows. It catches up in pieces,
-/// and sends the next piece when the client has received the last piece. Afterwards it is live: events are sent at once.
+/// A stream catches up first: it sends the state, or the commits after the revision that the client knows. It sends a
+/// piece when the kernel has accepted the piece before. Afterwards the stream is live: it sends each event at once. The
+/// `form` of a watcher is the content of the next piece: the state (`stateEvent`) or commits (`commitEvents`).
 extension WatchNotifier {
-    /// The size of the pieces in which a stream catches up.
+    /// The size of a piece in bytes. A larger event is sent as one piece.
     private static let pieceBytes = 64 << 10
-    /// The nanoseconds without an event after which the client is sent its cursor, to keep the connection alive.
+    /// The nanoseconds without an event after which a stream sends the cursor, because proxies close idle connections.
     private static let keepAliveInterval: UInt64 = 15_000_000_000
 
-    /// Begins a stream.
-    func stream(
+    /// Begins a stream. The finding is the result of the search for commits after the cursor of the client.
+    func beginStream(
         _ request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
         guard !handler.isStopping else { throw Problem.shuttingDown }
         let (subject, style, id) = (request.subject, request.style, exchange.ticket)
         var question = Question(subject, .commitEvents(style))
         var revision = request.since?.revision ?? .zero
-        // The client has fetched the flags before it begins their stream, so the stream begins without an event.
+        // An OpenFeature client fetches the flags before it opens a stream, so the stream begins without an event.
         let beginsLive = style == .refetches && request.since == nil
         if case .state(let isReset) = finding {
             if !beginsLive { question = Question(subject, .stateEvent(isReset: isReset, style)) }
             revision = state.revision
         }
-        let isMissing =
+        let isSuiteMissing =
             switch finding {
             case .absent: true
             case .nothing: !state.watchReader.hasState(for: subject)
@@ -39,26 +40,26 @@ extension WatchNotifier {
             exchange, question, of: request.caller, after: revision, phase: .catchingUp, on: state)
         handler.begin(id, Self.head(at: service.store.state.cursor.marked(for: subject.reader)))
         push(EventText.opening, to: watcher)
-        // No event gives the client a cursor yet.
-        if beginsLive { push(EventText.id(state.cursor), to: watcher) }
-        if isMissing {
-            sendMissing(to: watcher, isKnown: beginsLive, on: state)
+        // Without an event, the client would have no cursor for a reconnection.
+        if beginsLive { push(EventText.idField(state.cursor), to: watcher) }
+        if isSuiteMissing {
+            sendMissingSuite(to: watcher, isKnown: beginsLive, on: state)
         } else {
             sendNextPiece(to: watcher)
         }
         return .later
     }
 
-    /// The head of a stream.
+    /// Returns the head of the response whose body is the stream.
     static func head(at cursor: Cursor) -> Response {
         var head = Response(status: 200, contentType: .eventStream, fields: FieldBlock(cursor: cursor, tag: nil))
         head.fields.append("Vary", "Accept")
-        // Keeps nginx from buffering the events.
+        // nginx buffers responses without this field.
         head.fields.append("X-Accel-Buffering", "no")
         return head
     }
 
-    /// Sends the next piece to a stream that catches up.
+    /// Sends the next piece if the stream catches up.
     func sendNextPiece(to watcher: Watcher) {
         guard case .catchingUp? = watcher.phase else { return }
         let subject = watcher.topic.subject
@@ -66,16 +67,16 @@ extension WatchNotifier {
         if case .stateEvent(let isReset, _) = watcher.form {
             return sendState(to: watcher, isReset: isReset, on: state)
         }
-        guard state.watchReader.hasHistory(for: subject, after: watcher.revision) else { return restart(watcher) }
+        guard state.watchReader.hasHistory(for: subject, after: watcher.revision) else { return restartWithState(watcher) }
         let (commits, reached) = state.watchReader.nextCommits(
             for: subject, after: watcher.revision, within: .loopLimit, bytes: Self.pieceBytes)
-        if let text = text(of: commits, for: watcher, upTo: reached, on: state) {
-            send(Response(status: 200, body: text), to: watcher, upTo: reached)
+        if let text = renderEvents(commits, for: watcher, upTo: reached, on: state) {
+            sendPiece(Response(status: 200, body: text), to: watcher, upTo: reached)
         }
     }
 
-    /// Sends the state, because the history does not reach back to the revision of the client.
-    private func restart(_ watcher: Watcher) {
+    /// Sends the state, because the history does not contain all commits after the revision of the client.
+    private func restartWithState(_ watcher: Watcher) {
         watcher.form = .stateEvent(isReset: true, watcher.form.style)
         watcher.phase = .catchingUp
         sendNextPiece(to: watcher)
@@ -85,15 +86,14 @@ extension WatchNotifier {
         let subject = watcher.topic.subject
         guard watcher.form.style == .changes else {
             let text = EventText.refetch(subject, on: state)
-            return send(Response(status: 200, body: text), to: watcher, upTo: state.revision)
+            return sendPiece(Response(status: 200, body: text), to: watcher, upTo: state.revision)
         }
         guard state.watchReader.hasState(for: subject) else {
-            guard isReset else { return sendMissing(to: watcher, on: state) }
-            // A client that knew the suite must be notified that the suite was removed, although the history does not
-            // contain the removal any more.
-            let end = StreamCommit(.one(schemaRevision: nil, isDropped: true), cursor: state.cursor, changes: [])
-            let response = Response(status: 200, body: EventText.text(of: .commit(end)))
-            return send(response, to: watcher, upTo: state.revision)
+            guard isReset else { return sendMissingSuite(to: watcher, on: state) }
+            // The history no longer contains the commit that removed the suite, so an event replaces that commit.
+            let removal = StreamCommit(.one(schemaRevision: nil, isDropped: true), cursor: state.cursor, changes: [])
+            let response = Response(status: 200, body: EventText.text(of: .commit(removal)))
+            return sendPiece(response, to: watcher, upTo: state.revision)
         }
         let rendering = Rendering(cost: { state.watchReader.renderingCost(of: subject, within: $0) }) {
             guard let observed = state.watchReader.observed(subject, isReset: isReset) else {
@@ -101,12 +101,12 @@ extension WatchNotifier {
             }
             return Response(status: 200, body: EventText.text(of: .state(observed)))
         }
-        guard rendering.exceedsLoopLimit else { return send(rendering.make(), to: watcher, upTo: state.revision) }
+        guard rendering.exceedsLoopLimit else { return sendPiece(rendering.make(), to: watcher, upTo: state.revision) }
         renderInBackground(
             rendering, Question(subject, .stateEvent(isReset: isReset, .changes)), for: watcher, upTo: state.revision)
     }
 
-    /// Renders an expensive piece of a stream in the background. The handler sends the piece when it is rendered.
+    /// Renders a costly piece of a stream in the background. The handler calls `sendPiece` with the result.
     private func renderInBackground(
         _ rendering: Rendering, _ question: Question, after revision: Revision = .zero, for watcher: Watcher,
         upTo reached: Revision
@@ -115,13 +115,13 @@ extension WatchNotifier {
         watcher.form = question.form
         watcher.phase = .rendering(key)
         if let response = handler.backgroundAnswers.recentAnswer(key) {
-            return send(response, to: watcher, upTo: reached)
+            return sendPiece(response, to: watcher, upTo: reached)
         }
         handler.render(rendering, key, for: watcher.id, of: watcher.client.key, isOwed: true)
     }
 
-    /// Sends the event that there is no suite, unless the client knows that. The stream waits for a suite.
-    private func sendMissing(to watcher: Watcher, isKnown: Bool = false, on state: State) {
+    /// Sends the event that the suite does not exist, unless the client knows that. The stream waits for the suite.
+    private func sendMissingSuite(to watcher: Watcher, isKnown: Bool = false, on state: State) {
         let (subject, style) = (watcher.topic.subject, watcher.form.style)
         watcher.revision = state.revision
         watcher.form = .stateEvent(isReset: true, style)
@@ -133,17 +133,17 @@ extension WatchNotifier {
 
     /// Sends a piece to a stream that catches up.
     ///
-    /// - Parameter reached: the client has all events up to this revision after the piece.
-    func send(_ piece: Response, to watcher: Watcher, upTo reached: Revision) {
+    /// - Parameter reached: the revision up to which the client has all events after this piece.
+    func sendPiece(_ piece: Response, to watcher: Watcher, upTo reached: Revision) {
         let text = piece.body
         if !text.isEmpty { push(text, owner: piece.owner, to: watcher) }
         watcher.revision = max(watcher.revision, reached)
         watcher.form = .commitEvents(watcher.form.style)
-        // Further events after a large piece could exceed the limit of a client that lags behind.
+        // After a larger piece, further events could exceed the limit of unsent bytes, so the stream waits.
         let isLive = text.count <= Self.pieceBytes && watcher.revision >= service.store.state.revision
         watcher.phase = isLive ? .live : .catchingUp
         if isLive {
-            if watcher.isEnding { endStream(watcher, on: service.store.state) }
+            if watcher.endsWhenLive { endStream(watcher, on: service.store.state) }
         } else if text.isEmpty {
             handler.runLater { [id = watcher.id] handler in
                 if let watcher = handler.requests.watcher(id) { handler.notifier.sendNextPiece(to: watcher) }
@@ -153,38 +153,37 @@ extension WatchNotifier {
         }
     }
 
-    /// Sends new events to a live stream. Returns false if there are none.
+    /// Sends new events to a live stream. Returns false if there are no new events, or if the stream still catches up.
     @discardableResult
     func sendNewEvents(to watcher: Watcher, on state: State) -> Bool {
-        guard !watcher.isBehind else { return false }
+        guard !watcher.isCatchingUp else { return false }
         let (subject, revision) = (watcher.topic.subject, watcher.revision)
         if case .stateEvent = watcher.form {
-            // The stream waits for a suite. This state may be without the suite again.
+            // The stream waits for the suite. The suite may have been created and removed again.
             guard state.watchReader.hasState(for: subject) else { return false }
             sendState(to: watcher, isReset: true, on: state)
             return true
         }
         guard state.watchReader.hasHistory(for: subject, after: revision) else {
-            restart(watcher)
+            restartWithState(watcher)
             return true
         }
         let question = watcher.question
-        var made = handler.cache.response(to: question, after: revision, at: state.revision)?.body
-        if made == nil {
+        var rendered = handler.cache.response(to: question, after: revision, at: state.revision)?.body
+        if rendered == nil {
             let commits = state.watchReader.commits(for: subject, after: revision) ?? []
-            made = text(of: commits, for: watcher, upTo: state.revision, on: state)
-            if let made { cache(Response(status: 200, body: made), for: question, after: revision, on: state) }
+            rendered = renderEvents(commits, for: watcher, upTo: state.revision, on: state)
+            if let rendered { cache(Response(status: 200, body: rendered), for: question, after: revision, on: state) }
         }
-        guard let text = made else { return true }
+        guard let text = rendered else { return true }
         watcher.revision = max(revision, state.revision)
         if !text.isEmpty { push(text, to: watcher) }
         return !text.isEmpty
     }
 
-    /// Renders commits as events. Returns nil if that is expensive: the events are then rendered in the
-    /// background, and the stream continues afterwards.
-    private func text(
-        of commits: [KeptCommit], for watcher: Watcher, upTo reached: Revision, on state: State
+    /// Renders commits as events. If that is too costly for the event loop, renders in the background and returns nil.
+    private func renderEvents(
+        _ commits: [KeptCommit], for watcher: Watcher, upTo reached: Revision, on state: State
     ) -> [UInt8]? {
         let subject = watcher.topic.subject
         guard watcher.form.style == .changes else {
@@ -204,49 +203,51 @@ extension WatchNotifier {
         commits.flatMap { EventText.text(of: .commit(state.watchReader.streamed(subject, $0.commit))) }
     }
 
-    /// Sends new events to a live stream that was silent, or the cursor if there are no events: the cursor must not be after an
-    /// event that the client has not been sent.
+    /// Sends new events to a live stream that was idle for the keep-alive interval, or only the cursor if there are no
+    /// new events. The client must not get a cursor that is later than an event that it has not received.
     func sendKeepAlive(to watcher: Watcher) {
-        guard !watcher.isBehind else { return setKeepAlive(watcher) }
+        guard !watcher.isCatchingUp else { return setKeepAlive(watcher) }
         let state = service.store.state.withCursors(for: watcher.topic.subject.reader)
         watcher.advance(to: comparedRevision)
         watcher.isDue = false
         guard !sendNewEvents(to: watcher, on: state) else { return }
         let revision = max(watcher.revision, comparedRevision)
-        push(EventText.id(Cursor(epoch: state.epoch, revision: revision)), to: watcher)
+        push(EventText.idField(Cursor(epoch: state.epoch, revision: revision)), to: watcher)
     }
 
+    /// Queues bytes for the client, and restarts the keep-alive interval.
     private func push(_ text: [UInt8], owner: (any AnyObject & Sendable)? = nil, to watcher: Watcher) {
         loop.push(watcher.id, text, owner: owner)
         setKeepAlive(watcher)
     }
 
+    /// Sets the alarm of the stream to the end of the keep-alive interval, or to the expiry of the credential.
     private func setKeepAlive(_ watcher: Watcher) {
         let caller = handler.requests.entry(watcher.id)?.caller
         loop.setAlarm(watcher.id, at: handler.deadline(in: Self.keepAliveInterval, of: caller))
     }
 
-    /// Ends a stream because the daemon stops or the client sends nothing more. A stream that is behind catches up first, unless
-    /// the daemon stops.
-    func end(_ watcher: Watcher) {
+    /// Ends a stream because the daemon stops, or because the client has half-closed the connection. Unless the daemon
+    /// stops, the stream first sends all published events.
+    func finishStream(_ watcher: Watcher) {
         watcher.advance(to: comparedRevision)
         let state = service.store.state
         evaluate(watcher, on: state)
-        if watcher.isBehind, !handler.isStopping {
-            watcher.isEnding = true
+        if watcher.isCatchingUp, !handler.isStopping {
+            watcher.endsWhenLive = true
         } else {
             endStream(watcher, on: state)
         }
     }
 
-    /// Ends a stream with a delay for the next request. A client that has been sent all events also gets its cursor.
+    /// Ends a stream with a random delay for the reconnection, and with the cursor if the client has all events.
     private func endStream(_ watcher: Watcher, on state: State) {
         let epoch = state.withCursors(for: watcher.topic.subject.reader).epoch
-        let cursor = watcher.isBehind ? nil : Cursor(epoch: epoch, revision: watcher.revision)
+        let cursor = watcher.isCatchingUp ? nil : Cursor(epoch: epoch, revision: watcher.revision)
         endStream(watcher, with: EventText.closing(at: cursor, retryAfterMs: Int.random(in: 100...3000)))
     }
 
-    /// Ends a stream with a last piece.
+    /// Ends a stream with a last piece, which may be empty.
     func endStream(_ watcher: Watcher, with piece: [UInt8]) {
         guard let entry = handler.requests.remove(watcher.id) else { return }
         handler.release(entry.request, watcher.id)

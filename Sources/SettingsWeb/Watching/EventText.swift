@@ -2,20 +2,20 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// Server-sent events as text. JSON as it is written here has no line ends, so each event has one line of data.
+/// The text format of server-sent events. The JSON writer emits no line breaks, so each event has one `data` line.
 enum EventText {
-    /// The beginning of a stream: how long to wait before reconnecting. No empty line follows, which would make a client
-    /// that reconnected forget its last id.
+    /// The beginning of a stream: the milliseconds until a client reconnects. An empty line would end an event without
+    /// an id, and a client that has reconnected would forget its last id.
     static let opening = Array("retry: 1000\n".utf8)
 
-    /// The end of a stream when the daemon stops: clients reconnect at random times, clients of live streams from their cursor.
-    static func closing(at place: Cursor?, retryAfterMs: Int) -> [UInt8] {
+    /// The end of a stream: the milliseconds until the client reconnects, and the cursor if the client has all events.
+    static func closing(at cursor: Cursor?, retryAfterMs: Int) -> [UInt8] {
         let retry = Array("retry: \(retryAfterMs)\n".utf8)
-        return place.map { retry + id($0) } ?? retry
+        return cursor.map { retry + idField($0) } ?? retry
     }
 
-    /// An id alone.
-    static func id(_ cursor: Cursor) -> [UInt8] {
+    /// An id without an event. The client sends the id as `Last-Event-ID` when it reconnects.
+    static func idField(_ cursor: Cursor) -> [UInt8] {
         Array("id: \(cursor)\n\n".utf8)
     }
 
@@ -23,13 +23,14 @@ enum EventText {
         Array("event: \(event.name)\nid: \(event.cursor)\ndata: ".utf8) + event.jsonBytes() + Array("\n\n".utf8)
     }
 
-    /// OpenFeature's event after a commit, whose revision is the tag of the suite since.
+    /// OpenFeature's event after a commit, which asks the client to fetch the flags again. It contains the new entity
+    /// tag of the suite: the revision and, for a reader with limited grants, a digest of the grants.
     static func refetch(_ subject: WatchSubject, after commit: Commit, in epoch: Epoch) -> [UInt8] {
         let tag = EntityTag(commit.revision, digest: subject.reader?.digest)
         return refetch(Cursor(epoch: epoch, revision: commit.revision), tag, commit.time)
     }
 
-    /// OpenFeature's event to a client whose cursor is older than the history.
+    /// OpenFeature's event for a client whose cursor is older than the oldest commit in the history.
     static func refetch(_ subject: WatchSubject, on state: State) -> [UInt8] {
         refetch(state.cursor, state.suite(subject.suites[0])?.tag(for: subject.reader) ?? EntityTag(.zero), state.time)
     }

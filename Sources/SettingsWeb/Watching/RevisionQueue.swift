@@ -1,19 +1,20 @@
 internal import HTTPServer
 internal import SettingsAPI
 
-/// The identifiers of the requests of one event loop that wait for a revision, with the cursors that they wait for.
+/// The requests of one event loop, identified by tickets, that wait until the daemon has published a revision.
+///
+/// A request demands the revision with `Settings-At-Least: <cursor>`, or with `Settings-Fresh: true` for the newest
+/// commit of all daemons that share the history. Owned by the event loop.
 struct RevisionQueue {
-    /// The cursor is nil until the daemon knows the end of the history.
+    /// The cursor of each request; nil while the daemon asks the shared log for the newest commit.
     private var awaitedCursors: [Ticket: Cursor?] = [:]
-    /// The result of the last search: the first revision of an epoch that a request waits for; nil if no request waits for a
-    /// revision of the epoch. Nil if another search is necessary in any case.
+    /// The lowest awaited revision of an epoch, or nil if no request waits for the epoch. A publication of a lower
+    /// revision needs no search. The tuple is nil after a cursor was added.
     private var lastSearch: (epoch: Epoch, nextRevision: Revision?)?
 
     var isEmpty: Bool { awaitedCursors.isEmpty }
 
-    /// Adds a request.
-    ///
-    /// - Parameter cursor: nil for a request that waits for the end of the history, which is not known yet.
+    /// Adds a request. Its cursor is nil if the daemon does not know yet which commit is the newest.
     mutating func append(_ id: Ticket, until cursor: Cursor?) {
         awaitedCursors[id] = .some(cursor)
         lastSearch = nil
@@ -23,7 +24,7 @@ struct RevisionQueue {
         awaitedCursors[id] = nil
     }
 
-    /// Has a request wait for another cursor, unless the request waits for a later cursor already.
+    /// Sets a later cursor for a request. Does nothing if the request already waits for this cursor or a later cursor.
     mutating func extend(_ id: Ticket, until cursor: Cursor) {
         guard let awaited = awaitedCursors[id] else { return }
         if let awaited, awaited.hasReached(cursor) { return }
@@ -31,7 +32,7 @@ struct RevisionQueue {
         lastSearch = nil
     }
 
-    /// Removes and returns requests whose cursor is reached, up to a number of requests.
+    /// Removes and returns at most `limit` requests whose cursor is not later than the published cursor.
     mutating func removeReached(at cursor: Cursor, atMost limit: Int) -> [Ticket] {
         if let lastSearch, lastSearch.epoch == cursor.epoch {
             guard let next = lastSearch.nextRevision, next <= cursor.revision else { return [] }
@@ -46,8 +47,8 @@ struct RevisionQueue {
 }
 
 extension Cursor {
-    /// True if another cursor is not later than this cursor. Cursors of two unrelated epochs cannot be compared. The digest of
-    /// grants in a cursor does not matter.
+    /// True if the other cursor has the same epoch and is not later. Epochs are compared without the digest of grants,
+    /// which the epoch in a cursor of a caller with limited grants has at its end.
     func hasReached(_ other: Cursor) -> Bool {
         (epoch.isBase(of: other.epoch) || other.epoch.isBase(of: epoch)) && revision >= other.revision
     }

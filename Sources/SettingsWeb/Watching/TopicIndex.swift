@@ -3,12 +3,13 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A topic that watchers with the same subject share.
+/// All watchers of one event loop with the same subject: the suites, keys and prefixes that they watch. A commit is
+/// compared once with all of them. Owned by the event loop.
 final class Topic {
     let subject: WatchSubject
-    /// The watchers of the topic.
+    /// The identifiers of the watchers. Their order is arbitrary.
     fileprivate(set) var members: [Ticket] = []
-    /// The charge for the names of the subject, if they are many.
+    /// The reserved memory for the names in the subject; nil for a subject with few names.
     private let charge: MemoryBudget.Reservation?
 
     fileprivate init(_ subject: WatchSubject, _ charge: MemoryBudget.Reservation?) {
@@ -17,12 +18,13 @@ final class Topic {
     }
 }
 
-/// An index of the topics of one event loop. It finds the topics that a commit matches in time that grows with the size of the commit.
+/// An index of the topics of one event loop. The time to find the topics that a commit matches depends on the size of
+/// the commit and the number of matches, but not on the number of topics. Owned by the event loop.
 struct TopicIndex {
-    /// A subject with at most this many names is not charged to the memory budget.
-    private static let freeNames = 8
-    /// An estimate of the bytes that a name takes in the topic and in the index.
-    private static let bytesOfName = 200
+    /// A topic with at most this many names reserves no memory in the budget.
+    private static let maximumUnchargedNames = 8
+    /// An estimate of the memory of one name in a topic and in the index.
+    private static let bytesPerName = 200
 
     private let budget: MemoryBudget
     private var topics: [WatchSubject: Topic] = [:]
@@ -33,12 +35,10 @@ struct TopicIndex {
         self.budget = budget
     }
 
-    /// Adds a watcher. Returns its topic, and its position among the members of the topic. Throws if the subject has many names
-    /// and the memory budget has no room for them.
-    mutating func add(
-        _ id: Ticket, _ subject: WatchSubject
-    ) throws(Problem) -> (topic: Topic, position: Int) {
-        let topic = if let known = topics[subject] { known } else { try Topic(subject, charge(subject)) }
+    /// Adds a watcher. Returns its topic and its index in the members. Throws 503 if the memory budget is exhausted.
+    mutating func add(_ id: Ticket, _ subject: WatchSubject) throws(Problem) -> (topic: Topic, position: Int) {
+        let existing = topics[subject]
+        let topic = if let existing { existing } else { try Topic(subject, reserveMemory(for: subject)) }
         if topic.members.isEmpty {
             topics[subject] = topic
             for suite in subject.suites { suites[suite, default: SuiteTopics()].add(topic) }
@@ -50,16 +50,16 @@ struct TopicIndex {
         return (topic, topic.members.count - 1)
     }
 
-    private func charge(_ subject: WatchSubject) throws(Problem) -> MemoryBudget.Reservation? {
-        guard subject.nameCount > Self.freeNames else { return nil }
-        // The other half of the budget is left for requests that take less time.
-        guard let charge = budget.reserve(subject.nameCount * Self.bytesOfName, within: budget.capacity / 2) else {
+    private func reserveMemory(for subject: WatchSubject) throws(Problem) -> MemoryBudget.Reservation? {
+        guard subject.nameCount > Self.maximumUnchargedNames else { return nil }
+        // Watchers last long, so they may use only half of the budget. Short requests use the other half.
+        guard let charge = budget.reserve(subject.nameCount * Self.bytesPerName, within: budget.capacity / 2) else {
             throw .tooManyNames
         }
         return charge
     }
 
-    /// Removes the watcher at a position of a topic. Returns the watcher that gets this position, if any.
+    /// Removes the watcher at an index in the members. Returns the last member if it has moved to this index.
     mutating func remove(_ topic: Topic, _ position: Int) -> Ticket? {
         let last = topic.members.removeLast()
         guard topic.members.isEmpty else {
@@ -80,24 +80,26 @@ struct TopicIndex {
 
     var allTopics: some Sequence<Topic> { topics.values }
 
-    /// Adds the topics that match a part of the changes of a commit. The first part includes the topics that match the
-    /// commit's changes of suites.
-    func collect(_ commit: Commit, _ changes: Range<Int>, into found: inout [ObjectIdentifier: Topic]) {
+    /// Finds the topics that match some of the changes of a commit, and adds them to `found`. The range that begins at
+    /// 0 also covers the changes of whole suites: new schemas and removed suites.
+    func collectTopics(matching changes: Range<Int>, of commit: Commit, into found: inout [ObjectIdentifier: Topic]) {
         for change in commit.suiteChanges where changes.lowerBound == 0 {
-            forEach(of: change.suite) { topics in topics.forEach { found[ObjectIdentifier($0)] = $0 } }
+            forEachMatch(of: change.suite) { topics in topics.forEach { found[ObjectIdentifier($0)] = $0 } }
         }
         for index in changes {
-            forEach(of: commit.changes[index].suite) { $0.collect(commit.changes[index].key, into: &found) }
+            let (suite, key) = (commit.changes[index].suite, commit.changes[index].key)
+            forEachMatch(of: suite) { $0.collectTopics(matching: key, into: &found) }
         }
     }
 
-    private func forEach(of suite: SuiteName, _ body: (SuiteTopics) -> Void) {
+    /// Calls `body` with the topics that name the suite, and with the topics that name a prefix of it.
+    private func forEachMatch(of suite: SuiteName, _ body: (SuiteTopics) -> Void) {
         if let topics = suites[suite] { body(topics) }
-        suitePrefixes.forEach(of: suite.text, body)
+        suitePrefixes.forEachPrefix(of: suite.text, body)
     }
 }
 
-/// A set of topics. Most sets contain one topic, which needs no dictionary.
+/// A set of topics. Most sets contain one topic, which is stored without a dictionary to save memory.
 private struct TopicSet {
     private var single: Topic?
     private var others: [ObjectIdentifier: Topic] = [:]
@@ -118,53 +120,54 @@ private struct TopicSet {
     }
 }
 
-/// The topics of one suite, or of all suites with one prefix, by the keys that the topics contain.
+/// The topics that name one suite, or one prefix of suite names. They are indexed by the keys that they watch.
 private struct SuiteTopics {
     private var count = 0
-    private var ofAllKeys = TopicSet()
+    /// The topics that watch all keys.
+    private var allKeys = TopicSet()
     private var keys: [KeyName: TopicSet] = [:]
-    private var prefixes = PrefixMap<TopicSet>()
+    private var keyPrefixes = PrefixMap<TopicSet>()
 
     var isEmpty: Bool { count == 0 }
 
     mutating func add(_ topic: Topic) {
         count += 1
-        if topic.subject.filter.isEverything { ofAllKeys.insert(topic) }
+        if topic.subject.filter.isEverything { allKeys.insert(topic) }
         for key in topic.subject.filter.keys { keys[key, default: TopicSet()].insert(topic) }
         for prefix in topic.subject.filter.prefixes {
-            prefixes.update(prefix, default: TopicSet()) { $0.insert(topic) }
+            keyPrefixes.update(prefix, default: TopicSet()) { $0.insert(topic) }
         }
     }
 
     mutating func remove(_ topic: Topic) {
         count -= 1
-        ofAllKeys.remove(topic)
+        allKeys.remove(topic)
         for key in topic.subject.filter.keys {
-            guard let place = keys.index(forKey: key) else { continue }
-            keys.values[place].remove(topic)
-            if keys.values[place].isEmpty { keys.remove(at: place) }
+            guard let index = keys.index(forKey: key) else { continue }
+            keys.values[index].remove(topic)
+            if keys.values[index].isEmpty { keys.remove(at: index) }
         }
-        for prefix in topic.subject.filter.prefixes { prefixes.remove(prefix, { $0.remove(topic) }, if: \.isEmpty) }
+        for prefix in topic.subject.filter.prefixes { keyPrefixes.remove(prefix, { $0.remove(topic) }, if: \.isEmpty) }
     }
 
     func forEach(_ body: (Topic) -> Void) {
-        ofAllKeys.forEach(body)
+        allKeys.forEach(body)
         for topics in keys.values { topics.forEach(body) }
-        for topics in prefixes.values { topics.forEach(body) }
+        for topics in keyPrefixes.values { topics.forEach(body) }
     }
 
-    func collect(_ key: KeyName, into found: inout [ObjectIdentifier: Topic]) {
+    func collectTopics(matching key: KeyName, into found: inout [ObjectIdentifier: Topic]) {
         func add(_ topic: Topic) { found[ObjectIdentifier(topic)] = topic }
-        ofAllKeys.forEach(add)
+        allKeys.forEach(add)
         keys[key]?.forEach(add)
-        prefixes.forEach(of: key.text) { $0.forEach(add) }
+        keyPrefixes.forEachPrefix(of: key.text) { $0.forEach(add) }
     }
 }
 
-/// A map from prefixes that finds the values of all prefixes of a text.
+/// A map from prefixes to values. It finds the values of all keys of the map that are prefixes of a text.
 private struct PrefixMap<Value> {
     private var map: [UTF8Text: Value] = [:]
-    /// The number of prefixes by length: only these lengths of a text are looked up.
+    /// The number of prefixes of each length in bytes. A search looks up only these lengths of the text.
     private var lengths: [Int: Int] = [:]
 
     var values: some Sequence<Value> { map.values }
@@ -175,20 +178,20 @@ private struct PrefixMap<Value> {
         if map.count > before { lengths[prefix.string.utf8.count, default: 0] += 1 }
     }
 
-    /// Changes a value, and removes the value if it is unused afterwards.
+    /// Changes the value of a prefix, and removes the prefix from the map if the value is unused afterwards.
     mutating func remove(_ prefix: UTF8Text, _ body: (inout Value) -> Void, if isUnused: (Value) -> Bool) {
-        guard let place = map.index(forKey: prefix) else { return }
-        body(&map.values[place])
-        guard isUnused(map.values[place]) else { return }
-        map.remove(at: place)
+        guard let index = map.index(forKey: prefix) else { return }
+        body(&map.values[index])
+        guard isUnused(map.values[index]) else { return }
+        map.remove(at: index)
         let length = prefix.string.utf8.count
-        let left = (lengths[length] ?? 1) - 1
-        lengths[length] = left > 0 ? left : nil
+        let remaining = (lengths[length] ?? 1) - 1
+        lengths[length] = remaining > 0 ? remaining : nil
     }
 
-    func forEach(of text: String, _ body: (Value) -> Void) {
+    func forEachPrefix(of text: String, _ body: (Value) -> Void) {
         for length in lengths.keys where length <= text.utf8.count {
-            // The text has no prefix of a length that ends within a character.
+            // A length that ends within a character of the text cannot be the length of a prefix.
             guard let prefix = String(text.utf8.prefix(length)), let value = map[UTF8Text(prefix)] else { continue }
             body(value)
         }

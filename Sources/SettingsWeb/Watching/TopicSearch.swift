@@ -2,36 +2,38 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 
-/// A search for the topics that commits match. It takes several loop iterations if the commits have many changes.
+/// A search for the topics that new commits match. A topic stands for all watchers with the same subject. If the
+/// commits have many changes, the search runs in several loop iterations. Owned by the event loop.
 struct TopicSearch {
     /// The maximum duration of the search in one loop iteration, in nanoseconds.
     private static let maximumDuration: UInt64 = 2_000_000
-    /// The search reads the clock after this many changes.
+    /// The number of changes after which the search reads the clock.
     private static let changesPerStep = 64
 
     private let commits: [KeptCommit]
     /// The last revision that the search covers.
-    let end: Revision
+    let lastRevision: Revision
     private(set) var topics: [ObjectIdentifier: Topic] = [:]
-    private var commit = 0
-    private var change = 0
+    // The position of the search: an index in `commits`, and an index in the changes of that commit.
+    private var commitIndex = 0
+    private var changeIndex = 0
 
-    init(_ commits: some Sequence<KeptCommit>, upTo end: Revision) {
+    init(_ commits: some Sequence<KeptCommit>, upTo lastRevision: Revision) {
         self.commits = Array(commits)
-        self.end = end
+        self.lastRevision = lastRevision
     }
 
-    var isDone: Bool { commit == commits.count }
+    var isDone: Bool { commitIndex == commits.count }
 
-    /// Searches until all changes are compared or the maximum duration has passed.
+    /// Continues the search until all changes are compared with the topics, or the maximum duration has passed.
     mutating func run(in index: borrowing TopicIndex) {
-        let end = MonotonicClock.system.now() + Self.maximumDuration
-        while !isDone, MonotonicClock.system.now() < end {
-            let found = commits[commit].commit
-            let changes = change..<min(change + Self.changesPerStep, found.changes.count)
-            index.collect(found, changes, into: &topics)
-            change = changes.upperBound
-            if change == found.changes.count { (commit, change) = (commit + 1, 0) }
+        let deadline = MonotonicClock.system.now() + Self.maximumDuration
+        while !isDone, MonotonicClock.system.now() < deadline {
+            let commit = commits[commitIndex].commit
+            let changes = changeIndex..<min(changeIndex + Self.changesPerStep, commit.changes.count)
+            index.collectTopics(matching: changes, of: commit, into: &topics)
+            changeIndex = changes.upperBound
+            if changeIndex == commit.changes.count { (commitIndex, changeIndex) = (commitIndex + 1, 0) }
         }
     }
 }

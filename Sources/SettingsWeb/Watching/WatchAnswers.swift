@@ -5,9 +5,10 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// Requests that watch: they are answered at once if there is something new, and become watchers otherwise.
+/// The first evaluation of a request that watches. The request is answered at once if the state has something new for
+/// the client. Otherwise it becomes a watcher, which ``WatchNotifier`` evaluates after matching commits.
 extension WatchNotifier {
-    /// Answers a request to observe, or makes it a watcher.
+    /// Answers a long poll, or makes it a watcher. Begins an event stream.
     func observe(_ request: WatchRequest, _ exchange: Exchange) -> Handling {
         let reader = request.subject.reader
         let state = watchedState().withCursors(for: reader)
@@ -19,13 +20,14 @@ extension WatchNotifier {
             case let finding: return try answer(request, finding, on: state, exchange)
             }
         } catch {
-            // The cursor is the cursor of the evaluated state: from a later cursor, the client would miss commits.
+            // The answer has the cursor of the evaluated state: with a later cursor, the client would miss commits.
             let resource = request.style == .refetches ? Resource.evaluationEvents : .observation
             return .answer(Response(toObserver: error, of: resource, cursor: state.cursor))
         }
     }
 
-    /// Makes a GET a watcher, until it has an answer that differs from the answer that the client knows.
+    /// Makes a GET with `wait` a watcher: it waits for an answer that differs from the answer that the client knows.
+    /// - Parameter known: the entity tags of the answers that the client knows; nil if it has sent no `If-None-Match`.
     func wait(
         for reading: Reading, of caller: Caller?, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
@@ -35,19 +37,20 @@ extension WatchNotifier {
         return .later
     }
 
-    /// Sets the end of a wait. A wait of 10 seconds or more ends at a time within its last tenth, so that clients that sent their
-    /// requests at the same time do not repeat them at the same time.
+    /// Sets the deadline of a watcher. A wait of 10 seconds or more ends at a random time in its last tenth, so that
+    /// clients that sent simultaneous requests do not repeat them simultaneously.
     private func setDeadline(_ id: Ticket, seconds: Int, of caller: Caller?) {
         let wait = UInt64(seconds) * 1_000_000_000
-        // A hash distributes the ends as well as a random number does, and needs no system call.
+        // A hash distributes the deadlines as well as a random number would, and needs no system call.
         let early = seconds < 10 ? 0 : (UInt64(truncatingIfNeeded: id.hashValue) ^ loop.now) % (wait / 10 + 1)
         loop.setAlarm(id, at: handler.deadline(in: wait - early, of: caller))
     }
 
+    /// Answers a request with the result of a search (`finding`), or makes it a watcher.
     private func answer(
         _ request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
-        guard !request.isStream else { return try stream(request, finding, on: state, exchange) }
+        guard !request.isStream else { return try beginStream(request, finding, on: state, exchange) }
         let subject = request.subject
         let revision = request.since?.revision ?? .zero
         let client = ClientKey(of: request.caller, exchange)
@@ -64,7 +67,7 @@ extension WatchNotifier {
                     state.watchReader.rendering(of: subject, isReset: isReset)
                 }
             }
-            // The client's next cursor has another epoch, so the answer is the state even after the wait.
+            // The client's cursor was issued for other grants, so the client gets the state even after the wait.
             try register(exchange, question, of: request.caller, after: state.revision, on: state)
         case .commits(let commits):
             return answer(changes, after: revision, on: state, to: exchange.ticket, for: client) {
@@ -73,7 +76,9 @@ extension WatchNotifier {
                     on: state)
             }
         case .absent:
-            guard request.waitsForSuite, !handler.isStopping else { throw state.watchReader.absence(of: subject) }
+            guard request.waitsForSuite, !handler.isStopping else {
+                throw state.watchReader.missingSuiteError(for: subject)
+            }
             let question = Question(subject, .state(isReset: request.since != nil))
             try register(exchange, question, of: request.caller, after: state.revision, on: state)
         case .nothing, .undecided:
@@ -87,40 +92,40 @@ extension WatchNotifier {
         return .later
     }
 
-    /// The body with the changes of commits. If it is rendered in the background, it shows the state at that time: keeping the state of
-    /// this call would keep replaced values in memory.
+    /// Prepares the rendering of the changes in commits. If it runs in the background, it uses the state that is
+    /// published then, because a reference to the present state would keep replaced values in memory.
     func rendering(
-        of subject: WatchSubject, _ commits: [KeptCommit], after place: Revision, limit: Int?, keepsLatest: Bool,
+        of subject: WatchSubject, _ commits: [KeptCommit], after revision: Revision, limit: Int?, keepsLatest: Bool,
         on state: State
     ) -> Rendering {
         let rendering = state.watchReader.rendering(
-            of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest)
+            of: subject, commits, after: revision, limit: limit, keepsLatest: keepsLatest)
         guard rendering.exceedsLoopLimit else { return rendering }
         let (epoch, store) = (state.epoch, service.store)
         return Rendering(cost: state.watchReader.renderingCost(ofChangesIn: commits), isUpperBound: true) {
             let state = store.state.withCursors(for: subject.reader)
-            let since = ResumePoint.cursor(Cursor(epoch: epoch, revision: place))
+            let since = ResumePoint.cursor(Cursor(epoch: epoch, revision: revision))
             switch state.watchReader.find(subject, since: since) {
             case .commits(let commits):
                 return state.watchReader.rendering(
-                    of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest
+                    of: subject, commits, after: revision, limit: limit, keepsLatest: keepsLatest
                 )
                 .make()
             case .state, .absent: return state.watchReader.rendering(of: subject, isReset: true).make()
             case .nothing, .undecided:
-                let nothing = state.watchReader.observed(subject, [], from: place)
-                return Response(toObserver: nothing.jsonBytes(), cursor: state.cursor)
+                let noChanges = state.watchReader.observed(subject, [], from: revision)
+                return Response(toObserver: noChanges.jsonBytes(), cursor: state.cursor)
             }
         }
     }
 
-    /// Searches the history for the commits that a request asks for, and renders them. Both are one piece of work: keeping the commits until another
-    /// piece of work starts would keep commits in memory that the history has evicted.
+    /// Searches the history for the commits that a request asks for, and renders them, in one background job. Between
+    /// two separate jobs, the found commits would stay in memory even if the history evicts them.
     private func searchInBackground(_ request: WatchRequest, _ exchange: Exchange) throws(Problem) {
         let (id, client) = (exchange.ticket, ClientKey(of: request.caller, exchange))
         guard !service.rendering.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
-        let bytes = min(WatchReader.maximumAnswerBytes, service.budget.capacity / 4)
-        handler.runInBackground(for: id, of: client, bytes: bytes) { handler, problem in
+        let reservedBytes = min(WatchReader.maximumAnswerBytes, service.budget.capacity / 4)
+        handler.runInBackground(for: id, of: client, bytes: reservedBytes) { handler, problem in
             handler.answer(id, Response(toObserver: problem, cursor: handler.cursor(for: request.caller)))
         } _: { [store = service.store] reservation in
             let (subject, since) = (request.subject, request.since)
@@ -137,11 +142,12 @@ extension WatchNotifier {
         }
     }
 
-    /// Continues with a request after the search of the history in the background. The state may not be the newest state any more.
+    /// Answers a request after the background search of `state`, or makes it a watcher. A newer state may be published.
     private func finishSearch(of request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange) {
         let id = exchange.ticket
         var (finding, state) = (finding, state)
         if case .nothing = finding {
+            // Only the commits after the searched state remain.
             let known = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
             state = watchedState().withCursors(for: request.subject.reader)
             finding = state.watchReader.find(request.subject, since: .cursor(known))
@@ -153,35 +159,36 @@ extension WatchNotifier {
         } catch {
             handler.answer(id, Response(toObserver: error, cursor: state.cursor))
         }
-        // These events came during the search, when the request was not a watcher.
+        // A half-close or a stop ends watchers, but during the search the request was not a watcher yet.
         if loop.peer(of: id) == .ended || handler.isStopping { handler.peerHalfClosed(id) }
     }
 }
 
 /// The answers to requests that watch.
 extension WatchReader {
-    /// The body with the state of everything that is watched.
+    /// Prepares the rendering of all watched settings. With `isReset`, the client discards the settings that it knows.
     func rendering(of subject: WatchSubject, isReset: Bool) -> Rendering {
         Rendering(cost: { self.renderingCost(of: subject, within: $0) }) {
             guard let observed = self.observed(subject, isReset: isReset) else {
-                return Response(toObserver: self.absence(of: subject), cursor: self.state.cursor)
+                return Response(toObserver: self.missingSuiteError(for: subject), cursor: self.state.cursor)
             }
             return Response(toObserver: observed.jsonBytes(), cursor: self.state.cursor)
         }
     }
 
-    /// The body with the changes of commits.
+    /// Prepares the rendering of the changes in commits.
+    /// - Parameter keepsLatest: true if the answer combines all changes of a key into one change.
     func rendering(
-        of subject: WatchSubject, _ commits: [KeptCommit], after place: Revision, limit: Int?, keepsLatest: Bool
+        of subject: WatchSubject, _ commits: [KeptCommit], after revision: Revision, limit: Int?, keepsLatest: Bool
     ) -> Rendering {
         Rendering(cost: renderingCost(ofChangesIn: commits), isUpperBound: true) {
-            let changes = self.observed(subject, commits, from: place, limit: limit, keepsLatest: keepsLatest)
+            let changes = self.observed(subject, commits, from: revision, limit: limit, keepsLatest: keepsLatest)
             return Response(toObserver: changes.jsonBytes(), cursor: self.state.cursor)
         }
     }
 
-    /// The error for a suite that does not exist, which is worth asking for again.
-    func absence(of subject: WatchSubject) -> Problem {
+    /// Makes the error for a suite that does not exist. The client may retry, because the suite may be created later.
+    func missingSuiteError(for subject: WatchSubject) -> Problem {
         var problem = state.unknownSuite(subject.suites[0], for: subject.reader)
         problem.retryAfterMs = 1000
         return problem
@@ -189,7 +196,7 @@ extension WatchReader {
 }
 
 extension Response {
-    /// An error for an observer.
+    /// Makes the answer with an error for a request that watches.
     init(toObserver problem: Problem, of resource: Resource = .observation, cursor: Cursor?) {
         if resource.isOpenFeature {
             self.init(toFlagObserver: problem, cursor: cursor)

@@ -6,14 +6,15 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Wakes up the watchers of one event loop when commits concern them.
+/// Wakes up the watchers of one event loop: evaluates them again when commits match their topics. A topic is the set of
+/// all watchers with the same subject: the suites, keys and prefixes that they watch.
 ///
-/// A request that finds nothing new becomes a watcher under the state that it was evaluated on. `watchedState` returns this
-/// state and subscribes to the next publication in one step, so no commit is missed in between. After a publication, the
-/// notifier compares the new commits with the topics of the watchers and wakes up the watchers of matching topics. It wakes
-/// up a limited number in one loop iteration, so that thousands of watchers do not delay other requests.
+/// A request becomes a watcher if the published state has nothing new for it. `watchedState` returns this state and
+/// subscribes to the next publication in one step, so no commit is missed in between. After a publication, the notifier
+/// compares the new commits with the topics and wakes up the watchers of matching topics. It wakes up a limited number
+/// in one loop iteration, so that thousands of watchers do not delay other requests.
 ///
-/// The watchers are in the table of unfinished requests. Owned by the event loop.
+/// The watchers are stored in the table of unfinished requests. Owned by the event loop.
 final class WatchNotifier {
     let service: Service
     let loop: EventLoop
@@ -21,18 +22,19 @@ final class WatchNotifier {
     private let listener: ListenerID
     private var index: TopicIndex
     private var watcherCount = 0
-    /// All commits up to this revision were compared with the topics.
+    /// The revision up to which all commits were compared with the topics.
     private(set) var comparedRevision = Revision.zero
-    /// The watchers that are to be woken up, first come first served.
+    /// The watchers to wake up, in the order in which they became due.
     private var dueWatchers = Deque<Ticket>()
+    /// True if the next loop iteration wakes up further watchers.
     private var isWakeUpScheduled = false
-    /// The search for the topics of commits with many changes, which takes several loop iterations.
+    /// The search for the topics that new commits match; nil if no search continues in the next loop iteration.
     private var search: TopicSearch?
-    /// True if a state was published during the search.
+    /// True if another state was published since the search began.
     private var isSearchOutdated = false
 
-    /// The maximum number of watchers that one loop iteration wakes up. The other processors help to send the answers, and
-    /// fall asleep between iterations: with a quarter of this number, waking 10,000 watchers takes a third longer.
+    /// The maximum number of watchers that one loop iteration wakes up. Other threads help to send the answers, and
+    /// sleep between iterations. With a quarter of this number, waking 10,000 watchers takes a third longer.
     private static let watchersPerIteration = 2048
     /// The maximum duration of waking up watchers in one loop iteration, in nanoseconds.
     private static let maximumDuration: UInt64 = 3_000_000
@@ -45,17 +47,17 @@ final class WatchNotifier {
         index = TopicIndex(service.budget)
     }
 
-    /// Returns the published state. The loop is notified of the next publication.
+    /// Returns the published state, and subscribes the event loop to the next publication.
     func watchedState() -> State {
         service.store.watch(listener)
     }
 
-    /// Makes a request a watcher. Throws 429 if there are too many watchers, and 503 if there is no memory for the names that
-    /// the request watches.
+    /// Makes a request a watcher. Throws 401 if the credential is no longer valid, 429 if there are too many watchers,
+    /// and 503 if there is no memory for the names that the request watches.
     ///
     /// - Parameters:
-    ///   - revision: the client has every matching commit up to this revision.
-    ///   - phase: nil for a request that gets one answer.
+    ///   - revision: the revision up to which the client has every matching commit.
+    ///   - phase: the phase of an event stream; nil for a request that gets one answer.
     @discardableResult
     func register(
         _ exchange: Exchange, _ question: Question, of caller: Caller?, after revision: Revision,
@@ -68,6 +70,7 @@ final class WatchNotifier {
         } catch {
             throw Problem(error)
         }
+        // Without watchers, the notifier does not compare commits.
         if watcherCount == 0 { comparedRevision = state.revision }
         let topic: Topic
         let position: Int
@@ -85,7 +88,7 @@ final class WatchNotifier {
         return watcher
     }
 
-    /// Removes a watcher from the index and from the count of its client.
+    /// Removes a watcher from the index of topics and from the count of its client.
     func unregister(_ watcher: Watcher) {
         if case .rendering(let key)? = watcher.phase { handler.backgroundAnswers.remove(watcher.id, from: key) }
         if let moved = index.remove(watcher.topic, Int(watcher.topicPosition)) {
@@ -98,7 +101,7 @@ final class WatchNotifier {
 
 /// Wake-ups.
 extension WatchNotifier {
-    /// Wakes up the watchers that the newly published commits concern.
+    /// Wakes up the watchers whose topics match the newly published commits.
     func notifyWatchers() {
         guard watcherCount > 0 else { return }
         guard search == nil else {
@@ -110,7 +113,7 @@ extension WatchNotifier {
             search = TopicSearch(state.history.commits(after: comparedRevision), upTo: state.revision)
             continueSearch()
         } else {
-            // A commit was too large for the history, so it may concern any topic.
+            // A commit was too large for the history, so its changes are unknown and may match any topic.
             wakeUp(index.allTopics, upTo: state.revision)
         }
     }
@@ -122,7 +125,7 @@ extension WatchNotifier {
             self.search = search
             return handler.runLater { $0.notifier.continueSearch() }
         }
-        wakeUp(search.topics.values, upTo: search.end)
+        wakeUp(search.topics.values, upTo: search.lastRevision)
         guard isSearchOutdated else { return }
         isSearchOutdated = false
         notifyWatchers()
@@ -147,7 +150,7 @@ extension WatchNotifier {
     private func wakeUpDueWatchers() {
         guard !isWakeUpScheduled, !dueWatchers.isEmpty else { return }
         let state = service.store.state
-        let end = MonotonicClock.system.now() + Self.maximumDuration
+        let deadline = MonotonicClock.system.now() + Self.maximumDuration
         var lastAnswer: WatcherAnswer?
         for count in 1...Self.watchersPerIteration {
             guard let id = dueWatchers.popFirst() else {
@@ -155,17 +158,17 @@ extension WatchNotifier {
                 return
             }
             guard let watcher = handler.requests.watcher(id) else { continue }
-            if let lastAnswer, lastAnswer.isFor(watcher) {
+            if let lastAnswer, lastAnswer.isValid(for: watcher) {
                 handler.answer(id, lastAnswer.response)
             } else if let cached = cachedAnswer(to: watcher, on: state) {
                 lastAnswer = cached
                 handler.answer(id, cached.response)
             } else {
                 evaluate(watcher, on: state)
-                // One evaluation may take a millisecond.
-                if MonotonicClock.system.now() > end { break }
+                // One evaluation may take a millisecond, so the clock is read after each.
+                if MonotonicClock.system.now() > deadline { break }
             }
-            if count % 16 == 0, MonotonicClock.system.now() > end { break }
+            if count % 16 == 0, MonotonicClock.system.now() > deadline { break }
         }
         isWakeUpScheduled = true
         handler.runLater { handler in
@@ -181,7 +184,7 @@ extension WatchNotifier {
     }
 }
 
-/// An answer that all watchers with the same question and revision get.
+/// An answer that is valid for all watchers with the same question and revision.
 private struct WatcherAnswer {
     private let topic: Topic
     private let form: Question.Form
@@ -193,7 +196,7 @@ private struct WatcherAnswer {
         self.response = response
     }
 
-    func isFor(_ watcher: Watcher) -> Bool {
+    func isValid(for watcher: Watcher) -> Bool {
         !watcher.isStream && watcher.topic === topic && watcher.revision == revision && watcher.form == form
     }
 }

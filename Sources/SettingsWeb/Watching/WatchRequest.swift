@@ -3,20 +3,24 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The parameters of a request that watches, from its path, query and fields.
+/// A parsed request that watches: a long poll or an event stream.
 struct WatchRequest: Sendable {
+    /// The suites, keys and prefixes to watch, with the grants of the caller.
     let subject: WatchSubject
     let caller: Caller?
-    /// The last revision that the caller knows.
+    /// The cursor or revision after which the caller resumes; nil if the caller has no cursor yet.
     let since: ResumePoint?
     let isStream: Bool
+    /// The style of events: with the changes of commits, or OpenFeature's requests to fetch the flags again.
     let style: EventStyle
-    /// The seconds to wait; nil if the request does not say.
+    /// The seconds to wait; nil if the request does not have the parameter `wait`.
     let wait: Int?
+    /// The maximum number of changes in the answer; nil for no limit.
     let limit: Int?
+    /// True if the answer combines all changes of a key into one change.
     let keepsLatest: Bool
 
-    /// The seconds that a request without the parameter `wait` waits.
+    /// The seconds that a long poll without the parameter `wait` waits.
     static let defaultWait = 30
 
     init(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) {
@@ -25,11 +29,11 @@ struct WatchRequest: Sendable {
         caller = request.caller
         try subject.checkGrants(of: caller)
         style = request.route.resource == .evaluationEvents ? .refetches : .changes
-        isStream = style == .refetches || request.prefersEvents(in: bytes)
+        isStream = style == .refetches || request.prefersEventStream(in: bytes)
         if isStream {
             for parameter in [Parameter.wait, .changeLimit, .latest] where query.has(parameter) {
                 throw Problem(
-                    .badRequest, "the parameter \(parameter.name) does not go with text/event-stream, which ends never")
+                    .badRequest, "the parameter \(parameter.name) is for long polls; remove it for text/event-stream")
             }
         }
         since = try Self.since(request, bytes, isStream: isStream)
@@ -38,7 +42,7 @@ struct WatchRequest: Sendable {
         keepsLatest = query.flag(.latest)
     }
 
-    /// True if the request waits for a suite that does not exist.
+    /// True if the request waits for the creation of the suite if the suite does not exist.
     var waitsForSuite: Bool {
         if isStream { return since != nil }
         return (wait != nil || since != nil) && wait != 0
@@ -58,7 +62,7 @@ struct WatchRequest: Sendable {
         guard !suites.isEmpty || !prefixes.isEmpty else {
             throw Problem(
                 .badRequest,
-                "say which suites to observe, as in /v1/observe?suite=a&suite=b or /v1/observe?suitePrefix=a.")
+                "name the suites to observe, as in /v1/observe?suite=a&suite=b or /v1/observe?suitePrefix=a")
         }
         return WatchSubject(suites, prefixes: prefixes, filter, for: reader)
     }
@@ -67,15 +71,15 @@ struct WatchRequest: Sendable {
         _ request: APIRequest, _ bytes: Span<UInt8>, isStream: Bool
     ) throws(Problem) -> ResumePoint? {
         var (text, name) = (request.query.text(.since), Parameter.since.name)
-        // A browser that reconnects sends the last id by itself, which is newer than the `since` in the page.
-        if isStream, let last = request.text(.lastEventID, in: bytes), !last.isEmpty {
+        // A browser that reconnects adds `Last-Event-ID` to the same URL, so the id is newer than `since` in the URL.
+        if isStream, let last = request.fieldValue(.lastEventID, in: bytes), !last.isEmpty {
             (text, name) = (last, "Last-Event-ID")
         }
         guard let text else { return nil }
-        guard let place = ResumePoint(text) else {
+        guard let resumePoint = ResumePoint(text) else {
             throw Problem(.badRequest, "\(name) must be a cursor such as 7f3a.40, but is \"\(text)\"")
         }
-        return place
+        return resumePoint
     }
 
     private static func name<Name>(

@@ -2,34 +2,38 @@ internal import HTTPServer
 internal import Platform
 internal import SettingsAPI
 
-/// A request that waits for commits: a long poll, a GET with `wait`, or an event stream. Owned by the event loop.
+/// A request that waits for commits: a long poll, a GET with `wait`, or an event stream. ``WatchNotifier`` evaluates it
+/// when a commit matches its topic. Owned by the event loop.
 final class Watcher {
     /// A phase of an event stream.
     enum StreamPhase {
         /// The client has been sent all published events, and is sent new events at once.
         case live
-        /// The client is sent earlier events in pieces. The next piece follows when the client has received the last piece.
+        /// The client is sent earlier events in pieces. The next piece follows when the kernel has accepted a piece.
         case catchingUp
-        /// A scheduler renders the next piece.
+        /// A background thread renders the next piece. The key identifies the rendering.
         indirect case rendering(BackgroundAnswers.Key)
     }
 
-    // The order leaves no gaps, because there may be many thousands of watchers.
+    // The order of the properties avoids padding, because there may be many thousands of watchers.
     let id: Ticket
-    /// The position among the members of the topic.
+    /// The index of the watcher in the members of its topic.
     var topicPosition: UInt32
+    /// All watchers with the same subject: the suites, keys and prefixes that they watch.
     let topic: Topic
-    /// The client that the watcher counts for.
+    /// The client whose limit of watchers includes this watcher.
     let client: ClientCounts.Client
-    /// The client has every matching commit up to this revision. May be ahead of the published state.
+    /// The client has every matching commit up to this revision, which may be ahead of the published state: the client
+    /// may have got its cursor from another daemon.
     var revision: Revision
-    /// Nil for a request that gets one answer.
+    /// The phase of an event stream; nil for a request that gets one answer.
     var phase: StreamPhase?
+    /// What the client asks about the subject, such as the changes after its revision. May change during the wait.
     var form: Question.Form
-    /// True if the watcher is in the queue of watchers that are woken up.
+    /// True if the watcher is in the queue of watchers that the notifier will evaluate.
     var isDue = false
-    /// True for a stream that ends after the client has been sent all published events.
-    var isEnding = false
+    /// True for a stream that ends once the client has been sent all published events.
+    var endsWhenLive = false
 
     init(
         id: Ticket, topic: Topic, topicPosition: Int, client: ClientCounts.Client, revision: Revision,
@@ -44,22 +48,22 @@ final class Watcher {
         self.phase = phase
     }
 
+    /// The subject with the form. Watchers with the same question and revision share one answer.
     var question: Question { Question(topic.subject, form) }
 
-    /// True if the watcher is an event stream.
     var isStream: Bool { phase != nil }
 
     /// True for a stream that has not been sent all published events yet.
-    var isBehind: Bool {
+    var isCatchingUp: Bool {
         switch phase {
         case nil, .live: false
         case .catchingUp, .rendering: true
         }
     }
 
-    /// Advances the revision to the last commit that was compared with all topics: no earlier commit concerns a watcher that is
-    /// not due. Therefore all watchers of a topic have the same revision and can share an answer.
+    /// Advances the revision to the last revision that was compared with all topics: no commit up to that revision
+    /// matches the topic of a watcher that is not due. As a result, the watchers of a topic can share an answer.
     func advance(to compared: Revision) {
-        if !isDue, !isBehind { revision = max(revision, compared) }
+        if !isDue, !isCatchingUp { revision = max(revision, compared) }
     }
 }

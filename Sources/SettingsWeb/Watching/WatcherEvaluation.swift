@@ -5,7 +5,7 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// The evaluation of watchers on a published state, and their answers.
+/// The evaluation of watchers against a published state, and their answers. See ``Watcher``.
 extension WatchNotifier {
     /// Answers a watcher if the state has something new for the client.
     func evaluate(_ watcher: Watcher, on state: State) {
@@ -29,8 +29,8 @@ extension WatchNotifier {
         case .reading(let reading, let known, let hadSuite):
             do throws(Problem) {
                 let result = try reading.result(on: state)
-                let isGone = hadSuite && result.tag == nil
-                guard isGone || !result.isKnown(by: known) else { return }
+                let isSuiteRemoved = hadSuite && result.tag == nil
+                guard isSuiteRemoved || !result.isKnown(by: known) else { return }
                 answer(watcher, question, on: state) { result.rendering }
             } catch {
                 handler.answer(watcher.id, Response(error, cursor: state.cursor))
@@ -40,8 +40,8 @@ extension WatchNotifier {
         }
     }
 
-    /// Answers a long poll with the state, because the history does not reach back to the revision of the client. If the suite
-    /// does not exist any more, the long poll waits for a new suite with that name.
+    /// Answers a long poll with the state, because the history does not contain all commits after the revision of the
+    /// client. If the suite does not exist any more, the long poll waits for a new suite with that name.
     private func answerWithState(_ watcher: Watcher, on state: State) {
         let subject = watcher.topic.subject
         let question = Question(subject, .state(isReset: true))
@@ -52,10 +52,11 @@ extension WatchNotifier {
         answer(watcher, question, on: state) { state.watchReader.rendering(of: subject, isReset: true) }
     }
 
-    /// Answers a request that waits for one answer, because its wait ends. Most often there is nothing new.
+    /// Answers a long poll or a GET with `wait` because its deadline has passed, its client has half-closed the
+    /// connection, or the daemon stops. Usually the answer is that nothing has changed.
     func endWait(of watcher: Watcher) {
         watcher.advance(to: comparedRevision)
-        // Both evaluations use one state, because nothing may be published in between.
+        // The answer below uses the same state, so that it covers all commits up to the cursor of this state.
         var state = service.store.state
         evaluate(watcher, on: state)
         // The evaluation may have answered the request.
@@ -64,8 +65,8 @@ extension WatchNotifier {
         state = state.withCursors(for: subject.reader)
         switch watcher.form {
         case .state:
-            answer(
-                watcher, Rendering(Response(toObserver: state.watchReader.absence(of: subject), cursor: state.cursor)))
+            let problem = state.watchReader.missingSuiteError(for: subject)
+            answer(watcher, Rendering(Response(toObserver: problem, cursor: state.cursor)))
         case .reading(let reading, let known, _):
             do throws(Problem) {
                 answer(watcher, try reading.result(on: state).answer(to: known, state.cursor))
@@ -78,15 +79,15 @@ extension WatchNotifier {
     }
 
     /// Ends a watcher whose credential is no longer valid: answers 401, or ends the stream.
-    func expel(_ watcher: Watcher) {
+    func endUnauthorized(_ watcher: Watcher) {
         guard !watcher.isStream else { return endStream(watcher, with: []) }
         handler.answer(watcher.id, Response(toObserver: .credentialEnded, cursor: nil))
     }
 
-    /// The answer that nothing has changed.
+    /// Returns the answer that nothing has changed, or the error for a suite that does not exist.
     func noChanges(_ subject: WatchSubject, after revision: Revision, on state: State) -> Response {
         guard state.watchReader.hasState(for: subject) else {
-            return Response(toObserver: state.watchReader.absence(of: subject), cursor: state.cursor)
+            return Response(toObserver: state.watchReader.missingSuiteError(for: subject), cursor: state.cursor)
         }
         var changes = state.watchReader.observed(subject, [], from: revision)
         guard !handler.isStopping else {
@@ -105,9 +106,10 @@ extension WatchNotifier {
     }
 }
 
-/// Answers that requests with the same question share.
+/// Answers that requests with the same question share: the same subject (suites and keys) and kind of answer.
 extension WatchNotifier {
-    /// Answers a question from the cache, or has the answer rendered: on the loop if it is cheap, otherwise in the background.
+    /// Answers a question from the cache, or renders the answer: on the event loop if it is cheap, otherwise in the
+    /// background. The revision is the last that the client knows, or zero if the answer does not depend on it.
     func answer(
         _ question: Question, after revision: Revision = .zero, on state: State, to id: Ticket,
         for client: ClientKey?, _ rendering: () -> Rendering
@@ -124,14 +126,14 @@ extension WatchNotifier {
         return .answer(response)
     }
 
-    /// Keeps an answer for other requests with the same question.
+    /// Adds an answer to the cache for other requests with the same question.
     func cache(_ response: Response, for question: Question, after revision: Revision, on state: State) {
         let entry = ResponseCache.Entry(
             place: revision, revision: state.revision, cursor: state.cursor, response: response)
         handler.cache.keep(entry, for: question)
     }
 
-    /// Answers a watcher with an answer that others may share.
+    /// Answers a watcher with an answer that other watchers may share.
     private func answer(
         _ watcher: Watcher, _ question: Question, after revision: Revision = .zero, on state: State,
         _ rendering: () -> Rendering
@@ -141,7 +143,7 @@ extension WatchNotifier {
         if case .answer(let response) = handling { handler.answer(watcher.id, response) }
     }
 
-    /// Answers a watcher with an answer of its own.
+    /// Answers a watcher with an answer that no other request shares.
     private func answer(_ watcher: Watcher, _ rendering: Rendering) {
         let handling = handler.give(rendering, to: watcher.id, for: watcher.client.key)
         if case .answer(let response) = handling { handler.answer(watcher.id, response) }

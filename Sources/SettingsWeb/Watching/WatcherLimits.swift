@@ -3,17 +3,17 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// The limits of how many requests may wait at a time for something to happen.
+/// The limits for concurrent watchers: requests that wait for a commit or a revision.
 package struct WatcherLimits: Sendable {
-    /// In all. Below the number of connections, so that there is room for requests that do not wait.
+    /// The limit for all callers together. It is below the limit of connections, so other requests can connect.
     package var total = 19_000
-    /// The limit of a caller with a credential, a user of Unix domain sockets, or otherwise a network address.
+    /// The limit for one caller: a known credential, a user of a Unix domain socket, or a network address.
     package var perCaller = 19_000
 
     package init() {}
 }
 
-/// A count of the requests that wait, over all loops.
+/// Counts the watchers of all event loops, and of each caller. Thread-safe.
 package final class WatcherCount: Sendable {
     /// The limit that a further watcher would exceed.
     enum Excess: Error, Hashable {
@@ -29,20 +29,20 @@ package final class WatcherCount: Sendable {
         self.limits = Mutex(limits)
     }
 
-    /// Sets other limits. Requests that wait already go on.
+    /// Replaces the limits. Existing watchers continue, even if they exceed the new limits.
     package func renew(_ limits: WatcherLimits) {
         self.limits.withLock { $0 = limits }
     }
 
     var total: Int { count.load(ordering: .relaxed) }
 
-    /// Counts a watcher of a client. Throws if the watcher exceeds a limit.
+    /// Counts a new watcher of a client. Throws if a limit does not allow another watcher.
     func add(_ key: ClientKey) throws(Excess) -> ClientCounts.Client {
         let limits = limits.withLock { $0 }
-        let isWithin = count.add(1, ordering: .relaxed).newValue <= limits.total
-        guard isWithin, let (client, _) = clients.add(key, upTo: limits.perCaller) else {
+        let isWithinTotal = count.add(1, ordering: .relaxed).newValue <= limits.total
+        guard isWithinTotal, let (client, _) = clients.add(key, upTo: limits.perCaller) else {
             count.subtract(1, ordering: .relaxed)
-            throw isWithin ? .ofCaller(limit: limits.perCaller) : .total(limit: limits.total)
+            throw isWithinTotal ? .ofCaller(limit: limits.perCaller) : .total(limit: limits.total)
         }
         return client
     }
@@ -54,17 +54,18 @@ package final class WatcherCount: Sendable {
 }
 
 extension Problem {
-    /// The error for a watcher too many.
+    /// The error for a watcher that exceeds a limit.
     init(_ excess: WatcherCount.Excess) {
         switch excess {
         case .total(let limit):
-            self.init(.tooManyWatchers, "there are \(limit) watchers already; try again in a moment")
+            self.init(
+                .tooManyWatchers, "the daemon already has the maximum of \(limit) watchers; try again in a moment")
         case .ofCaller(let limit):
             self.init(
                 .tooManyWatchers,
-                "this caller has \(limit) watchers already; let one request observe several keys or suites")
+                "this caller already has the maximum of \(limit) watchers; observe several suites with one request")
         }
-        // At random, or they would come back as many as before.
+        // A random delay prevents that all refused clients retry at the same time.
         self.retryAfterMs = Int64.random(in: 1000...5000)
     }
 }

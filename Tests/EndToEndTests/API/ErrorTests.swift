@@ -117,7 +117,7 @@ struct ErrorTests {
         Row("A slash before all", "GET //v1/suites", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
         Row(
             "A key in two segments", "PUT app/keys/a/b 1", 404, .unknownPath,
-            #"{"detail":"there is nothing at this path; a / in a key is written %2F: did you mean /v1/suites/app/keys/a%2Fb?","#
+            #"{"detail":"there is no resource at this path; a / in a key must be escaped as %2F: did you mean /v1/suites/app/keys/a%2Fb?","#
                 + #""didYouMean":["/v1/suites/app/keys/a%2Fb"]}"#),
         Row(
             "A key in three segments, with an escape", "GET app/keys/a/%C3%A9/c", 404, .unknownPath,
@@ -129,7 +129,7 @@ struct ErrorTests {
         Row("A word in capitals", "GET /V1", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
         Row(
             "The suites without their s", "GET /v1/suite", 404, .unknownPath,
-            #"{"detail":"there is nothing at this path; did you mean /v1/suites?","didYouMean":["/v1/suites"]}"#),
+            #"{"detail":"there is no resource at this path; did you mean /v1/suites?","didYouMean":["/v1/suites"]}"#),
         Row("A write to nothing", "DELETE /v1/suite/app", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
         Row("A path without a version", "GET /suites/app", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
         Row("A version too many", "GET /v1/healthz", 404, .unknownPath, #"{"didYouMean":["/healthz"]}"#),
@@ -138,7 +138,7 @@ struct ErrorTests {
         Row("A suite without a name", "GET /v1/suites//keys", 404, .unknownPath, lacks: ["didYouMean"]),
         Row(
             "Nothing like any path", "GET /favicon.ico", 404, .unknownPath,
-            #"{"detail":"there is nothing at this path; /v1 tells what there is"}"#, lacks: ["didYouMean"]),
+            #"{"detail":"there is no resource at this path; /v1 describes the service"}"#, lacks: ["didYouMean"]),
     ]
 
     @Test("Every path that a 404 suggests leads somewhere", arguments: paths)

@@ -91,13 +91,13 @@ struct OpenFeatureTests {
                 "the stored value of count in suite app does not fit the schema: count must be at most 10, but is 99"),
         failure(
             "No context", evaluate("k", "{}"), 400, "INVALID_CONTEXT",
-            detail: #"the body must have a context, an object, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
+            detail: #"the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
         failure(
             "A context that is no object", evaluate("k", #"{"context":"me"}"#), 400, "INVALID_CONTEXT",
-            detail: #"the body must have a context, an object, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
+            detail: #"the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
         failure(
             "A body that is no object", evaluate("k", "[]"), 400, "INVALID_CONTEXT",
-            detail: #"the body must have a context, an object, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
+            detail: #"the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}"#),
         failure(
             "No body", evaluate("k", ""), 400, "PARSE_ERROR",
             detail: "line 1, column 1: expected a value, found the end"),
@@ -106,13 +106,13 @@ struct OpenFeatureTests {
             detail: "line 1, column 12: expected a value, found '}'"),
         failure(
             "A parameter", evaluate("k?a=1"), 400, "PARSE_ERROR",
-            detail: "there is no parameter a; there are none here"),
+            detail: "there is no parameter a; this path has no parameters"),
         failure(
             "An encoded body", evaluate("k", #"{"context":{}}"#, "Content-Encoding: gzip"), 415, "GENERAL",
-            detail: "send the body as it is: no Content-Encoding is understood", as: "generalErrorResponse"),
+            detail: "Content-Encoding is not supported; send the body unencoded", as: "generalErrorResponse"),
         failure(
             "Another method", "GET app/ofrep/v1/evaluate/flags/k", 405, "GENERAL",
-            detail: "GET does nothing here; there is POST, OPTIONS", as: "generalErrorResponse"),
+            detail: "this path does not support GET; it supports POST, OPTIONS", as: "generalErrorResponse"),
         failure(
             "Another host", evaluate("k", #"{"context":{}}"#, "Host: evil.example"), 421, "GENERAL",
             detail: "*", as: "generalErrorResponse"),

@@ -23,7 +23,7 @@ struct ServiceTests {
             #"{"detail":"there is no parameter limt; did you mean limit?","didYouMean":["limit"]}"#),
         Row(
             "Options of what has no parameters", "OPTIONS /healthz?a", 400, .badRequest,
-            #"{"detail":"there is no parameter a; there are none here"}"#),
+            #"{"detail":"there is no parameter a; this path has no parameters"}"#),
         Row("Options with a parameter that stands twice", "OPTIONS app?drop&drop", 400, .badRequest),
         Row("Options with a query that is none", "OPTIONS app?%zz", 400, .badRequest),
         Row("Options with an empty query", "OPTIONS app?", 204),

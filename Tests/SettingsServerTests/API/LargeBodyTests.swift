@@ -13,7 +13,7 @@ import Testing
 @Suite(.ownThread)
 struct LargeBodyTests {
     /// A text whose body is parsed in the background.
-    static let long = "\"" + String(repeating: "a", count: APIRequest.largeBody) + "\""
+    static let long = "\"" + String(repeating: "a", count: APIRequest.largeBodySize) + "\""
 
     static func patch(_ path: String, _ body: String) -> String {
         "PATCH" + put(path, body).dropFirst(3)
@@ -73,7 +73,7 @@ struct LargeBodyTests {
     func mistakes() throws {
         let server = try APIServer()
         let client = try server.connect()
-        let open = "[" + String(repeating: " ", count: APIRequest.largeBody)
+        let open = "[" + String(repeating: " ", count: APIRequest.largeBodySize)
         #expect(try client.exchange(Self.put("app/keys/a", open)).status == 400)
         let wrong = #"{"type":"array","x-note":\#(Self.long)}"#
         #expect(try client.exchange(Self.put("app/schema", wrong)).status == 422)

@@ -91,10 +91,10 @@ struct OpenAPITests {
             switch parameter.kind {
             case .flag: ["type": "boolean"]
             case .text: ["type": "string"]
-            case .filledText: ["type": "string", "minLength": 1]
+            case .nonEmptyText: ["type": "string", "minLength": 1]
             case .suite: reference("SuiteName")
             case .key: reference("KeyName")
-            case .place: ["anyOf": [reference("Cursor"), reference("Revision")]]
+            case .resumePoint: ["anyOf": [reference("Cursor"), reference("Revision")]]
             case .revision: reference("Revision")
             case .moment: ["anyOf": [reference("Revision"), reference("Time")]]
             case .count(let range):
