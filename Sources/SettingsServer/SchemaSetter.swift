@@ -80,7 +80,7 @@ final class SchemaSetter: Sendable {
     private func note(_ commit: KeptCommit?, of file: SchemaFile) {
         log.info("schema of \(file.suite) set (\(file.path))")
         guard let commit else { return }
-        let request = AuditLog.Request(peer: Self.caller, text: file.path)
+        let request = AuditLog.Request(peer: Self.caller, description: file.path)
         audit?.add(commit, from: request) { [store] in store.state }
     }
 

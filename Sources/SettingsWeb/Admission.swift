@@ -66,7 +66,7 @@ extension APIHandler {
     /// The maximum rate of a caller; nil for a peer on this machine that needs no credential, because the peer is a program of a
     /// user of the machine.
     private func rate(for caller: Caller?, _ exchange: Exchange) -> RequestRate? {
-        exchange.isLocal && !(caller?.isKnown ?? false) ? nil : policies.rate
+        exchange.isLocal && !(caller?.hasOwnGrants ?? false) ? nil : policies.rate
     }
 
     /// Counts a request, unless it monitors the daemon. Returns the refusal of a request that exceeds the rate.
@@ -85,12 +85,12 @@ extension APIHandler {
     /// True if the credential of a caller is still valid. A request that arrived without access control has no caller.
     func isAdmitted(_ caller: Caller?) -> Bool {
         guard let access = policies.access else { return true }
-        return caller.map(access.stillHolds) ?? false
+        return caller.map(access.isCredentialValid) ?? false
     }
 
     /// Returns the end of a wait, or the expiry of the caller's credential if that comes first.
     func deadline(in wait: UInt64, of caller: Caller?) -> UInt64 {
-        guard let caller, let left = policies.access?.timeLeft(of: caller) else { return loop.now &+ wait }
+        guard let caller, let left = policies.access?.nanosecondsUntilExpiry(of: caller) else { return loop.now &+ wait }
         // An alarm does not come early, and the credential must have expired by then.
         return loop.now &+ min(wait, left + 1_000_000)
     }

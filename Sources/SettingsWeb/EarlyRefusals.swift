@@ -35,7 +35,7 @@ extension APIHandler {
         if let problem = refusal(before: head, bytes, from: peer, user) {
             return .refuse(refused(problem, head, bytes, from: peer))
         }
-        if let caller = current.caller, caller.isKnown { return .receive(from: .caller(caller.name)) }
+        if let caller = current.caller, caller.hasOwnGrants { return .receive(from: .caller(caller.name)) }
         guard policies.proxies.trusts(peer) else { return .receive(from: ClientKey(peer, user?.id)) }
         return .receive(from: ClientKey(policies.proxies.client(of: head, bytes, from: peer), nil))
     }

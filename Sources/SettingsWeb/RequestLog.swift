@@ -9,11 +9,11 @@ internal import SettingsStorage
 extension APIHandler {
     /// Counts a response, and logs the request if the configuration demands it.
     func note(_ response: borrowing Response, _ timing: RequestTiming, text: () -> LoggedRequest?) {
-        figures.count(response.status, response.refusal)
+        figures.countAnswer(status: response.status, refusal: response.refusal)
         // Only the access log contains the duration of a request that has waited for an event.
         guard !timing.waitsForEvent || policies.logging.access != .off else { return }
         let time = loop.clock.now() &- timing.arrival
-        if let route = timing.route, !timing.waitsForEvent { figures.count(route, time) }
+        if let route = timing.route, !timing.waitsForEvent { figures.addDuration(time, of: route) }
         let isSlow = policies.logging.isSlow(time) && !timing.waitsForEvent
         guard isSlow || policies.logging.access != .off, let text = text() else { return }
         if policies.logging.access != .off { addLine(text, status: response.status, response.body.count, time) }

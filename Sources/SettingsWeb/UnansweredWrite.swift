@@ -85,7 +85,8 @@ extension WriteResult {
         case .success(let answer):
             Response(answer, to: write, on: state())
         case .failure(let problem):
-            Response(write.caller?.told(of: problem) ?? problem, cursor: cursor.marked(for: write.caller?.reader))
+            Response(
+                write.caller?.problemToReport(for: problem) ?? problem, cursor: cursor.marked(for: write.caller?.reader))
         }
     }
 }

@@ -41,7 +41,7 @@ struct TokenTool {
             }
             tell(daemon, "token \(name) is revoked")
         default:
-            let tokens = try TokenFile(at: file, isForRoot: true).tokens
+            let tokens = try TokenFile(at: file, acceptsAnyOwnerForRoot: true).tokens
             guard command.isJSON else {
                 for token in tokens { Program.say(Self.line(of: token)) }
                 return

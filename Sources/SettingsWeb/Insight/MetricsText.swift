@@ -1,38 +1,45 @@
 internal import SettingsStorage
 
-/// A text of metrics as Prometheus reads it.
+/// A text in the exposition format of Prometheus.
 struct MetricsText {
     var text = ""
 
-    mutating func begin(_ name: String, _ kind: String, _ help: String) {
-        text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
+    /// Begins a metric of a type such as `counter`. The caller then adds its samples.
+    mutating func beginMetric(_ name: String, type: String, _ help: String) {
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     }
 
-    mutating func add(_ name: String, _ labels: [(String, String)], _ value: String) {
+    /// Adds a sample of the metric that was begun last.
+    mutating func addSample(_ name: String, _ labels: [(String, String)], _ value: String) {
         let list = labels.map { "\($0.0)=\"\($0.1)\"" }.joined(separator: ",")
         text += "\(name)\(list.isEmpty ? "" : "{\(list)}") \(value)\n"
     }
 
-    mutating func gauge(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
-        begin(name, "gauge", help)
-        add(name, [], value.description)
+    /// Adds a gauge with one sample.
+    mutating func addGauge(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
+        beginMetric(name, type: "gauge", help)
+        addSample(name, [], value.description)
     }
 
-    mutating func counter(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
-        begin(name, "counter", help)
-        add(name, [], value.description)
+    /// Adds a counter with one sample.
+    mutating func addCounter(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
+        beginMetric(name, type: "counter", help)
+        addSample(name, [], value.description)
     }
 
-    /// Adds the samples of a histogram of which `begin` has told.
+    /// Adds the samples of a histogram to the metric that was begun last.
     ///
-    /// - Parameter unit: what a value of one is divided by.
-    mutating func add(_ name: String, _ labels: [(String, String)], _ histogram: Histogram, unit: Double) {
+    /// - Parameter divisor: converts the unit of the histogram to the unit of the metric, for example nanoseconds to
+    ///   seconds.
+    mutating func addSamples(
+        _ name: String, _ labels: [(String, String)], of histogram: Histogram, dividedBy divisor: Double
+    ) {
         for (bound, count) in histogram.buckets {
-            let bound = bound.map { Self.number(Double($0) / unit) } ?? "+Inf"
-            add("\(name)_bucket", labels + [("le", bound)], "\(count)")
+            let bound = bound.map { Self.text(Double($0) / divisor) } ?? "+Inf"
+            addSample("\(name)_bucket", labels + [("le", bound)], "\(count)")
         }
-        add("\(name)_sum", labels, Self.number(Double(histogram.sum) / unit))
-        add("\(name)_count", labels, "\(histogram.count)")
+        addSample("\(name)_sum", labels, Self.text(Double(histogram.sum) / divisor))
+        addSample("\(name)_count", labels, "\(histogram.count)")
     }
 
     private static func number(_ value: Double) -> String {

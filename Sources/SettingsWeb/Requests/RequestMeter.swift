@@ -68,7 +68,7 @@ extension Problem {
 extension ClientKey {
     /// The key of the caller of a request: its credential, else where it comes from.
     init(of caller: Caller?, _ exchange: Exchange) {
-        if let caller, caller.isKnown {
+        if let caller, caller.hasOwnGrants {
             self = .caller(caller.name)
         } else {
             self.init(exchange.peer, exchange.user?.id)
