@@ -24,7 +24,7 @@ extension APIHandler {
                 throw Problem(.badRequest, "the past does not change: leave out wait, or at")
             }
             let past = try state.past(reading, at: moment, request, bytes, service.past)
-            return give(
+            return renderAnswer(
                 past, to: ticket, for: ClientKey(of: request.caller, exchange),
                 as: request.answerKey(in: bytes, on: state), on: scheduler(for: request))
         case .observation, .observationOfSeveral, .evaluationEvents:
@@ -38,7 +38,7 @@ extension APIHandler {
                 case .keys: try state.keys(request, bytes, service.past)
                 default: state.suites(request)
                 }
-            return give(
+            return renderAnswer(
                 rendering, to: ticket, for: ClientKey(of: request.caller, exchange),
                 as: request.answerKey(in: bytes, on: state), on: scheduler(for: request))
         case .backup: return try backUp(request, exchange)
@@ -84,8 +84,8 @@ extension APIHandler {
                 for: reading, of: request.caller, known: known, seconds: seconds, on: state, exchange)
         }
         let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
-        let key = BackgroundAnswers.Key.question(question, place: .zero, revision: state.revision)
-        return give(
+        let key = BackgroundAnswers.Key.question(question, clientRevision: .zero, revision: state.revision)
+        return renderAnswer(
             result.answer(to: known, state.cursor), to: exchange.ticket, for: ClientKey(of: request.caller, exchange),
             as: key)
     }
@@ -163,18 +163,18 @@ extension APIHandler {
         let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
         let (cursor, revision) = (state.cursor, suite.revision)
         // A watcher's answer is whole, and names its cursor at some other place.
-        let kept = cache.entry(for: question, at: revision).flatMap { $0.headLength > 0 ? $0 : nil }
+        let kept = cache.entry(for: question, at: revision).flatMap { $0.prefixLength > 0 ? $0 : nil }
         if let kept, kept.cursor == cursor { return kept.response }
         guard kept != nil || !suite.renderingCost(within: .loopLimit).exceeds(.loopLimit) else { return nil }
         let contents = SuiteContents(suite: suite.id, schemaRevision: suite.schemaRevision, values: [])
         let head = SuiteState(contents: contents, revision: revision, cursor: cursor).headBytes()
         let body =
-            kept.map { head + $0.response.body[$0.headLength...] }
+            kept.map { head + $0.response.body[$0.prefixLength...] }
             ?? SuiteState(contents: suite.shown(suite.contents(), to: reader), revision: revision, cursor: cursor)
             .jsonBytes()
         let response = Response(json: body, cursor: cursor, tag: suite.tag(for: reader))
         cache.keep(
-            ResponseCache.Entry(revision: revision, cursor: cursor, response: response, headLength: head.count),
+            ResponseCache.Entry(revision: revision, cursor: cursor, response: response, prefixLength: head.count),
             for: question)
         return response
     }

@@ -256,7 +256,8 @@ extension OpenFile {
         let bytes = writer.bytes + [UInt8(ascii: "\n")]
         guard bytes.count <= TokenFile.maximumLength else {
             throw ConfigurationError(
-                "cannot change the token file: it would have \(bytes.count) bytes; the limit is \(TokenFile.maximumLength)",
+                "cannot change the token file: it would have \(bytes.count) bytes; the limit is "
+                    + "\(TokenFile.maximumLength)",
                 remedy: "revoke tokens that have expired")
         }
         try write(bytes.span, at: 0)

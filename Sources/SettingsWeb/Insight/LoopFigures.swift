@@ -42,6 +42,7 @@ struct LoopFigures: Sendable {
         durations[position(of: route)].add(nanoseconds)
     }
 
+    /// Returns the position of a route. Adds the route if it is new.
     private mutating func position(of route: RouteName) -> Int {
         if let position = routes.firstIndex(of: route) { return position }
         routes.append(route)

@@ -35,14 +35,15 @@ struct MetricsText {
         _ name: String, _ labels: [(String, String)], of histogram: Histogram, dividedBy divisor: Double
     ) {
         for (bound, count) in histogram.buckets {
-            let bound = bound.map { Self.text(Double($0) / divisor) } ?? "+Inf"
+            let bound = bound.map { Self.formatted(Double($0) / divisor) } ?? "+Inf"
             addSample("\(name)_bucket", labels + [("le", bound)], "\(count)")
         }
-        addSample("\(name)_sum", labels, Self.text(Double(histogram.sum) / divisor))
+        addSample("\(name)_sum", labels, Self.formatted(Double(histogram.sum) / divisor))
         addSample("\(name)_count", labels, "\(histogram.count)")
     }
 
-    private static func number(_ value: Double) -> String {
+    /// Writes an integral value without a fraction.
+    private static func formatted(_ value: Double) -> String {
         value == value.rounded() && value < 1e15 ? "\(Int(value))" : "\(value)"
     }
 }

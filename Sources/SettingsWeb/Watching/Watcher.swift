@@ -25,7 +25,7 @@ final class Watcher {
     var revision: Revision
     /// Nil for a request that gets one answer.
     var phase: StreamPhase?
-    var form: Question.Form
+    var form: Question.Kind
     /// True if the watcher is in the queue of watchers that are woken up.
     var isDue = false
     /// True for a stream that ends after the client has been sent all published events.
@@ -33,7 +33,7 @@ final class Watcher {
 
     init(
         id: Ticket, topic: Topic, topicPosition: Int, client: ClientCounts.Client, revision: Revision,
-        form: Question.Form, phase: StreamPhase?
+        form: Question.Kind, phase: StreamPhase?
     ) {
         self.id = id
         self.topic = topic
