@@ -7,8 +7,8 @@ package import SettingsStorage
 
 /// The other daemons with the same history, as far as the interface asks about them. A daemon that is alone has none.
 package struct Peers: Sendable {
-    /// Asks for the end of the history, as it is after the call. Calls `completion` once, on any queue, with nil if the end
-    /// cannot be found out. Those who ask have deadlines of their own.
+    /// Asks for the end of the history, as it is after the call. Calls `completion` once, on any queue, with nil if the
+    /// end cannot be found out. Those who ask have deadlines of their own.
     package var findEnd: @Sendable (_ completion: @escaping @Sendable (Cursor?) -> Void) -> Void
     /// Describes the daemons: the members of `GET /v1/cluster`. Calls `completion` once, on any queue.
     package var describe: @Sendable (_ completion: @escaping @Sendable (Result<JSONObject, Problem>) -> Void) -> Void
@@ -47,8 +47,8 @@ extension APIHandler {
 }
 
 extension PolicyBoard {
-    /// Has every answer say since how many seconds the daemon has not heard of the end of the history; nil once it has. From
-    /// any thread, about once a second.
+    /// Has every answer say since how many seconds the daemon has not heard of the end of the history; nil once it has.
+    /// From any thread, about once a second.
     package func setStale(_ seconds: Int?) {
         for loop in loops { loop.run { $0.setStale(seconds) } }
     }

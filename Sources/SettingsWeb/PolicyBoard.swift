@@ -51,7 +51,7 @@ package final class PolicyBoard: Sendable {
         let group = DispatchGroup()
         for loop in loops {
             group.enter()
-            loop.ask { handler in
+            loop.runEvenIfStopped { handler in
                 handler?.apply(policies)
                 group.leave()
             }

@@ -48,7 +48,7 @@ extension APIHandler {
         case .health: return .answer(service.health(at: cursor(for: request.caller)))
         case .ready: return .answer(service.readiness(at: cursor(for: request.caller)))
         case .metrics:
-            gatherFigures(for: ticket, request.caller)
+            collectFigures(for: ticket, request.caller)
             return .later
         case .description: return .answer(service.document(at: state.cursor))
         case .undo, .restore, .undoOfSeveral, .transaction, .reload, .evaluation, .evaluationOfAll:
@@ -117,8 +117,8 @@ extension APIRequest {
 extension APIHandler {
     /// Answers a plain GET or HEAD of a stored setting; nil for any other request.
     ///
-    /// The setting is found by the bytes of the path, without making names of them. A name with escapes is not found so:
-    /// no suite and hardly any key has a percent sign, and one that does is left to the general way.
+    /// The setting is found by the bytes of the path, without making names of them. A name with escapes is not found
+    /// so: no suite and hardly any key has a percent sign, and one that does is left to the general way.
     func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>, for reader: Grants?) -> Response? {
         guard head.method == .get || head.method == .head, head.isPlain, let route = Route(head.path, in: bytes),
             route.resource == .setting, let found = findPlain(route, bytes), let value = found.record.stored

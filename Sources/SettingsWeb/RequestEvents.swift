@@ -1,7 +1,8 @@
 package import HTTPServer
 internal import SettingsAPI
 
-/// The events that concern unfinished requests, other than their answers. Each function has one case for each kind of request.
+/// The events that concern unfinished requests, other than their answers. Each function has one case for each kind of
+/// request.
 extension APIHandler {
     /// The connection of a request has closed.
     package func closed(_ id: Ticket) {
@@ -34,8 +35,8 @@ extension APIHandler {
         }
     }
 
-    /// Ends the requests that wait for an event and whose credentials are revoked, in several loop iterations. Writes and
-    /// work in the background were admitted and are answered.
+    /// Ends the requests that wait for an event and whose credentials are revoked, in several loop iterations. Writes
+    /// and work in the background were admitted and are answered.
     func endRevokedRequests() { endRevokedRequests(among: requests.ids[...]) }
 
     /// Checking a credential takes microseconds.

@@ -8,7 +8,7 @@ internal import SettingsStorage
 /// Figures and lines of the log about requests.
 extension APIHandler {
     /// Counts a response, and logs the request if the configuration demands it.
-    func note(_ response: borrowing Response, _ timing: RequestTiming, text: () -> LoggedRequest?) {
+    func recordAnswer(_ response: borrowing Response, _ timing: RequestTiming, text: () -> LoggedRequest?) {
         figures.countAnswer(status: response.status, refusal: response.refusal)
         // Only the access log contains the duration of a request that has waited for an event.
         guard !timing.waitsForEvent || policies.logging.access != .off else { return }
@@ -35,7 +35,8 @@ extension APIHandler {
             "cannot authenticate \(client): \(problem.detail)\(unlogged > 0 ? " (the log left out \(others))" : "")")
     }
 
-    /// Logs a request whose connection closed before the response, with the status 499, which nginx uses. Removes the copy.
+    /// Logs a request whose connection closed before the response, with the status 499, which nginx uses. Removes the
+    /// copy.
     func logClosed(_ entry: inout UnfinishedRequests.Entry) {
         guard let text = entry.logCopy.take(), policies.logging.access != .off else { return }
         addLine(text, status: 499, 0, loop.clock.now() &- entry.timing.arrival)

@@ -31,7 +31,7 @@ extension APIHandler {
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling? {
         // Neither the answer nor its delay may tell a stranger the revision.
-        guard !isStranger(request.caller) else { return nil }
+        guard !hidesCursor(from: request.caller) else { return nil }
         let cursor = try request.leastPlace(in: bytes)
         let peers = try request.isFresh(in: bytes) ? service.peers : nil
         guard peers != nil || cursor.map({ !state.hasReached($0) }) ?? false else { return nil }
@@ -68,7 +68,8 @@ extension APIHandler {
         return .laterAlone
     }
 
-    /// Sets the cursor that a request with `Settings-Fresh` waits for. Ends its wait if the end of the history is unknown.
+    /// Sets the cursor that a request with `Settings-Fresh` waits for. Ends its wait if the end of the history is
+    /// unknown.
     private func setEnd(_ end: Cursor?, _ cursor: Cursor?, for id: Ticket) {
         guard let entry = requests.entry(id), case .revisionWait(let wait) = entry.request else { return }
         guard let end else { return endWait(id, wait, of: entry.caller) }

@@ -48,8 +48,8 @@ package struct Service: Sendable {
     // Each scheduler has a thread of its own, so that no work waits for work of a slower kind.
     /// Renders large answers, and searches the history in memory: some tens of milliseconds each.
     let rendering: WorkScheduler
-    /// Parses large bodies. A megabyte takes 6 ms, and compiling a schema of 100,000 keys takes two seconds. With a shared thread, a large GET would
-    /// take 1.5 s instead of 40 ms meanwhile.
+    /// Parses large bodies. A megabyte takes 6 ms, and compiling a schema of 100,000 keys takes two seconds. With a
+    /// shared thread, a large GET would take 1.5 s instead of 40 ms meanwhile.
     let parsing: WorkScheduler
     /// Reads past files, which takes as long as the disk takes.
     let fileReads: WorkScheduler
@@ -129,8 +129,8 @@ extension Service {
         status("ok", at: cursor)
     }
 
-    /// Answers `/readyz`: 200 if writes are taken, else why not, with each condition. Only `running` and `storage` keep writes
-    /// back.
+    /// Answers `/readyz`: 200 if writes are taken, else why not, with each condition. Only `running` and `storage` keep
+    /// writes back.
     func readiness(at cursor: Cursor?) -> Response {
         let obstacle = obstacle()
         let conditions: JSONObject = [

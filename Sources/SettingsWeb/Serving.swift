@@ -30,7 +30,7 @@ extension APIHandler {
                 head, bytes, body, exchange, from: caller, hasAwaitedRevision: hasAwaitedRevision,
                 on: state)
         } catch {
-            return refuse(error, head, bytes, exchange, at: isStranger(caller) ? nil : state.cursor)
+            return refuse(error, head, bytes, exchange, at: hidesCursor(from: caller) ? nil : state.cursor)
         }
     }
 
@@ -39,7 +39,7 @@ extension APIHandler {
         hasAwaitedRevision: Bool, on state: State
     ) throws(Problem) -> Handling {
         if head.isServerWide {
-            return .answer(Response(allowing: Resource.allowedSomewhere, isStranger(caller) ? nil : state.cursor))
+            return .answer(Response(allowing: Resource.allowedSomewhere, hidesCursor(from: caller) ? nil : state.cursor))
         }
         let route = try Route(head, in: bytes)
         current.timing.route = RouteName(method: head.method, resource: route.resource)
@@ -48,7 +48,7 @@ extension APIHandler {
         }
         let request = try APIRequest(head, route, in: bytes, from: caller, exchange.user)
         if head.method == .options {
-            return .answer(Response(allowing: route.resource.allowed, isStranger(caller) ? nil : state.cursor))
+            return .answer(Response(allowing: route.resource.allowed, hidesCursor(from: caller) ? nil : state.cursor))
         }
         try request.checkGrants(in: bytes)
         if !hasAwaitedRevision, request.namesPlace,
@@ -60,7 +60,8 @@ extension APIHandler {
             if route.resource.isRead(by: head.method) { return try evaluate(request, bytes, body, exchange, on: state) }
             if route.resource == .reload { return try reload(body, exchange, for: caller) }
             let target = try WriteTarget(request, bytes, on: state)
-            // A request with an idempotency key may repeat a request from before the lock. Only the store can decide that.
+            // A request with an idempotency key may repeat a request from before the lock. Only the store can decide
+            // that.
             if !head.has(.idempotencyKey) { try request.checkLock(target, on: state) }
             return try write(request, target, bytes, body, exchange, on: state)
         }

@@ -34,8 +34,8 @@ final class UnansweredWrite {
             : nil
     }
 
-    /// True if the write is completed although its connection has closed. A write that is not queued yet is dropped instead,
-    /// unless a part of it is done.
+    /// True if the write is completed although its connection has closed. A write that is not queued yet is dropped
+    /// instead, unless a part of it is done.
     var takesEffectAfterClose: Bool { isWanted == nil || hasEarlierCommits }
 
     /// The form of an answer. It is separate because the answer may be rendered on another thread.

@@ -10,7 +10,8 @@ enum UnfinishedRequest {
     case write(UnansweredWrite)
     /// An answer that a scheduler computes. All requests with the same key get the same answer.
     indirect case backgroundWork(BackgroundAnswers.Key)
-    /// An answer that another part of the daemon gives: a reload, the figures of all event loops, the state of the cluster.
+    /// An answer that another part of the daemon gives: a reload, the figures of all event loops, the state of the
+    /// cluster.
     case serviceCall
     /// A request that must not be answered before the daemon has published a revision.
     indirect case revisionWait(RevisionWait)
@@ -19,7 +20,7 @@ enum UnfinishedRequest {
     /// An event stream.
     case stream(Watcher)
     /// A backup that is being sent.
-    case backup(SentBackup)
+    case backup(BackupTransfer)
 
     /// True if the request waits for an event outside of the daemon. Its duration says nothing about the daemon.
     var waitsForEvent: Bool {
@@ -32,8 +33,8 @@ enum UnfinishedRequest {
 
 /// The requests of one event loop that are not answered yet, by their identifiers.
 ///
-/// Queues, indexes and work in the background hold identifiers only, and find the request here. A request that is answered
-/// at once is never in the table. Owned by the event loop.
+/// Queues, indexes and work in the background hold identifiers only, and find the request here. A request that is
+/// answered at once is never in the table. Owned by the event loop.
 ///
 /// The table is an array with a place for one request of each connection, because most connections have at most one
 /// unfinished request.
@@ -70,7 +71,8 @@ struct UnfinishedRequests {
     /// One request of each connection, by the slot of the connection.
     private var slots: [Entry?] = []
     private var usedSlots = 0
-    /// Further requests of a connection, and requests of a connection whose slot holds a write of an earlier connection.
+    /// Further requests of a connection, and requests of a connection whose slot holds a write of an earlier
+    /// connection.
     private var others: [Ticket: Entry] = [:]
 
     /// The identifiers of all requests.
@@ -131,8 +133,8 @@ struct UnfinishedRequests {
 
     /// Releases the memory of a large array that is empty.
     ///
-    /// The handler calls this method when a connection closes, and not after each answer: the next write on a connection
-    /// with a high slot would allocate the array again.
+    /// The handler calls this method when a connection closes, and not after each answer: the next write on a
+    /// connection with a high slot would allocate the array again.
     mutating func releaseUnusedMemory() {
         if usedSlots == 0, slots.capacity > Self.keptCapacity { slots = [] }
     }

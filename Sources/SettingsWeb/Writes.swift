@@ -59,7 +59,8 @@ extension APIHandler {
         UnansweredWrite(request, bytes, exchange, isAudited: service.audit != nil)
     }
 
-    /// Parses a large body in the background. Its connection has no request before it, and sends none until it is answered.
+    /// Parses a large body in the background. Its connection has no request before it, and sends none until it is
+    /// answered.
     private func parse(
         _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: LargeBody, _ exchange: Exchange,
         on state: State
@@ -171,7 +172,7 @@ extension APIHandler {
         }
         let state = service.store.state
         let rendering = Rendering(cost: { result.renderingCost(within: $0) }) { result.response(to: form, on: state) }
-        _ = give(rendering, to: id, for: write.client, isOwed: true, input: write.reservation)
+        _ = renderAnswer(rendering, to: id, for: write.client, mustAnswer: true, input: write.reservation)
     }
 }
 
@@ -217,8 +218,8 @@ extension WriteRequest {
         do throws(Problem) {
             try view.complete(&write)
         } catch {
-            // A repeat has its answer, whether what it was about is still kept or not. And of all suites, a writer that does not
-            // see them all cannot tell a hidden commit from none.
+            // A repeat has its answer, whether what it was about is still kept or not. And of all suites, a writer that
+            // does not see them all cannot tell a hidden commit from none.
             var isOfAll = false
             if case .undo(_, of: nil, onConflict: _) = command { isOfAll = true }
             guard requestKey != nil || isOfAll && grants?.reader != nil else { throw error }

@@ -79,14 +79,14 @@ enum Page {
         guard head.method == .get || head.method == .head else {
             var problem = Problem(
                 .methodNotAllowed,
-                "\(bytes.text(in: head.methodName)) is not supported here; use one of \(allowed.joined(separator: ", "))")
+                "the page does not support \(bytes.text(in: head.methodName)); use \(allowed.joined(separator: ", "))")
             problem.allow = allowed
             return Response(problem, cursor: cursor())
         }
         if path == "/ui" { return redirect(to: "ui/", at: cursor()) }
         guard let file = files[path] else {
             return Response(
-                Problem(.unknownPath, "the page has no file with this path; open the page at \(root)"), cursor: cursor())
+                Problem(.unknownPath, "the page has no such file; open the page at \(root)"), cursor: cursor())
         }
         return response(file, to: head, bytes, at: cursor())
     }
