@@ -46,7 +46,7 @@ extension APIHandler {
                 head, bytes, user: exchange.user, recent: &recentTokens, found: &current.caller)
         } catch {
             if !exchange.isBehind {
-                noteRefusedCredential(error, head, from: exchange.peer, named: current.caller?.name)
+                logRefusedCredential(error, head, from: exchange.peer, named: current.caller?.name)
             }
             // A request with an invalid token counts toward the rate limit, too, to slow down guessing.
             let rate = exchange.isBehind ? nil : maximumRate(for: nil, exchange)
@@ -96,9 +96,11 @@ extension APIHandler {
     /// Returns the time at which a request must stop waiting: after `wait` nanoseconds, or when the credential expires
     /// if that is earlier.
     func deadline(in wait: UInt64, of caller: Caller?) -> UInt64 {
-        guard let caller, let left = policies.access?.nanosecondsUntilExpiry(of: caller) else { return loop.now &+ wait }
+        guard let caller, let remaining = policies.access?.nanosecondsUntilExpiry(of: caller) else {
+            return loop.now &+ wait
+        }
         // One millisecond later, so that the credential has certainly expired when the deadline passes.
-        return loop.now &+ min(wait, left + 1_000_000)
+        return loop.now &+ min(wait, remaining + 1_000_000)
     }
 }
 

@@ -50,7 +50,8 @@ extension APIHandler {
     }
 
     /// Counts and logs a response. Returns the response with its final header fields; nil if the connection has closed.
-    private func recordAndFinalize(_ response: Response, to id: Ticket, _ entry: UnfinishedRequests.Entry?) -> Response? {
+    private func recordAndFinalize(_ response: Response, to id: Ticket, _ entry: UnfinishedRequests.Entry?) -> Response?
+    {
         var response = response
         if current.id == id {
             if current.forbidsStorage { response.forbidStorage() }
@@ -87,7 +88,8 @@ extension APIHandler {
         }
         let key = key ?? .request(id)
         if setWaiting(id, for: .backgroundWork(key)) {
-            renderInBackground(rendering, key, for: id, of: client, mustAnswer: mustAnswer, input: input, on: scheduler)
+            renderInBackground(
+                rendering, key, for: id, of: client, mustAnswer: mustAnswer, input: input, on: scheduler)
         }
         return .later
     }

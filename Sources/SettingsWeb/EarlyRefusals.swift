@@ -78,7 +78,7 @@ extension APIHandler {
             return nil
         } catch {
             let client = policies.proxies.client(of: head, bytes, from: peer)
-            noteRefusedCredential(error, head, from: client, named: current.caller?.name)
+            logRefusedCredential(error, head, from: client, named: current.caller?.name)
             return error
         }
     }
