@@ -51,8 +51,7 @@ extension Service {
                 dividedBy: Self.nanosecondsPerSecond)
         }
         text.addCounter(
-            "settingsd_slow_requests_total", "Requests that took slowRequestMs or longer.",
-            loops.slowRequests)
+            "settingsd_slow_requests_total", "Requests that took slowRequestMs or longer.", loops.slowRequests)
         text.addCounter(
             "settingsd_slow_batches_total", "Batches of events that took an event loop longer than 20 milliseconds.",
             loops.slowBatches)
@@ -70,8 +69,7 @@ extension Service {
             "settingsd_access_log_dropped_lines_total", "Access log lines that standard output did not accept.",
             accessLog.droppedLines)
         text.addCounter(
-            "settingsd_audit_lost_lines_total", "Audit lines that could not be written.",
-            audit?.lostLines ?? 0)
+            "settingsd_audit_lost_lines_total", "Audit lines that could not be written.", audit?.lostLines ?? 0)
     }
 
     private func addStorage(to text: inout MetricsText) {
@@ -108,8 +106,7 @@ extension Service {
             disk.scrubTime, to: &text)
         text.addGauge(
             "settingsd_scrub_files", "Journals, snapshots and past files that the last check read.", disk.scrubbedFiles)
-        text.addGauge(
-            "settingsd_scrub_damaged_files", "Files that the last check found damaged.", disk.damagedFiles)
+        text.addGauge("settingsd_scrub_damaged_files", "Files that the last check found damaged.", disk.damagedFiles)
         text.addGauge("settingsd_ready", "1 while the daemon accepts writes, otherwise 0.", obstacle() == nil ? 1 : 0)
         let expiry = "settingsd_token_expiry_timestamp_seconds"
         text.beginMetric(
@@ -164,8 +161,7 @@ extension Service {
         text.addGauge("settingsd_quota_bytes", "The value of quotas.totalBytes.", store.limits.quotas.totalBytes)
         text.addGauge("settingsd_history_commits", "Commits in the history in memory.", state.history.count)
         text.addGauge(
-            "settingsd_history_bytes", "Approximate memory of the commits in the history.",
-            state.history.size)
+            "settingsd_history_bytes", "Approximate memory of the commits in the history.", state.history.size)
     }
 
     private func addProcess(to text: inout MetricsText) {
@@ -174,8 +170,7 @@ extension Service {
         text.beginMetric(build, type: "gauge", "The version of the daemon, as a label.")
         text.addSample(build, [("version", Self.version)], "1")
         text.addGauge(
-            "process_start_time_seconds", "Unix time of the start of the daemon.",
-            started.milliseconds / 1000)
+            "process_start_time_seconds", "Unix time of the start of the daemon.", started.milliseconds / 1000)
         text.addCounter("process_cpu_seconds_total", "Processor time used by the daemon.", process.seconds)
         text.addGauge("process_resident_memory_bytes", "Resident memory.", process.residentBytes)
         text.addGauge("process_virtual_memory_bytes", "Virtual memory.", process.virtualBytes)

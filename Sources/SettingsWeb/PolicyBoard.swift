@@ -34,7 +34,6 @@ package final class PolicyBoard: Sendable {
         }
     }
 
-    /// Removes a loop.
     func leave(_ mailbox: LoopMailbox) {
         state.withLock { $0.loops.removeAll { $0 === mailbox } }
     }

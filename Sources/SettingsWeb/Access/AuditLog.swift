@@ -23,7 +23,8 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// The memory limit of the commits whose lines are not written yet. The log drops the lines of further commits.
+    /// The memory limit of the commits whose lines are not written yet. The log drops the lines of further
+    /// commits, but accepts a single commit of any size.
     private static let maximumWaitingBytes = 64 << 20
 
     private let path: String
@@ -119,7 +120,6 @@ package final class AuditLog: Sendable {
     /// - Parameter state: returns the published state, which knows the secret keys. Called on the background queue.
     package func add(_ kept: KeptCommit, from request: Request, _ state: @escaping @Sendable () -> State) {
         let size = kept.size
-        // A single commit that is larger than the limit is accepted.
         let total = waitingBytes.add(size, ordering: .relaxed).newValue
         guard total <= Self.maximumWaitingBytes || total == size else {
             waitingBytes.subtract(size, ordering: .relaxed)
@@ -132,16 +132,16 @@ package final class AuditLog: Sendable {
                 try self.append(line, of: kept.revision, to: file)
             }
             if !isWritten { self.lostLineCount.add(1, ordering: .relaxed) }
-            let left = self.waitingBytes.subtract(size, ordering: .relaxed).newValue
-            if isWritten, left <= Self.maximumWaitingBytes / 2 { self.reportLostLines() }
+            let remaining = self.waitingBytes.subtract(size, ordering: .relaxed).newValue
+            if isWritten, remaining <= Self.maximumWaitingBytes / 2 { self.reportLostLines() }
         }
     }
 
     /// Closes the file. The next line opens the path again, so a log rotation may rename the file.
     package func reopen() {
         queue.async {
-            // The next start does not read the lines of the renamed file, but trusts the record of audited commits. So
-            // the lines must be on disk before the kernel writes the record.
+            // The next start does not read the renamed file. It relies on the record of audited commits, so the lines
+            // must be on disk before the record.
             try? self.file.withLock { $0.take() }?.sync()
         }
     }
@@ -244,7 +244,7 @@ private struct AuditLine: JSONWritable, Sendable {
         self.request = request
         changes = state.markingSecrets(commit.changes).map { change in
             var change = change.isSecret ? change.concealed() : change
-            // All changes have the origin of the commit, which the line contains once.
+            // The origin, which is the caller and the note, is the same for all changes. The line contains it once.
             change.origin = nil
             return change
         }

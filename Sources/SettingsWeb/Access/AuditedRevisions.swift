@@ -5,12 +5,9 @@ internal import Synchronization
 
 /// A record of the commits whose audit lines were written last, in the file `AUDIT` of the data directory.
 ///
-/// The daemon uses the record at a start to find the commits that have no audit line yet. The audit file does not
-/// suffice, because it is empty after a log rotation. The record has slots of equal length, with one revision each. A
-/// new revision overwrites the oldest revision, so an update is one small write. The record is not synced, because the
-/// audit lines are not synced either.
-///
-/// Thread-safe.
+/// At a start, the record shows which commits lack an audit line. The audit file does not suffice, because it is empty
+/// after a log rotation. The record has slots of equal length with one revision each. A new revision overwrites the
+/// oldest, so an update is one small write. Neither the record nor the audit lines are synced. Thread-safe.
 final class AuditedRevisions: Sendable {
     /// The maximum number of slots.
     static let capacity = 1024
@@ -40,8 +37,7 @@ final class AuditedRevisions: Sendable {
     /// Adds the revision of a commit whose line was written.
     func add(_ revision: Revision) {
         let slot = count.add(1, ordering: .relaxed).oldValue % Self.capacity
-        // If the write fails, the next start may write a line twice: to the rotated file and to the new file. No line
-        // is lost.
+        // If the write fails, the next start may write the line again. No line is lost.
         let text = Self.slot(revision)
         try? file.write(text.span, at: slot * Self.slotLength)
     }

@@ -5,10 +5,9 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import Synchronization
 
-/// The answers that a ``WorkScheduler``, which runs work outside of the event loops, computes for one event loop, and
-/// the computed answers that connections are still sending.
-///
-/// Requests for the same answer share one computation and one body. Owned by the event loop.
+/// The answers that a ``WorkScheduler`` computes outside of an event loop, and the computed answers that connections of
+/// the loop are still sending. Requests for the same answer share one computation and one body. Owned by the event
+/// loop.
 struct BackgroundAnswers {
     /// Identifies an answer. Requests with equal keys share the answer.
     enum Key: Hashable, Sendable {

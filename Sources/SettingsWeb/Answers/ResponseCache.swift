@@ -18,8 +18,8 @@ struct ResponseCache {
         let revision: Revision
         let cursor: Cursor
         let response: Response
-        /// The length of the beginning of the body that contains the cursor. A caller replaces it if the cursor has
-        /// changed, but the suite has not. Zero if the body cannot be used with another cursor.
+        /// The length of the beginning of the body that contains the cursor. With another beginning, the body can be
+        /// used for a later cursor while the suite has not changed. Zero if that is not possible.
         var prefixLength = 0
     }
 

@@ -49,7 +49,6 @@ struct Rendering: Sendable {
 }
 
 extension Response {
-    /// Makes a response with a JSON body.
     init(json body: [UInt8], status: Int = 200, cursor: Cursor?, tag: EntityTag? = nil) {
         self.init(status: status, contentType: .json, fields: FieldBlock(cursor: cursor, tag: tag), body: body)
     }
@@ -64,7 +63,6 @@ extension Response {
         }
     }
 
-    /// Makes an error response.
     init(_ problem: Problem, cursor: Cursor?, tag: EntityTag? = nil) {
         // An unauthenticated client must not learn from the cursor how many commits there are.
         var fields = FieldBlock(cursor: problem.status == 401 ? nil : cursor, tag: tag)
@@ -86,7 +84,7 @@ extension Response {
         self.init(status: 304, contentType: .none, fields: FieldBlock(cursor: cursor, tag: tag), body: [])
     }
 
-    /// Forbids all caches to store the response.
+    /// Tells caches not to store the response.
     mutating func forbidStorage() {
         fields.append("Cache-Control", "no-store")
     }

@@ -30,7 +30,7 @@ final class WorkScheduler: Sendable {
 
     /// The reason why the scheduler refuses work.
     enum Refusal: Equatable, Sendable {
-        /// The work has wasWaiting longer than the timeout.
+        /// The work has waited longer than the timeout.
         case timedOut
         /// The work takes more memory than the whole budget has.
         case tooLarge(bytes: Int, capacity: Int)

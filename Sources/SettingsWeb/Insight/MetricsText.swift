@@ -15,13 +15,11 @@ struct MetricsText {
         text += "\(name)\(list.isEmpty ? "" : "{\(list)}") \(value)\n"
     }
 
-    /// Adds a gauge with one sample.
     mutating func addGauge(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
         beginMetric(name, type: "gauge", help)
         addSample(name, [], value.description)
     }
 
-    /// Adds a counter with one sample.
     mutating func addCounter(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
         beginMetric(name, type: "counter", help)
         addSample(name, [], value.description)
