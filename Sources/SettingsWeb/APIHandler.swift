@@ -43,14 +43,12 @@ package final class APIHandler: RequestHandler {
     var accessLog = AccessLog()
     /// The body of the last OpenFeature evaluation that was valid. An equal body is not parsed again.
     var lastValidContext: [UInt8] = Array("{\"context\":{}}".utf8)
-    /// The number of refused credentials since the last log line about a refused credential, and the earliest time of
-    /// the next line.
+    /// The refused credentials since the last log line about one refusal, and the earliest time of the next line.
     var refusedCredentials = (unlogged: 0, nextLine: UInt64(0))
     var recentTokens = RecentTokens()
     private var requestCount = 0
     private let listener: ListenerID
-    /// The field `Settings-Stale` that all answers contain while the daemon cannot reach the log that it shares with
-    /// other daemons; nil otherwise.
+    /// The field `Settings-Stale` of all answers; nil while the daemon can read the log that it shares with others.
     private var staleness: FieldBlock?
     private(set) lazy var notifier = WatchNotifier(service, on: loop, for: self, listener)
 
@@ -65,8 +63,7 @@ package final class APIHandler: RequestHandler {
         mailbox.handler = self
     }
 
-    /// Applies the policies of a configuration reload. Ends the requests that wait for an event if their credentials
-    /// are no longer valid.
+    /// Applies the policies of a reload. Ends the requests that wait for an event with a credential that is not valid.
     func apply(_ policies: Policies) {
         self.policies = policies
         recentTokens = RecentTokens()
@@ -76,8 +73,8 @@ package final class APIHandler: RequestHandler {
         endRevokedRequests()
     }
 
-    /// Sets the number of seconds in `Settings-Stale`: the time since the daemon last read the end of the log that it
-    /// shares with other daemons. Nil removes the field.
+    /// Sets `Settings-Stale` to the seconds since the daemon last read the end of the shared log. Nil removes the
+    /// field.
     package func setStale(_ seconds: Int?) {
         staleness = seconds.map { seconds in
             var fields = FieldBlock()
@@ -92,8 +89,7 @@ package final class APIHandler: RequestHandler {
         service.policies.leave(mailbox)
     }
 
-    /// The fields that the event loop adds to all answers, with one block for each kind of origin. `fields(for:_:)`
-    /// selects the block.
+    /// The fields that the event loop adds to answers: a block for each origin, which `fields(for:_:)` selects.
     package var moreFields: [FieldBlock] {
         var common = FieldBlock()
         if policies.access == nil {
@@ -168,9 +164,8 @@ package final class APIHandler: RequestHandler {
         hidesCursor(from: caller) ? nil : service.store.state.cursor.marked(for: caller?.reader)
     }
 
-    /// True if answers to a caller must not contain a cursor, because a cursor shows the number of commits. That is the
-    /// case for a caller without grants, and for a nil caller, whose credential was not checked. Always false without
-    /// access control.
+    /// True if answers to a caller must not contain a cursor, because a cursor shows the number of commits: with access
+    /// control, for a caller without grants, and for nil because the credential was not checked.
     func hidesCursor(from caller: Caller?) -> Bool {
         policies.access != nil && caller?.grants.list.isEmpty ?? true
     }

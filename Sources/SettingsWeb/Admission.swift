@@ -12,8 +12,7 @@ extension APIHandler {
     func checkAndServe(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
-        // A read must see the earlier writes of its connection. `isBehind` is true while earlier requests are not
-        // answered.
+        // A read must see the earlier writes of its connection. `isBehind`: earlier requests are not answered.
         if exchange.isBehind, head.reads(in: bytes) { return .notYet }
         do throws(Problem) {
             try hosts.check(head, bytes, from: exchange.peer)
@@ -72,8 +71,7 @@ extension APIHandler {
         exchange.isLocal && !(caller?.hasOwnGrants ?? false) ? nil : policies.rate
     }
 
-    /// Counts a request, except a request for health or metrics. Returns the refusal if the request exceeds the rate,
-    /// otherwise nil.
+    /// Counts a request, except for health and metrics. Returns a refusal if the request exceeds the rate.
     private func rateLimitRefusal(
         of rate: RequestRate, _ head: RequestHead, _ bytes: Span<UInt8>, _ key: ClientKey
     ) -> Problem? {
@@ -86,15 +84,14 @@ extension APIHandler {
 
 /// The credentials of requests that wait for an event.
 extension APIHandler {
-    /// True if the credential of a caller is still valid. False if access control is on, but the caller is nil, because
-    /// access control was off when the request arrived.
+    /// True if the credential of a caller is still valid. A nil caller arrived while access control was off.
     func isAdmitted(_ caller: Caller?) -> Bool {
         guard let access = policies.access else { return true }
         return caller.map(access.isCredentialValid) ?? false
     }
 
-    /// Returns the time at which a request must stop waiting: after `wait` nanoseconds, or when the credential expires
-    /// if that is earlier.
+    /// Returns the time when a request must stop waiting: after `wait` nanoseconds, or earlier if the credential
+    /// expires.
     func deadline(in wait: UInt64, of caller: Caller?) -> UInt64 {
         guard let caller, let remaining = policies.access?.nanosecondsUntilExpiry(of: caller) else {
             return loop.now &+ wait

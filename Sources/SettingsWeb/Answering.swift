@@ -38,8 +38,7 @@ extension APIHandler {
         if let response = recordAndFinalize(response, to: id, entry) { loop.respond(id, response) }
     }
 
-    /// Begins a response whose body is sent in pieces. Returns false if no piece may be sent, because the request is
-    /// HEAD or the connection has closed.
+    /// Begins a response whose body is sent in pieces. Returns false if no body may be sent: to HEAD, or after a close.
     @discardableResult
     func begin(_ id: Ticket, _ response: Response) -> Bool {
         if current.id == id { current.timing.waitsForEvent = true }
@@ -103,8 +102,7 @@ extension APIHandler {
         return .later
     }
 
-    /// Renders an answer in the background, once for all requests with the key. The caller has called `setWaiting` for
-    /// the request.
+    /// Renders an answer in the background, once for all requests with the key. Requires `setWaiting` for the request.
     func renderInBackground(
         _ rendering: Rendering, _ key: BackgroundAnswers.Key, for id: Ticket, of client: ClientKey?, mustAnswer: Bool,
         input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil

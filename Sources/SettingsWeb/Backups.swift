@@ -7,8 +7,7 @@ internal import SettingsModel
 internal import SettingsStorage
 internal import Synchronization
 
-/// Renders backups for all event loops, one at a time, because a backup retains a whole state in memory until it is
-/// sent. Thread-safe.
+/// Renders backups for all event loops, one at a time, because a backup retains a whole state in memory. Thread-safe.
 final class BackupMaker: Sendable {
     private let queue = DispatchQueue(label: "settingsd.backup", qos: .utility)
     private let isBusy = Atomic(false)
@@ -69,8 +68,8 @@ final class BackupTransfer: Sendable {
 }
 
 extension APIHandler {
-    /// Answers with a consistent copy of all stored data, in the format of a snapshot file. The copy is made from
-    /// memory, because the disk may be full or failing.
+    /// Answers with a copy of all stored data in the format of a snapshot file. The copy is made from memory, because
+    /// the disk may be full or failing.
     func backUp(_ request: APIRequest, _ exchange: Exchange) throws(Problem) -> Handling {
         let state = service.store.state
         let cursor = state.cursor.marked(for: request.caller?.reader)

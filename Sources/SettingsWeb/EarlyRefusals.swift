@@ -6,15 +6,12 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Answers to requests before their bodies are received.
-///
-/// The HTTP server *rejects* a request that it cannot process, for example because the request is malformed or its body
-/// is too large. The API *refuses* a valid request, for example because the caller lacks rights or the key is locked.
-/// The API decides this from the head of the request.
+/// Answers to requests before their bodies are received. The HTTP server *rejects* a request that it cannot process,
+/// for example because the request is malformed or too large. The API *refuses* a valid request because of its head,
+/// for example if the caller lacks rights or the key is locked.
 extension APIHandler {
-    /// Returns the answer to a request that the HTTP server rejects. If the body is too large and the API would refuse
-    /// the request anyway, returns the refusal, so that the size limit is reported only to callers who may send the
-    /// request.
+    /// Returns the answer to a request that the HTTP server rejects. If the body is too large, a refusal takes
+    /// precedence, so that only callers who may send the request learn the size limit.
     package func rejected(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response {
@@ -26,8 +23,7 @@ extension APIHandler {
         return refused(problem, head, bytes, from: peer)
     }
 
-    /// Decides whether the HTTP server receives the body of a request, and in which client's queue the body waits for
-    /// memory.
+    /// Decides whether the HTTP server receives the body of a request, and which client's queue the body waits in.
     package func decision(
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> BodyDecision {

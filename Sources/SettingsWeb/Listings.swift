@@ -38,9 +38,8 @@ extension State {
         }
     }
 
-    /// Answers with the schema of a suite, as the client that set the schema sent it. With the parameter `at`, answers
-    /// with a past version. For a caller that may not read all secrets, the schema omits each `default` and `examples`
-    /// that may contain a secret.
+    /// Answers with the schema of a suite as it was sent; with the parameter `at`, with a past version. If the caller
+    /// may not read all secrets, the schema omits each `default` and `examples` that may contain a secret.
     func schema(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
         if let moment = request.query.moment(.at) {
@@ -123,8 +122,8 @@ extension State {
 }
 
 extension Suite {
-    /// The entity tag of a page of keys. It also depends on the right `write` of the caller, because the page shows
-    /// which keys the caller may write.
+    /// The entity tag of a page of keys. It depends on all grants, because the page shows which keys the caller may
+    /// write.
     fileprivate func listingTag(for caller: Caller?) -> EntityTag {
         guard let grants = caller?.grants else { return EntityTag(revision) }
         let seesAndWritesAll = grants.reader == nil && grants.allow(.write, on: name, .all)

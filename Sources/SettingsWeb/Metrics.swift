@@ -191,9 +191,8 @@ extension APIHandler {
                 handler?.countStreams()
                 guard let figures = collector.add(handler?.figures) else { return }
                 mailbox.run { handler in
-                    // Rendering counts the keys of all suites and the open files, so it runs in the background. The
-                    // work belongs to no client, so that it does not wait behind the queued work of the client: metrics
-                    // are needed most while a client has much work.
+                    // Rendering counts all keys and open files, so it runs in the background. The work belongs to no
+                    // client, because metrics must not wait behind the queued work of a busy client.
                     handler.runInBackground(for: id, of: nil) {
                         [service = handler.service, cursor = handler.cursor(for: caller)] _ in
                         let response = service.metricsText(figures, at: cursor)

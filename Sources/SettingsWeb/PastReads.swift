@@ -4,8 +4,7 @@ package import SettingsEngine
 internal import SettingsModel
 package import SettingsStorage
 
-/// A function that makes a reader of older history than the given state contains. The reader reads past files, which
-/// have the commits that were evicted from memory.
+/// Makes a reader of the history, also of the commits that were evicted from memory and are in past files.
 package typealias PastSource = @Sendable (State) -> any PastReading
 
 /// Reads of past versions of suites, and of the history.

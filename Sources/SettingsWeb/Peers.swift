@@ -5,8 +5,7 @@ internal import SettingsEngine
 package import SettingsModel
 package import SettingsStorage
 
-/// Functions of the cluster of daemons that share a commit log, and therefore have the same history. A daemon whose log
-/// is not shared has no `Peers`.
+/// Access to the other daemons, if several daemons share a commit log and therefore have the same history.
 package struct Peers: Sendable {
     /// Reads the end of the shared log, which is the cursor of the last commit of any daemon. Calls `completion` once,
     /// on any queue, with nil if the end cannot be read. The call may take long, so the caller needs its own deadline.

@@ -17,8 +17,7 @@ package struct Policies: Sendable {
     package init() {}
 }
 
-/// Distributes the current policies to all event loops. Each loop has a copy, so that a request takes no lock.
-/// Thread-safe.
+/// Copies the current policies to all event loops, so that handling a request needs no lock. Thread-safe.
 package final class PolicyBoard: Sendable {
     private let state: Mutex<(policies: Policies, loops: [LoopMailbox])>
 

@@ -62,8 +62,8 @@ extension APIHandler {
         return isPast && service.past != nil ? service.fileReads : nil
     }
 
-    /// Answers a read of a setting or a suite. With the parameter `wait`, waits until the answer differs from the
-    /// version that the client knows.
+    /// Answers a read of a setting or a suite. With `wait`, waits until the answer differs from the one the client
+    /// knows.
     private func read(
         _ reading: Reading, _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
@@ -115,12 +115,10 @@ extension APIRequest {
     }
 }
 
-/// Plain reads, which are reads without a query and without conditions. Most reads are plain, so they have a faster
-/// path.
+/// Plain reads, without a query and without conditions. Most reads are plain, so they have a faster path.
 extension APIHandler {
-    /// Answers a plain GET or HEAD of a stored setting; nil for any other request. Finds the setting by the bytes of
-    /// the path, without allocating names. Names with percent escapes are not found, because they are rare; `read`
-    /// answers them.
+    /// Answers a plain GET or HEAD of a stored setting; nil for any other request. Compares the bytes of the path with
+    /// names, without allocating. Returns nil for rare names with percent escapes, too.
     func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>, for reader: Grants?) -> Response? {
         guard head.method == .get || head.method == .head, head.isPlain, let route = Route(head.path, in: bytes),
             route.resource == .setting, let found = findPlain(route, bytes), let value = found.record.stored
@@ -143,8 +141,7 @@ extension APIHandler {
         return Response(status: 200, contentType: .json, fields: fields, body: writer.bytes)
     }
 
-    /// Finds the setting that a path names; nil if no value is stored, or if the value is too long to render on the
-    /// event loop.
+    /// Finds the setting of a path; nil if no value is stored, or if it is too long to render on the event loop.
     func findPlain(_ route: Route, _ bytes: Span<UInt8>) -> FoundSetting? {
         guard let suite = route.suite, let key = route.key else { return nil }
         let (suiteName, keyName) = (bytes.extracting(suite), bytes.extracting(key))
@@ -155,8 +152,8 @@ extension APIHandler {
         return found
     }
 
-    /// Answers a plain GET of a suite, if possible from the cache. Returns nil for any other request, and for a suite
-    /// that is too large to render on the event loop.
+    /// Answers a plain GET of a suite, if possible from the cache; nil for any other request, and for a suite that is
+    /// too large to render on the event loop.
     func plainSuite(
         _ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, for reader: Grants?, on state: State
     ) -> Response? {

@@ -1,16 +1,14 @@
 package import HTTPServer
 internal import SettingsAPI
 
-/// Handles events that end or continue unfinished requests, such as a closed connection or a passed deadline. Each
-/// function has a case for each kind of request.
+/// Handles events of unfinished requests, such as a closed connection. Each function has a case for each request kind.
 extension APIHandler {
     /// The connection of a request has closed.
     package func closed(_ id: Ticket) {
         guard let request = requests[id] else { return }
         switch request {
         case .write(let write) where write.takesEffectAfterClose:
-            // The entry remains, because the result of the write is still audited, and a partially completed write
-            // continues.
+            // The entry remains, because the write is still completed and audited.
             requests.update(id) { entry in
                 logClosed(&entry)
                 entry.isConnected = false
@@ -58,8 +56,7 @@ extension APIHandler {
         if !remaining.isEmpty { runLater { $0.endRevokedRequests(among: remaining) } }
     }
 
-    /// The daemon is stopping. Answers the requests that wait for an event. From now on, no request may wait for an
-    /// event.
+    /// The daemon is stopping. Answers all requests that wait for an event. No further request may wait for an event.
     package func stopping() {
         isStopping = true
         for id in requests.ids {
@@ -74,8 +71,7 @@ extension APIHandler {
         }
     }
 
-    /// The client has closed its sending direction, but may still read. A request of this client that waits for an
-    /// event is answered now.
+    /// The client has closed its sending direction, but may still read. A request that waits for an event is answered.
     package func peerHalfClosed(_ id: Ticket) {
         guard let entry = requests.entry(id) else { return }
         switch entry.request {

@@ -14,8 +14,7 @@ extension APIHandler {
         _ response: borrowing Response, _ timing: RequestTiming, loggedRequest: () -> LoggedRequest?
     ) {
         figures.countAnswer(status: response.status, refusal: response.refusal)
-        // The duration of a request that has waited for an event is only in the access log: it does not measure the
-        // daemon.
+        // The duration of a request that has waited for an event is not in the metrics, only in the access log.
         guard !timing.waitsForEvent || policies.logging.access != .off else { return }
         let time = loop.clock.now() &- timing.arrival
         if let route = timing.route, !timing.waitsForEvent { figures.addDuration(time, of: route) }
@@ -42,8 +41,7 @@ extension APIHandler {
             "cannot authenticate \(client): \(problem.detail)\(unlogged > 0 ? " (the log left out \(skipped))" : "")")
     }
 
-    /// Logs a request whose connection closed before the response, with the status 499, as nginx does. Removes the copy
-    /// of the request.
+    /// Logs a request whose connection closed before the response, with the status 499 of nginx. Removes the copy.
     func logClosed(_ entry: inout UnfinishedRequests.Entry) {
         guard let request = entry.logCopy.take(), policies.logging.access != .off else { return }
         addLine(request, status: 499, 0, loop.clock.now() &- entry.timing.arrival)

@@ -83,8 +83,7 @@ extension APIHandler {
         serveRequestsWithPublishedRevision()
     }
 
-    /// Serves the waiting requests whose revision is published. Subscribes to the next publication for the remaining
-    /// requests.
+    /// Serves the waiting requests whose revision is published. Subscribes to the next publication for the others.
     func serveRequestsWithPublishedRevision() {
         guard !revisionQueue.isEmpty else { return }
         let cursor = notifier.watchedState().cursor

@@ -7,8 +7,7 @@ internal import SettingsEngine
 internal import SettingsModel
 package import SettingsStorage
 
-/// The parts of the daemon that the request handlers of all event loops share, and the resources that describe the
-/// daemon.
+/// The parts of the daemon that the request handlers of all event loops share.
 package struct Service: Sendable {
     /// The name of the program.
     package static let name = "settingsd"
@@ -33,15 +32,13 @@ package struct Service: Sendable {
     let backups = BackupMaker()
     /// The other daemons that share the commit log; nil if the log is not shared.
     let peers: Peers?
-    /// Reads the configuration again, and applies either the whole configuration or nothing. Runs on a queue of its
-    /// own.
+    /// Reads the configuration again. Applies the whole configuration or nothing. Runs on a queue of its own.
     let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
     /// Logs a message of the level debug.
     let debug: @Sendable (String) -> Void
     /// Logs a warning.
     let warn: @Sendable (String) -> Void
-    /// Returns the condition of the schemas that the configuration reads from files, such as `ok` or `off`, for
-    /// `/readyz`.
+    /// Returns the condition of the schema files, such as `ok` or `off`, for `/readyz`.
     let schemas: @Sendable () -> String
     /// Returns true if the last reload failed.
     let lastReloadFailed: @Sendable () -> Bool
@@ -122,8 +119,7 @@ extension Service {
         return Response(json: description.jsonBytes(), cursor: cursor)
     }
 
-    /// Answers `/v1/caller` with the name and the grants of the caller. Without access control, every caller has all
-    /// rights.
+    /// Answers `/v1/caller` with the name and the grants of the caller: all rights without access control.
     func caller(_ caller: Caller?, at cursor: Cursor) -> Response {
         let state = caller?.state ?? CallerState(name: "anonymous", grants: [Grant.everything.description])
         return Response(json: state.jsonBytes(), cursor: cursor)

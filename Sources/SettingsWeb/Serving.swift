@@ -62,8 +62,7 @@ extension APIHandler {
             if route.resource.isRead(by: head.method) { return try evaluate(request, bytes, body, exchange, on: state) }
             if route.resource == .reload { return try reload(body, exchange, for: caller) }
             let target = try WriteTarget(request, bytes, on: state)
-            // A write with an idempotency key may repeat a write from before the lock, which only the store can find
-            // out.
+            // A write with an idempotency key may repeat a write from before the lock. Only the store knows that.
             if !head.has(.idempotencyKey) { try request.checkLock(target, on: state) }
             return try write(request, target, bytes, body, exchange, on: state)
         }

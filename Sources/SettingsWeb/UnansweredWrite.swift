@@ -14,8 +14,7 @@ final class UnansweredWrite {
     let client: ClientKey
     /// The request as the audit file shows it; nil without an audit file.
     let auditedRequest: AuditLog.Request?
-    /// The flag that keeps the work of the scheduler while it parses or prepares the write; nil after the write has
-    /// been queued.
+    /// Cleared to cancel the preparation of the write by a scheduler; nil after the write has been queued.
     var isWanted: WantedFlag?
     /// The reservation of the memory of a costly write; nil for a cheap write.
     var reservation: MemoryBudget.Reservation?
@@ -35,8 +34,7 @@ final class UnansweredWrite {
             : nil
     }
 
-    /// True if the write is completed even if its connection closes. A write that is not queued yet is dropped instead,
-    /// unless a part of it is completed.
+    /// True if the write is completed even if its connection closes. Otherwise the write is dropped then.
     var takesEffectAfterClose: Bool { isWanted == nil || hasEarlierCommits }
 
     /// How to render the answer. Separate from `UnansweredWrite`, because another thread may render the answer.
@@ -73,8 +71,7 @@ extension WriteResult {
         if case .success(let answer) = answer { answer.remainder?.request } else { nil }
     }
 
-    /// The result for a write that earlier commits have partially completed. A failure has an unknown outcome, because
-    /// it must not report that nothing was done.
+    /// The result of a write that earlier commits completed in part: a failure must not report that nothing was done.
     var withUnknownOutcome: WriteResult {
         guard case .failure(var problem) = answer else { return self }
         var result = self

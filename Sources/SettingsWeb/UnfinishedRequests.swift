@@ -10,8 +10,7 @@ enum UnfinishedRequest {
     case write(UnansweredWrite)
     /// An answer that a `WorkScheduler` computes in the background. All requests with the same key get the same answer.
     indirect case backgroundWork(BackgroundAnswers.Key)
-    /// An answer from another part of the daemon: a reload, the metrics of all event loops, or the state of the
-    /// cluster.
+    /// An answer from another part of the daemon: a reload, the metrics of all loops, or the state of the cluster.
     case serviceCall
     /// A request that must not be answered before the daemon has published a revision.
     indirect case revisionWait(RevisionWait)
@@ -65,8 +64,7 @@ struct UnfinishedRequests {
     /// If the array is empty and has a larger capacity, ``releaseUnusedMemory()`` releases its memory.
     private static let retainedCapacity = 1024
 
-    /// One request of each connection, by the slot of the connection. A slot is a small number that is reused after the
-    /// connection has closed.
+    /// One request of each connection, by the slot of the connection: a small number that later connections reuse.
     private var slots: [Entry?] = []
     private var usedSlots = 0
     /// Requests whose slot is occupied by an earlier request of the connection, or by a write of a closed connection.

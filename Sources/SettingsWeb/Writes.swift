@@ -205,9 +205,7 @@ extension WriteRequest {
     private static let costlyCheckTime: UInt64 = 100_000_000
 
     /// The nanoseconds that deciding the write is estimated to take.
-    ///
-    /// - Parameter isCheckCostly: true if checking the value against its schema takes more steps than an event loop may
-    ///   spend.
+    /// - Parameter isCheckCostly: true if checking the value against its schema may take long.
     fileprivate func estimatedTime(_ cost: WriteCost, isCheckCostly: Bool) -> UInt64 {
         let time =
             PendingWrite.leastTime + UInt64(cost.cost.microseconds * 1000) + UInt64(size) * Self.nanosecondsPerByte
@@ -225,9 +223,9 @@ extension WriteRequest {
         do throws(Problem) {
             try view.complete(&write)
         } catch {
-            // The store must decide two kinds of writes without the data: a write with a request key, which may repeat
-            // an answered write, and an undo in all suites by a caller who may not see all suites, because the error
-            // would show whether a hidden commit exists.
+            // The store decides two kinds of writes without the data: a write with a request key, which may repeat an
+            // answered write, and an undo in all suites by a caller whom the error would tell that a hidden commit
+            // exists.
             var undoesAllSuites = false
             if case .undo(_, of: nil, onConflict: _) = command { undoesAllSuites = true }
             guard requestKey != nil || undoesAllSuites && grants?.reader != nil else { throw error }

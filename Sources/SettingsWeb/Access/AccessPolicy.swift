@@ -112,8 +112,8 @@ package final class AccessPolicy: Sendable {
         return expiries.first { $0.time > now }?.time
     }
 
-    /// The warning about tokens that expire within a week; nil if no token does. Ignores tokens with a lifetime of a
-    /// week or less.
+    /// The warning about tokens that expire within a week; nil if there is no such token. Ignores tokens with a
+    /// lifetime of a week or less.
     package var expiryWarning: String? {
         let now = clock()
         let end = Timestamp(milliseconds: now.milliseconds + Self.expiryNoticeMilliseconds)
@@ -152,8 +152,7 @@ package final class AccessPolicy: Sendable {
         if let expires = caller.expires, caller.hasExpired(at: clock()) {
             throw .unauthorized("the token expired at \(expires); create a new token with settingsd token create")
         }
-        // All event loops share the object. The load avoids a store for each request, which would make the cores
-        // contend for the cache line.
+        // All loops share the object. Storing for each request would make the cores contend for the cache line.
         if !caller.wasUsed.load(ordering: .relaxed) { caller.wasUsed.store(true, ordering: .relaxed) }
         return caller
     }

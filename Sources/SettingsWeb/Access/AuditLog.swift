@@ -23,8 +23,7 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// The memory limit of the commits whose lines are not written yet. The log drops the lines of further
-    /// commits, but accepts a single commit of any size.
+    /// The memory limit of commits without a written line. Further lines are dropped, except for a single commit.
     private static let maximumWaitingBytes = 64 << 20
 
     private let path: String
@@ -76,8 +75,7 @@ package final class AuditLog: Sendable {
         // After a log rotation, the record has the revisions whose lines are in the previous file.
         let recorded = auditedRevisions?.initialRevisions ?? []
         let audited = recorded.filter { revision in firstInFile.map { revision < $0 } ?? true } + lines
-        // All commits up to this revision have lines. The last lines are not in revision order, so commits between
-        // their revisions may lack lines.
+        // All commits up to this revision have lines. Later commits may lack a line, because lines may be reordered.
         guard let completeThrough = audited.dropLast(Self.maximumReordering).max() ?? audited.min() else { return }
         let present = Set(audited)
         let missing = state.history.commits(after: completeThrough).filter { !present.contains($0.revision) }
@@ -140,14 +138,12 @@ package final class AuditLog: Sendable {
     /// Closes the file. The next line opens the path again, so a log rotation may rename the file.
     package func reopen() {
         queue.async {
-            // The next start does not read the renamed file. It relies on the record of audited commits, so the lines
-            // must be on disk before the record.
+            // The next start does not read the renamed file, so its lines must be on disk before the record of them.
             try? self.file.withLock { $0.take() }?.sync()
         }
     }
 
-    /// Waits until all added lines are written, at most ``finishSeconds``. If the disk is stalled, the next start adds
-    /// the missing lines.
+    /// Waits until all lines are written, at most ``finishSeconds``. The next start adds the missing lines.
     package func finish() {
         let isWritten = DispatchSemaphore(value: 0)
         queue.async { isWritten.signal() }
@@ -172,8 +168,7 @@ package final class AuditLog: Sendable {
         auditedRevisions?.add(revision)
     }
 
-    /// Opens the file unless it is open, and calls the body with the file. After an error, closes the file and returns
-    /// false. Runs on the background queue.
+    /// Calls the body with the open file. Closes the file after an error, and returns false. Runs on the audit queue.
     @discardableResult
     private func withOpenFile(_ body: (OpenFile) throws(FileError) -> Void) -> Bool {
         do throws(FileError) {

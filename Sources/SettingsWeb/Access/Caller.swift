@@ -69,8 +69,7 @@ final class Caller: Sendable {
         }
     }
 
-    /// Returns the problem for the answer to this caller: 401 instead of 403 if the caller has no grants of its own,
-    /// because a token might allow the request.
+    /// Returns 401 instead of 403 if the caller has no grants of its own, because a token might allow the request.
     func problemToReport(for problem: Problem) -> Problem {
         guard problem.code == .forbidden, !hasOwnGrants else { return problem }
         var challenge = Problem.unauthorized(

@@ -9,8 +9,7 @@ struct RecentTokens {
         let caller: Caller
     }
 
-    /// The entries by the hash of the token. If two tokens have the same hash, the later token replaces the earlier
-    /// token.
+    /// The entries by the hash of the token. A later token with the same hash replaces the entry.
     private var entries: [Int: Entry] = [:]
 
     private static let maximumCount = 256
@@ -27,8 +26,7 @@ struct RecentTokens {
         return caller
     }
 
-    /// Compares all bytes, so that the time does not depend on the position at which two tokens of the same length
-    /// differ.
+    /// Compares all bytes, so that the time does not depend on the position of the first different byte.
     private static func isEqual(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
         guard first.count == second.count else { return false }
         var difference: UInt8 = 0

@@ -35,8 +35,7 @@ package struct TokenFile: Sendable {
             throw ConfigurationError(
                 "there is already a token \(name)", remedy: "revoke it first, or choose another name")
         }
-        // The generator of the system is cryptographically secure. The prefix lets scanners for leaked secrets find a
-        // token.
+        // The random numbers are cryptographically secure. Scanners for leaked secrets recognize the prefix.
         let random = (0..<4).flatMap { _ in
             let word = UInt64.random(in: 0 ... .max)
             return (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
@@ -114,8 +113,7 @@ extension TokenFile {
         }
         let user = ProcessUser.identifier
         let acceptsAnyOwner = acceptsAnyOwnerForRoot && ProcessUser.isRoot
-        // A file that belongs to root may be readable for a group of the daemon, because the daemon cannot change the
-        // file.
+        // A group of the daemon may read a file that belongs to root, because the group cannot change the file.
         let isReadableByGroup =
             status.owner == 0 && status.mode & 0o037 == 0
             && (acceptsAnyOwner || ProcessUser.isMember(ofGroup: status.group))
@@ -176,8 +174,7 @@ extension TokenFile {
             result = try body(&file)
             try draft.write(file)
             if ProcessUser.isRoot {
-                // The daemon may run as another user. So the new file gets the owner of the old file; if there is no
-                // old file, it gets the owner of the directory.
+                // The daemon may run as another user: keep the owner of the file, or use the owner of the directory.
                 var access = try current?.status ?? files.status(directory)
                 if current == nil { access.mode = 0o600 }
                 try draft.setAccess(like: access)
@@ -202,11 +199,9 @@ extension TokenFile {
         }
     }
 
-    /// Creates the draft, which is the file that will replace the token file, and locks the draft.
-    ///
-    /// Only the process that has locked the file at this path renames or removes the file. After locking, the process
-    /// checks that the path still leads to the locked file, because another process may have renamed or removed the
-    /// file.
+    /// Creates the draft, which is the file that will replace the token file, and locks the draft. Only a process that
+    /// has locked the draft may rename or remove it. After locking, the process checks that the path still leads to the
+    /// locked file, because another process may have renamed or removed the file before.
     private static func lockDraft(_ path: String, _ timeout: Duration) throws -> OpenFile {
         let deadline = ContinuousClock.now + timeout
         while true {

@@ -6,11 +6,9 @@ package import SettingsStorage
 internal import Synchronization
 
 /// A record of the last use of each token, in a file of the data directory that `settingsd token list --json` reads.
-///
-/// For each request, an event loop only sets the mark `Caller.wasUsed`. ``collect(from:keepingTokensOf:)`` clears the
-/// marks and stores the current time for the marked tokens. It is called every ``interval`` seconds, at each reload,
-/// and when the daemon stops. A stored time is therefore up to ``interval`` seconds after the use. A crash loses the
-/// marks since the last collection. Thread-safe.
+/// For each request, an event loop only sets the mark `Caller.wasUsed`. Every ``interval`` seconds, at a reload and at
+/// a stop, ``collect(from:keepingTokensOf:)`` clears the marks and stores the current time, which is therefore up to
+/// ``interval`` seconds after the use. A crash loses the marks since the last collection. Thread-safe.
 package final class TokenUsage: Sendable {
     /// Seconds between two collections.
     package static let interval = 300

@@ -5,15 +5,14 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import Synchronization
 
-/// The answers that a ``WorkScheduler`` computes outside of an event loop, and the computed answers that connections of
-/// the loop are still sending. Requests for the same answer share one computation and one body. Owned by the event
-/// loop.
+/// The answers that a ``WorkScheduler`` computes for an event loop, and the computed answers that connections are still
+/// sending. Requests for the same answer share one computation and one body. Owned by the event loop.
 struct BackgroundAnswers {
     /// Identifies an answer. Requests with equal keys share the answer.
     enum Key: Hashable, Sendable {
         /// An answer that is not shared. The ticket identifies the request.
         case request(Ticket)
-        /// The answer to a ``Question``, computed from the state at `revision`, for clients that know the commits up to
+        /// The answer to a ``Question`` from the state at `revision` to clients that know the commits to
         /// `clientRevision`.
         case question(Question, clientRevision: Revision, revision: Revision)
         /// The answer to a GET with this target from a caller with these grants, computed from the state at `revision`.

@@ -91,8 +91,7 @@ enum Page {
         return response(file, to: head, bytes, at: cursor())
     }
 
-    /// True if a path may belong to the page. Compares bytes, because this check runs for every request and must not
-    /// allocate.
+    /// True if a path may belong to the page. Compares bytes without allocating, because every request is checked.
     private static func mayBeFile(_ path: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
         path.count >= 3 && bytes.holds("/ui", in: path.lowerBound..<path.lowerBound + 3)
     }

@@ -7,12 +7,10 @@ internal import SettingsEngine
 struct Question: Hashable, Sendable {
     /// The kind of the answer, with its parameters.
     enum Kind: Hashable, Sendable {
-        /// The result of a GET of a setting or a suite. A GET with `wait` has the tags of the results that the client
-        /// knows, and whether the suite existed when the wait began, because the removal of the suite ends the wait.
-        /// Indirect, so that every `Watcher` stays small.
+        /// The result of a GET of a setting or a suite. For a GET with `wait`: the tags of the results that the client
+        /// knows, and whether the suite existed, because its removal ends the wait. Indirect to keep `Watcher` small.
         indirect case reading(Reading, known: TagList?, hadSuite: Bool)
-        /// All watched settings. `isReset` is true if the client asked for changes, but the history does not have them
-        /// any more.
+        /// All watched settings. `isReset` is true if the client asked for changes that the history no longer has.
         case state(isReset: Bool)
         /// The commits after the client revision in one body: about `limit` changes at most, because a commit is never
         /// split. `keepsLatest` is true to combine the changes of each setting into one change.

@@ -162,8 +162,7 @@ struct ReadResult: Sendable {
         return tags.matches(tag)
     }
 
-    /// Returns the answer to a client that sends these tags in `If-None-Match`: 304 if a tag matches. A refusal is
-    /// always sent.
+    /// Returns the answer to a client that sends these tags in `If-None-Match`. The answer to a refusal is never 304.
     func answer(to tags: TagList?, _ cursor: Cursor) -> Rendering {
         guard !isRefusal, let tag, tags?.matches(tag) ?? false else { return rendering }
         var response = Response(notModified: tag, cursor: cursor)

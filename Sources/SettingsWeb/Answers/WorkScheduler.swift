@@ -23,8 +23,8 @@ final class WorkScheduler: Sendable {
         var isWanted: @Sendable () -> Bool = { true }
         /// Called instead of `run` if the scheduler refuses the work; nil if the work must not be refused.
         var refuse: (@Sendable (Refusal) -> Void)?
-        /// Does the work. The parameter is the reservation of the memory of the work, except its input. The function
-        /// resizes the reservation to the size of the result.
+        /// Does the work. Gets the reservation of its memory without the input, and resizes it to the size of the
+        /// result.
         let run: @Sendable (MemoryBudget.Reservation) -> Void
     }
 
@@ -103,8 +103,7 @@ final class WorkScheduler: Sendable {
         if mustStart { queue.async { self.runQueued() } }
     }
 
-    /// Runs queued work until the queues are empty or the next work waits for memory. Runs on the thread of the
-    /// scheduler.
+    /// Runs queued work until no work is left or the next work waits for memory. Runs on the scheduler thread.
     private func runQueued() {
         while let next = nextWork() {
             switch decide(next) {

@@ -3,8 +3,7 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A buffer for lines of the access log. After each batch of events, the event loop passes the lines to the log thread.
-/// Owned by the event loop.
+/// A buffer of access log lines, which go to the log thread after each batch of events. Owned by the event loop.
 struct AccessLog {
     /// The buffered lines, each with its line feed.
     private(set) var lines: [UInt8] = []
@@ -127,8 +126,7 @@ extension AccessLog.Entry: JSONWritable {
     }
 }
 
-/// Renders times such as `10/Oct/2000:13:55:36 +0000`. Keeps the text of the last second, because thousands of requests
-/// may arrive within one second.
+/// Renders times such as `10/Oct/2000:13:55:36 +0000`. Keeps the last text, because many requests have the same second.
 private struct LogClock {
     private var second: Int64 = .min
     private var text: [UInt8] = []

@@ -71,8 +71,7 @@ final class LoggedRequest {
 
     private static let maximumIdentifierLength = 128
 
-    /// Returns the text of a field that identifies the request; nil if the text is empty or too long, or contains a
-    /// character that could break the format of a log line.
+    /// Returns the text of an identifying field; nil if it is empty, too long, or could break the format of a log line.
     private func identifier(_ range: Range<Int>) -> String? {
         guard !range.isEmpty, range.count <= Self.maximumIdentifierLength,
             range.allSatisfy({ bytes[$0] > 0x20 && bytes[$0] < 0x7F && bytes[$0] != UInt8(ascii: "\"") })

@@ -14,8 +14,7 @@ struct RouteName: Equatable, BitwiseCopyable {
 struct LoopFigures: Sendable {
     /// The number of answers by status class, from 1xx to 5xx.
     private(set) var statuses = [0, 0, 0, 0, 0]
-    /// The routes in the order of their first requests. There are few routes, and they are in an array of their own, so
-    /// a linear search is fast.
+    /// The routes in the order of their first requests. A linear search is fast, because there are few routes.
     private var routes: [RouteName] = []
     /// The durations of the requests of each route, at the position of the route in `routes`.
     private var durations: [Histogram] = []
@@ -71,8 +70,7 @@ final class FigureCollector: Sendable {
         state = Mutex((LoopFigures(), loopCount))
     }
 
-    /// Adds the figures of a loop; nil if the loop has stopped. Returns the sum after the last loop has reported,
-    /// otherwise nil.
+    /// Adds the figures of a loop; nil if the loop has stopped. Returns the sum if all loops have reported.
     func add(_ figures: LoopFigures?) -> LoopFigures? {
         state.withLock { state in
             if let figures { state.sum.add(figures) }
