@@ -73,8 +73,7 @@ package final class APIHandler: RequestHandler {
         endRevokedRequests()
     }
 
-    /// Sets `Settings-Stale` to the seconds since the daemon last read the end of the shared log. Nil removes the
-    /// field.
+    /// Sets `Settings-Stale`: the seconds since the daemon last read the end of the shared log. Nil removes the field.
     package func setStale(_ seconds: Int?) {
         staleness = seconds.map { seconds in
             var fields = FieldBlock()

@@ -87,10 +87,10 @@ extension APIHandler {
     /// True if the credential of a caller is still valid. A nil caller arrived while access control was off.
     func isAdmitted(_ caller: Caller?) -> Bool {
         guard let access = policies.access else { return true }
-        return caller.map(access.isCredentialValid) ?? false
+        return caller.map(access.isCredentialValid(of:)) ?? false
     }
 
-    /// Returns the time when a request must stop waiting: after `wait` nanoseconds, or earlier if the credential
+    /// Returns the time when a request must stop waiting: after `wait` nanoseconds, but not after the credential
     /// expires.
     func deadline(in wait: UInt64, of caller: Caller?) -> UInt64 {
         guard let caller, let remaining = policies.access?.nanosecondsUntilExpiry(of: caller) else {

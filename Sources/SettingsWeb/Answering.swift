@@ -31,11 +31,10 @@ extension APIHandler {
         return true
     }
 
-    /// Answers an unfinished request.
     func answer(_ id: Ticket, _ response: Response) {
         let entry = requests.remove(id)
         if let entry { release(entry.request, id) }
-        if let response = recordAndFinalize(response, to: id, entry) { loop.respond(id, response) }
+        if let response = countAndLog(response, to: id, entry) { loop.respond(id, response) }
     }
 
     /// Begins a response whose body is sent in pieces. Returns false if no body may be sent: to HEAD, or after a close.
@@ -43,14 +42,13 @@ extension APIHandler {
     func begin(_ id: Ticket, _ response: Response) -> Bool {
         if current.id == id { current.timing.waitsForEvent = true }
         let entry = requests.entry(id)
-        guard let response = recordAndFinalize(response, to: id, entry) else { return false }
+        guard let response = countAndLog(response, to: id, entry) else { return false }
         if entry != nil { requests.update(id) { $0.logCopy = nil } }
         return loop.begin(id, response)
     }
 
     /// Counts and logs a response. Returns the response with its final header fields; nil if the connection has closed.
-    private func recordAndFinalize(_ response: Response, to id: Ticket, _ entry: UnfinishedRequests.Entry?) -> Response?
-    {
+    private func countAndLog(_ response: Response, to id: Ticket, _ entry: UnfinishedRequests.Entry?) -> Response? {
         var response = response
         if current.id == id {
             if current.forbidsStorage { response.forbidStorage() }
@@ -72,8 +70,7 @@ extension APIHandler {
     /// - Parameters:
     ///   - client: the client whose queue background work waits in.
     ///   - key: identifies the answer for requests that share it; nil if the answer is not shared.
-    ///   - mustAnswer: true if the scheduler must not refuse to render the answer, because the answer reports a
-    ///     completed write.
+    ///   - mustAnswer: true if rendering must not be refused, because the answer reports a completed write.
     ///   - input: the reservation of the memory of the rendered data; nil if the data is part of the stored state.
     ///   - scheduler: renders an expensive answer; nil for `service.rendering`.
     func renderAnswer(

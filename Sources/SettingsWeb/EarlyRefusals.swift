@@ -6,7 +6,9 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Answers to requests before their bodies are received. The HTTP server *rejects* a request that it cannot process,
+/// Answers to requests before their bodies are received.
+///
+/// The HTTP server *rejects* a request that it cannot process,
 /// for example because the request is malformed or too large. The API *refuses* a valid request because of its head,
 /// for example if the caller lacks rights or the key is locked.
 extension APIHandler {

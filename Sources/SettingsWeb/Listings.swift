@@ -122,8 +122,7 @@ extension State {
 }
 
 extension Suite {
-    /// The entity tag of a page of keys. It depends on all grants, because the page shows which keys the caller may
-    /// write.
+    /// The entity tag of a page of keys. It depends on all grants, because the page shows which keys are writable.
     fileprivate func listingTag(for caller: Caller?) -> EntityTag {
         guard let grants = caller?.grants else { return EntityTag(revision) }
         let seesAndWritesAll = grants.reader == nil && grants.allow(.write, on: name, .all)

@@ -62,9 +62,7 @@ extension State {
         }
     }
 
-    /// Lists the commits of a suite in descending order.
-    ///
-    /// - Parameter budget: the memory for all requests together. A page may take at most a quarter of it.
+    /// Lists the commits of a suite in descending order. A page may take at most a quarter of the memory budget.
     func history(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?, budget: Int
     ) throws(Problem) -> Rendering {

@@ -47,8 +47,8 @@ extension APIHandler {
 }
 
 extension PolicyBoard {
-    /// Sets the field `Settings-Stale` of all answers: the seconds since the daemon last read the end of the shared
-    /// log. Nil removes the field. Called about once a second. Thread-safe.
+    /// Sets `Settings-Stale` of all answers: the seconds since the daemon last read the end of the shared log. Nil
+    /// removes the field. Thread-safe.
     package func setStale(_ seconds: Int?) {
         for loop in loops { loop.run { $0.setStale(seconds) } }
     }

@@ -37,10 +37,8 @@ package final class PolicyBoard: Sendable {
         state.withLock { $0.loops.removeAll { $0 === mailbox } }
     }
 
-    /// The current policies.
     package var policies: Policies { state.withLock { $0.policies } }
 
-    /// The mailboxes of all loops.
     var loops: [LoopMailbox] { state.withLock { $0.loops } }
 
     /// Replaces the policies, and waits until each loop uses the new policies. Must not be called on an event loop.

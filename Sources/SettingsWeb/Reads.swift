@@ -6,7 +6,6 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Answers GET and HEAD.
 extension APIHandler {
     /// Answers a read that `plainSetting` and `plainSuite` do not answer.
     func read(
@@ -62,8 +61,7 @@ extension APIHandler {
         return isPast && service.past != nil ? service.fileReads : nil
     }
 
-    /// Answers a read of a setting or a suite. With `wait`, waits until the answer differs from the one the client
-    /// knows.
+    /// Answers a read of a setting or a suite. With `wait`, waits until the client does not know the answer yet.
     private func read(
         _ reading: Reading, _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
@@ -91,7 +89,6 @@ extension APIHandler {
             for: ClientKey(of: request.caller, exchange), as: key)
     }
 
-    /// Answers a long poll or begins an event stream.
     private func observe(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) -> Handling {

@@ -7,28 +7,22 @@ internal import SettingsStorage
 
 /// Counting and logging of requests.
 extension APIHandler {
-    /// Counts a response, and logs the request if the logging options require it.
-    ///
-    /// - Parameter loggedRequest: returns the copy of the request for the log. Called only if the request is logged.
-    func recordAnswer(
-        _ response: borrowing Response, _ timing: RequestTiming, loggedRequest: () -> LoggedRequest?
-    ) {
+    /// Counts a response. If the logging options require it, calls `copy` for a copy of the request, and logs the copy.
+    func recordAnswer(_ response: borrowing Response, _ timing: RequestTiming, copy: () -> LoggedRequest?) {
         figures.countAnswer(status: response.status, refusal: response.refusal)
         // The duration of a request that has waited for an event is not in the metrics, only in the access log.
         guard !timing.waitsForEvent || policies.logging.access != .off else { return }
         let time = loop.clock.now() &- timing.arrival
         if let route = timing.route, !timing.waitsForEvent { figures.addDuration(time, of: route) }
         let isSlow = policies.logging.isSlow(time) && !timing.waitsForEvent
-        guard isSlow || policies.logging.access != .off, let request = loggedRequest() else { return }
+        guard isSlow || policies.logging.access != .off, let request = copy() else { return }
         if policies.logging.access != .off { addLine(request, status: response.status, response.body.count, time) }
         guard isSlow else { return }
         figures.slowRequests += 1
         service.warn(Self.description(of: request, response.status, time))
     }
 
-    /// Logs a refused credential, at most one per second and event loop.
-    ///
-    /// - Parameter name: the name of the caller, if the credential is known but has expired.
+    /// Logs a refused credential, at most one per second and event loop. `name` is the caller of an expired token.
     func logRefusedCredential(_ problem: Problem, _ head: RequestHead, from peer: SocketAddress, named name: String?) {
         guard problem.code == .unauthorized, head.has(.authorization) || head.has(.apiKey) else { return }
         guard loop.now >= refusedCredentials.nextLine else { return refusedCredentials.unlogged += 1 }

@@ -71,10 +71,9 @@ extension APIHandler {
         return .laterAlone
     }
 
-    /// Continues a request with `Settings-Fresh` after the end of the shared log has been read. Ends the wait if `end`
-    /// is nil because the end could not be read.
-    ///
-    /// - Parameter cursor: the cursor of `Settings-At-Least`, if the request has both fields.
+    /// Continues a request with `Settings-Fresh` when the end of the shared log is known. Ends the wait if the end is
+    /// nil because it could not be read. `cursor` is the cursor of `Settings-At-Least`, if the request also has this
+    /// field.
     private func setEnd(_ end: Cursor?, _ cursor: Cursor?, for id: Ticket) {
         guard let entry = requests.entry(id), case .revisionWait(let wait) = entry.request else { return }
         guard let end else { return endWait(id, wait, of: entry.caller) }

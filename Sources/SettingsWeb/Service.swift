@@ -9,11 +9,8 @@ package import SettingsStorage
 
 /// The parts of the daemon that the request handlers of all event loops share.
 package struct Service: Sendable {
-    /// The name of the program.
     package static let name = "settingsd"
-    /// The version of the program.
     package static let version = ServiceDescription.versionOfThis
-    /// The OpenAPI document of the HTTP API.
     static let openAPI = Array(String(cString: openapi_document()).utf8)
 
     package let store: Store
@@ -23,7 +20,6 @@ package struct Service: Sendable {
     let policies: PolicyBoard
     let storage: StorageFigures
     let started: Timestamp
-    /// Returns the current time.
     let clock: @Sendable () -> Timestamp
     package let accessLog: LineWriter
     package let watchers: WatcherCount
@@ -34,13 +30,10 @@ package struct Service: Sendable {
     let peers: Peers?
     /// Reads the configuration again. Applies the whole configuration or nothing. Runs on a queue of its own.
     let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
-    /// Logs a message of the level debug.
     let debug: @Sendable (String) -> Void
-    /// Logs a warning.
     let warn: @Sendable (String) -> Void
     /// Returns the condition of the schema files, such as `ok` or `off`, for `/readyz`.
     let schemas: @Sendable () -> String
-    /// Returns true if the last reload failed.
     let lastReloadFailed: @Sendable () -> Bool
     /// Returns the reason why the daemon does not accept writes; nil if it accepts writes.
     let obstacle: @Sendable () -> Problem?

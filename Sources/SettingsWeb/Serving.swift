@@ -80,7 +80,6 @@ extension APIHandler {
         exchange.isBehind ? .notYet : .answer(Response(problem, to: head, bytes, cursor: cursor))
     }
 
-    /// Reads the configuration of the daemon again, then answers.
     private func reload(
         _ body: Span<UInt8>, _ exchange: Exchange, for caller: Caller?
     ) throws(Problem) -> Handling {

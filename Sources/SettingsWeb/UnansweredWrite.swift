@@ -8,7 +8,6 @@ internal import SettingsStorage
 
 /// A write request that is not answered yet: the data that the answer needs, and the progress. Owned by the event loop.
 final class UnansweredWrite {
-    /// How to render the answer.
     let answerOptions: AnswerOptions
     /// The client whose queue the write waits in.
     let client: ClientKey
@@ -53,7 +52,6 @@ final class UnansweredWrite {
     }
 }
 
-/// Rendering results.
 extension WriteResult {
     /// The cost of rendering the answer. Stops estimating when the cost exceeds the limit.
     func renderingCost(within limit: Cost) -> Cost {
@@ -80,9 +78,7 @@ extension WriteResult {
         return result
     }
 
-    /// Renders the answer.
-    ///
-    /// - Parameter state: the published state, which knows the secret keys.
+    /// Renders the answer. The published state decides which changes and values the caller may read.
     func response(with options: UnansweredWrite.AnswerOptions, on state: @autoclosure () -> State) -> Response {
         switch answer {
         case .success(let answer):
@@ -96,7 +92,6 @@ extension WriteResult {
 }
 
 extension Response {
-    /// The answer to a write.
     fileprivate init(
         _ answer: WriteAnswer, with options: UnansweredWrite.AnswerOptions, on state: @autoclosure () -> State
     ) {

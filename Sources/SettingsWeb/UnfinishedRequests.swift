@@ -16,9 +16,7 @@ enum UnfinishedRequest {
     indirect case revisionWait(RevisionWait)
     /// A long poll, or a GET with `wait`.
     case watcher(Watcher)
-    /// An event stream.
     case stream(Watcher)
-    /// A backup that is being sent.
     case backup(BackupTransfer)
 
     /// True if the request waits for an event outside of the daemon, so that its duration does not measure the daemon.
@@ -30,10 +28,11 @@ enum UnfinishedRequest {
     }
 }
 
-/// The table of the requests of one event loop that are not answered yet, by their tickets. A ticket identifies a
-/// request. Queues, indexes and background work contain only tickets, and look up the request in the table. A request
-/// that is answered at once is never in the table. Owned by the event loop. The table is an array with one request for
-/// each connection, because most connections have at most one unfinished request.
+/// The requests of one event loop that are not answered yet, by their tickets, which identify requests.
+///
+/// Queues, indexes and background work contain only tickets, and look up the request here. A request that is answered
+/// at once is never in the table. The table is an array with one request for each connection, because most connections
+/// have at most one unfinished request. Owned by the event loop.
 struct UnfinishedRequests {
     /// An unfinished request, with the data that all kinds of requests have.
     struct Entry {
@@ -70,7 +69,6 @@ struct UnfinishedRequests {
     /// Requests whose slot is occupied by an earlier request of the connection, or by a write of a closed connection.
     private var overflow: [Ticket: Entry] = [:]
 
-    /// The tickets of all requests.
     var ids: [Ticket] { slots.compactMap { $0?.id } + overflow.keys }
 
     private func isInSlot(_ id: Ticket) -> Bool {
@@ -96,7 +94,6 @@ struct UnfinishedRequests {
         }
     }
 
-    /// Counts the requests that meet a condition.
     func count(where condition: (UnfinishedRequest) -> Bool) -> Int {
         slots.count { $0.map { condition($0.request) } ?? false } + overflow.values.count { condition($0.request) }
     }

@@ -88,7 +88,6 @@ extension APIHandler {
     ///   - bytes: estimates the memory that the write takes.
     ///   - input: the reservation of the memory of the input; nil if there is none.
     ///   - scheduler: runs `makeRequest`; nil for `service.parsing`.
-    ///   - makeRequest: makes the write for the store.
     private func prepare(
         _ write: UnansweredWrite, _ id: Ticket, at cursor: Cursor, bytes: @escaping @Sendable () -> Int,
         input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil,
@@ -148,7 +147,6 @@ extension APIHandler {
         finish(service.store.enqueue(writes))
     }
 
-    /// Answers writes with the results from the store.
     func finish(_ results: [WriteResult]) {
         let results = results.span
         for index in results.indices { finish(results[index]) }
@@ -194,7 +192,6 @@ extension Ticket {
     }
 }
 
-/// Estimates of cost and memory.
 extension WriteRequest {
     /// The estimate stops at this cost. The store decides cheap writes before a costly write for a time that grows with
     /// the estimate, and reaches its maximum before this cost.
@@ -205,6 +202,7 @@ extension WriteRequest {
     private static let costlyCheckTime: UInt64 = 100_000_000
 
     /// The nanoseconds that deciding the write is estimated to take.
+    ///
     /// - Parameter isCheckCostly: true if checking the value against its schema may take long.
     fileprivate func estimatedTime(_ cost: WriteCost, isCheckCostly: Bool) -> UInt64 {
         let time =

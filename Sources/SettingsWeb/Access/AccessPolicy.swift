@@ -112,8 +112,8 @@ package final class AccessPolicy: Sendable {
         return expiries.first { $0.time > now }?.time
     }
 
-    /// The warning about tokens that expire within a week; nil if there is no such token. Ignores tokens with a
-    /// lifetime of a week or less.
+    /// The warning about tokens that expire within a week, except tokens with a lifetime of a week or less; nil if
+    /// none.
     package var expiryWarning: String? {
         let now = clock()
         let end = Timestamp(milliseconds: now.milliseconds + Self.expiryNoticeMilliseconds)
@@ -183,7 +183,7 @@ package final class AccessPolicy: Sendable {
     }
 
     /// True if the credential of a caller is still valid and still has the same grants.
-    func isCredentialValid(_ caller: Caller) -> Bool {
+    func isCredentialValid(of caller: Caller) -> Bool {
         guard !caller.hasExpired(at: clock()) else { return false }
         let current: Caller? =
             switch caller.credential {

@@ -62,9 +62,8 @@ enum Page {
         }
     }
 
-    /// Answers a request for a file of the page; nil for any other request.
-    ///
-    /// - Parameter cursor: the position in the history that the answer shows to the client; nil to show no position.
+    /// Answers a request for a file of the page; nil for any other request. The answer contains the cursor if there is
+    /// one.
     static func answer(
         _ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor?
     ) -> Response? {

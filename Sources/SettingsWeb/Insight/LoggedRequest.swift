@@ -34,7 +34,7 @@ final class LoggedRequest {
     /// The bytes of the head. The ranges of `head` refer to this array.
     let bytes: [UInt8]
     let peer: SocketAddress
-    /// The name of the caller; nil without access control, and if the credential of the request is not valid.
+    /// The name of the caller; nil without access control, and for an unknown credential.
     let caller: String?
     private let number: (loop: Int, count: Int)
     /// The durations of the steps of a write; nil unless the write was slow.

@@ -28,15 +28,12 @@ struct LoopFigures: Sendable {
     /// The number of batches of events that took the loop longer than 20 ms.
     var slowBatches = 0
 
-    /// Counts an answer.
-    ///
-    /// - Parameter refusal: the number of the error code; 0 if the answer is not an error.
+    /// Counts an answer. `refusal` is the number of its error code; 0 if the answer is not an error.
     mutating func countAnswer(status: Int, refusal: UInt8) {
         statuses[min(max(status / 100, 1), 5) - 1] += 1
         if refusal != 0 { refusals[refusal, default: 0] += 1 }
     }
 
-    /// Adds the duration of a request.
     mutating func addDuration(_ nanoseconds: UInt64, of route: RouteName) {
         durations[position(of: route)].add(nanoseconds)
     }
