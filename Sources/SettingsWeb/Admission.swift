@@ -90,8 +90,7 @@ extension APIHandler {
         return caller.map(access.isCredentialValid(of:)) ?? false
     }
 
-    /// Returns the time when a request must stop waiting: after `wait` nanoseconds, but not after the credential
-    /// expires.
+    /// Returns the time when a request must stop waiting: after `wait` nanoseconds, or when the credential expires.
     func deadline(in wait: UInt64, of caller: Caller?) -> UInt64 {
         guard let caller, let remaining = policies.access?.nanosecondsUntilExpiry(of: caller) else {
             return loop.now &+ wait

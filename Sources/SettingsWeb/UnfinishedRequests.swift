@@ -16,6 +16,7 @@ enum UnfinishedRequest {
     indirect case revisionWait(RevisionWait)
     /// A long poll, or a GET with `wait`.
     case watcher(Watcher)
+    /// An event stream.
     case stream(Watcher)
     case backup(BackupTransfer)
 

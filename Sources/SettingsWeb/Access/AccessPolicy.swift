@@ -112,8 +112,8 @@ package final class AccessPolicy: Sendable {
         return expiries.first { $0.time > now }?.time
     }
 
-    /// The warning about tokens that expire within a week, except tokens with a lifetime of a week or less; nil if
-    /// none.
+    /// The warning about tokens that expire within a week; nil if there are none. Ignores tokens with a lifetime of a
+    /// week or less.
     package var expiryWarning: String? {
         let now = clock()
         let end = Timestamp(milliseconds: now.milliseconds + Self.expiryNoticeMilliseconds)

@@ -108,7 +108,7 @@ extension TokenFile {
         }
         guard status.size <= maximumLength else {
             throw ConfigurationError(
-                "cannot read the token file \(path): it has \(status.size) bytes; the limit is \(maximumLength)",
+                "cannot read the token file \(path): it has \(status.size) bytes, more than \(maximumLength)",
                 remedy: "name another file, or remove tokens that have expired")
         }
         let user = ProcessUser.identifier
@@ -251,7 +251,7 @@ extension OpenFile {
         let bytes = writer.bytes + [UInt8(ascii: "\n")]
         guard bytes.count <= TokenFile.maximumLength else {
             throw ConfigurationError(
-                "cannot change the token file: it would have \(bytes.count) bytes; the limit is "
+                "cannot change the token file: it would have \(bytes.count) bytes, more than "
                     + "\(TokenFile.maximumLength)",
                 remedy: "revoke tokens that have expired")
         }

@@ -6,6 +6,7 @@ package import SettingsStorage
 internal import Synchronization
 
 /// A record of the last use of each token, in a file of the data directory that `settingsd token list --json` reads.
+///
 /// For each request, an event loop only sets the mark `Caller.wasUsed`. Every ``interval`` seconds, at a reload and at
 /// a stop, ``collect(from:keepingTokensOf:)`` clears the marks and stores the current time, which is therefore up to
 /// ``interval`` seconds after the use. A crash loses the marks since the last collection. Thread-safe.

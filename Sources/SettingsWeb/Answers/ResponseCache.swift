@@ -30,7 +30,7 @@ struct ResponseCache {
     /// The header fields that all answers with the last cursor have in common.
     private var common: (cursor: Cursor, fields: FieldBlock)?
 
-    /// Returns the answer to a question for clients with a revision, from the state at another; nil if not cached.
+    /// Returns the cached answer if it is for clients with this client revision, from the state at `revision`.
     mutating func response(to question: Question, after clientRevision: Revision, at revision: Revision) -> Response? {
         guard let entry = entry(for: question, at: revision), entry.clientRevision == clientRevision else { return nil }
         return entry.response
