@@ -83,7 +83,7 @@ final class SchemaSetter: Sendable {
     private func logAndAudit(_ commit: KeptCommit?, of file: SchemaFile) {
         log.info("the schema of \(file.suite) was set from the file \(file.path)")
         guard let commit else { return }
-        let request = AuditLog.Request(peer: Self.caller, text: file.path)
+        let request = AuditLog.Request(peer: Self.caller, description: file.path)
         audit?.add(commit, from: request) { [store] in store.state }
     }
 

@@ -1,10 +1,11 @@
 // The target SettingsWeb answers HTTP requests from the store. It contains the resources and their parameters, access
 // control, watchers, the evaluation of flags for OpenFeature, and the web page.
 //
-// The target does not know sockets, journals, or the protocol of etcd.
+// The target does not use sockets, journal files, or the protocol of etcd.
 //
-// Read this file first, then Admission.swift, Serving.swift, Reads.swift and Writes.swift. A request that is not answered at once
-// is in UnfinishedRequests.swift. Watching/ contains watchers, Access/ contains callers, tokens and the audit file.
+// Read this file first, then Admission.swift, Serving.swift, Reads.swift and Writes.swift. A request that is not
+// answered at once is in UnfinishedRequests.swift. Watching/ contains watchers, which are requests that wait for
+// changes. Access/ contains callers, tokens and the audit file.
 
 package import HTTPServer
 package import HTTPWire
@@ -14,37 +15,40 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// A request handler that answers the requests of one loop from the store.
+/// The request handler of one event loop. It answers requests from the store, which contains all settings.
 ///
-/// The handler answers most reads at once from the published state. It collects the writes of a batch of events and queues them
-/// together. A request that is not answered at once is in `requests` until its answer. Runs on its loop.
+/// The handler answers most reads at once from the published state, which contains all durable commits. It collects the
+/// writes of a batch of events, and queues them together when the batch ends. A request that is not answered at once is
+/// in `requests` until it is answered. Owned by the event loop.
 package final class APIHandler: RequestHandler {
     let service: Service
     let loop: EventLoop
     let mailbox: LoopMailbox
     private(set) var policies: Policies
+    /// Checks the field `Host`.
     var hosts: HostCheck
+    /// Answers requests from web pages of other origins (CORS).
     private(set) var origins: CrossOrigin
     var cache = ResponseCache()
-    /// The request that the handler is processing, or has processed last.
+    /// The request that the handler is processing, otherwise the last processed request.
     var current = CurrentRequest(arrival: 0)
     var requests = UnfinishedRequests()
     var backgroundAnswers = BackgroundAnswers()
     var revisionQueue = RevisionQueue()
-    /// The writes of the present batch of events.
+    /// The writes that arrived in the current batch of events.
     var collectedWrites: [PendingWrite] = []
-    /// True if the daemon stops, and no request may wait for an event any more.
+    /// True if the daemon is stopping. From then on, no request may wait for an event.
     var isStopping = false
     var figures = LoopFigures()
     var accessLog = AccessLog()
-    /// The last body of an evaluation that was found to have a context.
-    var knownContext: [UInt8] = Array("{\"context\":{}}".utf8)
-    /// The number of refused credentials since the last line about one, and the earliest time of the next line.
+    /// The body of the last OpenFeature evaluation that was valid. An equal body is not parsed again.
+    var lastValidContext: [UInt8] = Array("{\"context\":{}}".utf8)
+    /// The refused credentials since the last log line about one refusal, and the earliest time of the next line.
     var refusedCredentials = (unlogged: 0, nextLine: UInt64(0))
     var recentTokens = RecentTokens()
     private var requestCount = 0
     private let listener: ListenerID
-    /// The field that every answer has while the daemon is behind the others; nil while it is not.
+    /// The field `Settings-Stale` of all answers; nil while the daemon can read the log that it shares with others.
     private var staleness: FieldBlock?
     private(set) lazy var notifier = WatchNotifier(service, on: loop, for: self, listener)
 
@@ -59,7 +63,7 @@ package final class APIHandler: RequestHandler {
         mailbox.handler = self
     }
 
-    /// Applies the policies of a reload. Ends the requests that wait for an event and whose credentials are revoked.
+    /// Applies the policies of a reload. Ends the requests that wait for an event with a credential that is not valid.
     func apply(_ policies: Policies) {
         self.policies = policies
         recentTokens = RecentTokens()
@@ -69,7 +73,7 @@ package final class APIHandler: RequestHandler {
         endRevokedRequests()
     }
 
-    /// Has every answer say since how many seconds the daemon has not heard of the end of the history; nil for no longer.
+    /// Sets `Settings-Stale`: the seconds since the daemon last read the end of the shared log. Nil removes the field.
     package func setStale(_ seconds: Int?) {
         staleness = seconds.map { seconds in
             var fields = FieldBlock()
@@ -84,6 +88,7 @@ package final class APIHandler: RequestHandler {
         service.policies.leave(mailbox)
     }
 
+    /// The fields that the event loop adds to answers: a block for each origin, which `fields(for:_:)` selects.
     package var moreFields: [FieldBlock] {
         var common = FieldBlock()
         if policies.access == nil {
@@ -94,8 +99,8 @@ package final class APIHandler: RequestHandler {
         }
         common.append("X-Content-Type-Options", "nosniff")
         if let staleness { common.append(staleness) }
-        return origins.fieldBlocks.map { fields in
-            var fields = fields
+        return origins.fieldBlocks.map { block in
+            var fields = block
             fields.append(common)
             return fields
         }
@@ -111,18 +116,18 @@ package final class APIHandler: RequestHandler {
         let id = exchange.ticket
         current = CurrentRequest(id: id, arrival: exchange.arrived)
         defer { current.finish() }
-        let handling = decide(head, bytes, body, exchange)
+        let handling = checkAndServe(head, bytes, body, exchange)
         switch handling {
         case .answer(var response):
-            note(response, current.timing) { text(of: head, bytes, exchange) }
+            recordAnswer(response, current.timing) { loggedRequest(head, bytes, exchange) }
             guard current.forbidsStorage else { break }
             response.forbidStorage()
             return .answer(response)
         case .later, .laterAlone:
             if let response = current.response {
-                note(response, current.timing) { text(of: head, bytes, exchange) }
+                recordAnswer(response, current.timing) { loggedRequest(head, bytes, exchange) }
             } else if policies.logging.mayLog(current.timing) {
-                let logCopy = text(of: head, bytes, exchange)
+                let logCopy = loggedRequest(head, bytes, exchange)
                 requests.update(id) { $0.logCopy = logCopy }
             }
         case .notYet: break
@@ -130,13 +135,13 @@ package final class APIHandler: RequestHandler {
         return handling
     }
 
-    private func text(of head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange) -> LoggedRequest {
+    private func loggedRequest(_ head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange) -> LoggedRequest {
         LoggedRequest(
-            head, bytes, from: exchange.peer, by: current.caller?.name, number: nextNumber())
+            head, bytes, from: exchange.peer, by: current.caller?.name, number: nextRequestNumber())
     }
 
-    /// Returns a number that no other request has.
-    func nextNumber() -> (loop: Int, count: Int) {
+    /// Returns a number that is unique among all requests of all event loops.
+    func nextRequestNumber() -> (loop: Int, count: Int) {
         requestCount += 1
         return (loop.index, requestCount)
     }
@@ -150,17 +155,17 @@ package final class APIHandler: RequestHandler {
     package func wasSlow(nanoseconds: UInt64) {
         figures.slowBatches += 1
         let last = current.timing.route.map { "; the last request was \($0.method.name) \($0.resource.rawValue)" } ?? ""
-        service.debug("loop \(loop.index) was busy for \(nanoseconds / 1_000_000) ms\(last)")
+        service.debug("event loop \(loop.index) was busy for \(nanoseconds / 1_000_000) ms\(last)")
     }
 
-    /// The cursor for an answer to a caller; nil for a stranger.
+    /// The cursor of the published state for an answer; nil if it must not be shown to the caller.
     func cursor(for caller: Caller?) -> Cursor? {
-        isStranger(caller) ? nil : service.store.state.cursor.marked(for: caller?.reader)
+        hidesCursor(from: caller) ? nil : service.store.state.cursor.marked(for: caller?.reader)
     }
 
-    /// True for a caller without any grant, and for a caller that was not asked for a credential. A stranger gets no cursor,
-    /// because cursors show how often something is written.
-    func isStranger(_ caller: Caller?) -> Bool {
+    /// True if answers to a caller must not contain a cursor, because a cursor shows the number of commits: with access
+    /// control, for a caller without grants, and for nil because the credential was not checked.
+    func hidesCursor(from caller: Caller?) -> Bool {
         policies.access != nil && caller?.grants.list.isEmpty ?? true
     }
 

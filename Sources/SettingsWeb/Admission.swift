@@ -6,13 +6,13 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// The checks of host, origin, credential and rate, before a request is served.
+/// Checks the host, the origin, the credential and the request rate before a request is served.
 extension APIHandler {
-    /// Answers a request, or records what the request waits for.
-    func decide(
+    /// Checks and serves a request. The request is answered, or recorded in the table of unfinished requests.
+    func checkAndServe(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
-        // A read must see the earlier writes of its connection.
+        // A read must see the earlier writes of its connection. `isBehind`: earlier requests are not answered.
         if exchange.isBehind, head.reads(in: bytes) { return .notYet }
         do throws(Problem) {
             try hosts.check(head, bytes, from: exchange.peer)
@@ -23,19 +23,19 @@ extension APIHandler {
             return .answer(preflight)
         }
         guard policies.proxies.trusts(exchange.peer) else { return admit(head, bytes, body, exchange) }
-        var seen = exchange
-        seen.user = nil
-        seen.peer = policies.proxies.client(of: head, bytes, from: exchange.peer)
-        return admit(head, bytes, body, seen)
+        var forwarded = exchange
+        forwarded.user = nil
+        forwarded.peer = policies.proxies.client(of: head, bytes, from: exchange.peer)
+        return admit(head, bytes, body, forwarded)
     }
 
-    /// Serves a request if its caller has the rights that it needs.
+    /// Serves a request if its caller has the rights that the request needs.
     private func admit(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
         if policies.servesPage, let page = Page.answer(head, bytes, at: cursor(for: nil)) {
-            let refusal = rate(for: nil, exchange).flatMap {
-                overrun(of: $0, head, bytes, ClientKey(of: nil, exchange))
+            let refusal = maximumRate(for: nil, exchange).flatMap {
+                rateLimitRefusal(of: $0, head, bytes, ClientKey(of: nil, exchange))
             }
             return .answer(refusal.map { Response($0, cursor: cursor(for: nil)) } ?? page)
         }
@@ -45,32 +45,34 @@ extension APIHandler {
                 head, bytes, user: exchange.user, recent: &recentTokens, found: &current.caller)
         } catch {
             if !exchange.isBehind {
-                noteRefusedCredential(error, head, from: exchange.peer, named: current.caller?.name)
+                logRefusedCredential(error, head, from: exchange.peer, named: current.caller?.name)
             }
-            // A guess at a token counts, too.
-            let rate = exchange.isBehind ? nil : rate(for: nil, exchange)
-            let refusal = rate.flatMap { overrun(of: $0, head, bytes, ClientKey(of: nil, exchange)) }
+            // A request with an invalid token counts toward the rate limit, too, to slow down guessing.
+            let rate = exchange.isBehind ? nil : maximumRate(for: nil, exchange)
+            let refusal = rate.flatMap { rateLimitRefusal(of: $0, head, bytes, ClientKey(of: nil, exchange)) }
             return refuse(refusal ?? error, head, bytes, exchange, at: cursor(for: current.caller))
         }
-        guard let rate = rate(for: caller, exchange) else { return serve(head, bytes, body, exchange, from: caller) }
+        guard let rate = maximumRate(for: caller, exchange) else {
+            return serve(head, bytes, body, exchange, from: caller)
+        }
         let key = ClientKey(of: caller, exchange)
-        if let refusal = overrun(of: rate, head, bytes, key) {
+        if let refusal = rateLimitRefusal(of: rate, head, bytes, key) {
             return refuse(refusal, head, bytes, exchange, at: cursor(for: caller))
         }
         let handling = serve(head, bytes, body, exchange, from: caller)
-        // The connection offers the request again, and the request counts then.
+        // The connection will offer the request again, and the request will count then.
         if case .notYet = handling { service.meter.returnToken(of: key, rate) }
         return handling
     }
 
-    /// The maximum rate of a caller; nil for a peer on this machine that needs no credential, because the peer is a program of a
-    /// user of the machine.
-    private func rate(for caller: Caller?, _ exchange: Exchange) -> RequestRate? {
-        exchange.isLocal && !(caller?.isKnown ?? false) ? nil : policies.rate
+    /// The maximum request rate of a caller; nil if the rate is not limited. It is not limited for a peer on this
+    /// machine that has no grants of its own, because the peer is a local program.
+    private func maximumRate(for caller: Caller?, _ exchange: Exchange) -> RequestRate? {
+        exchange.isLocal && !(caller?.hasOwnGrants ?? false) ? nil : policies.rate
     }
 
-    /// Counts a request, unless it monitors the daemon. Returns the refusal of a request that exceeds the rate.
-    private func overrun(
+    /// Counts a request, except for health and metrics. Returns a refusal if the request exceeds the rate.
+    private func rateLimitRefusal(
         of rate: RequestRate, _ head: RequestHead, _ bytes: Span<UInt8>, _ key: ClientKey
     ) -> Problem? {
         switch Route(head.path, in: bytes)?.resource {
@@ -82,19 +84,21 @@ extension APIHandler {
     }
 }
 
-/// Credentials of requests that wait.
+/// The credentials of requests that wait for an event.
 extension APIHandler {
-    /// True if the credential of a caller is still valid. A request that arrived without access control has no caller.
+    /// True if the credential of a caller is still valid. A nil caller arrived while access control was off.
     func isAdmitted(_ caller: Caller?) -> Bool {
         guard let access = policies.access else { return true }
-        return caller.map(access.stillHolds) ?? false
+        return caller.map(access.isCredentialValid(of:)) ?? false
     }
 
-    /// Returns the end of a wait, or the expiry of the caller's credential if that comes first.
+    /// Returns the time when a request must stop waiting: after `wait` nanoseconds, or when the credential expires.
     func deadline(in wait: UInt64, of caller: Caller?) -> UInt64 {
-        guard let caller, let left = policies.access?.timeLeft(of: caller) else { return loop.now &+ wait }
-        // An alarm does not come early, and the credential must have expired by then.
-        return loop.now &+ min(wait, left + 1_000_000)
+        guard let caller, let remaining = policies.access?.nanosecondsUntilExpiry(of: caller) else {
+            return loop.now &+ wait
+        }
+        // One millisecond later, so that the credential has certainly expired when the deadline passes.
+        return loop.now &+ min(wait, remaining + 1_000_000)
     }
 }
 

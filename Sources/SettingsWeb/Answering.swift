@@ -4,9 +4,10 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 
-/// Requests that wait, and their answers.
+/// Recording and answering unfinished requests, which are requests that are not answered at once.
 extension APIHandler {
-    /// Records what a request waits for. The request is the one that the handler is processing, or is in the table already.
+    /// Records what a request waits for. The handler is processing the request, or the request is already in the table
+    /// of unfinished requests.
     ///
     /// - Returns: false if the connection of the request has closed.
     @discardableResult
@@ -30,78 +31,77 @@ extension APIHandler {
         return true
     }
 
-    /// Answers a request that has been waiting.
     func answer(_ id: Ticket, _ response: Response) {
         let entry = requests.remove(id)
         if let entry { release(entry.request, id) }
-        if let response = record(response, to: id, entry) { loop.respond(id, response) }
+        if let response = countAndLog(response, to: id, entry) { loop.respond(id, response) }
     }
 
-    /// Begins a response whose body is sent in pieces. Returns false if there is no piece to send, because the request is HEAD.
+    /// Begins a response whose body is sent in pieces. Returns false if no body may be sent: to HEAD, or after a close.
     @discardableResult
     func begin(_ id: Ticket, _ response: Response) -> Bool {
         if current.id == id { current.timing.waitsForEvent = true }
         let entry = requests.entry(id)
-        guard let response = record(response, to: id, entry) else { return false }
+        guard let response = countAndLog(response, to: id, entry) else { return false }
         if entry != nil { requests.update(id) { $0.logCopy = nil } }
         return loop.begin(id, response)
     }
 
-    /// Counts and logs a response. Returns the response as the client gets it; nil if the connection has closed.
-    private func record(_ response: Response, to id: Ticket, _ entry: UnfinishedRequests.Entry?) -> Response? {
+    /// Counts and logs a response. Returns the response with its final header fields; nil if the connection has closed.
+    private func countAndLog(_ response: Response, to id: Ticket, _ entry: UnfinishedRequests.Entry?) -> Response? {
         var response = response
         if current.id == id {
             if current.forbidsStorage { response.forbidStorage() }
-            // The handler logs the response before it returns.
+            // `handle` logs the response before it returns.
             current.setResponse(response)
             return response
         }
         guard let entry, entry.isConnected else { return nil }
         if entry.forbidsStorage { response.forbidStorage() }
-        note(response, entry.timing) { entry.logCopy }
+        recordAnswer(response, entry.timing) { entry.logCopy }
         return response
     }
 }
 
 /// Answers that are rendered in the background.
 extension APIHandler {
-    /// Renders a cheap answer here, and an expensive answer in the background.
+    /// Answers a request: renders a cheap answer at once, and an expensive answer in the background.
     ///
     /// - Parameters:
-    ///   - client: the client that the work is done for.
-    ///   - key: identifies the answer for requests that share it.
-    ///   - isOwed: true if the answer may not be refused, as the answer to a write that was done.
-    ///   - input: the reservation of the rendered data, if the data is not stored.
-    ///   - scheduler: where an expensive answer is rendered; nil for the usual scheduler.
-    func give(
+    ///   - client: the client whose queue background work waits in.
+    ///   - key: identifies the answer for requests that share it; nil if the answer is not shared.
+    ///   - mustAnswer: true if rendering must not be refused, because the answer reports a completed write.
+    ///   - input: the reservation of the memory of the rendered data; nil if the data is part of the stored state.
+    ///   - scheduler: renders an expensive answer; nil for `service.rendering`.
+    func renderAnswer(
         _ rendering: Rendering, to id: Ticket, for client: ClientKey?, as key: BackgroundAnswers.Key? = nil,
-        isOwed: Bool = false, input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
+        mustAnswer: Bool = false, input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
     ) -> Handling {
         guard rendering.exceedsLoopLimit else { return .answer(rendering.make()) }
-        if let key, let shared = share(key, with: id) { return shared }
-        guard isOwed || !(scheduler ?? service.rendering).isFull(for: client) else {
+        if let key, let shared = shareAnswer(key, with: id) { return shared }
+        guard mustAnswer || !(scheduler ?? service.rendering).isFull(for: client) else {
             return .answer(Response(Problem.tooMuchBackgroundWork, cursor: cursor(for: nil)))
         }
         let key = key ?? .request(id)
         if setWaiting(id, for: .backgroundWork(key)) {
-            render(rendering, key, for: id, of: client, isOwed: isOwed, input: input, on: scheduler)
+            renderInBackground(
+                rendering, key, for: id, of: client, mustAnswer: mustAnswer, input: input, on: scheduler)
         }
         return .later
     }
 
-    /// Answers with the body that another connection is sending, or adds the request to those that wait for the same answer.
-    /// Returns nil if no connection sends the answer and no scheduler computes it.
-    func share(_ key: BackgroundAnswers.Key, with id: Ticket) -> Handling? {
+    /// Answers with the body that another connection is sending, or lets the request wait for an answer that is being
+    /// computed. Returns nil if no connection is sending the answer and no scheduler is computing it.
+    func shareAnswer(_ key: BackgroundAnswers.Key, with id: Ticket) -> Handling? {
         if let response = backgroundAnswers.recentAnswer(key) { return .answer(response) }
         guard backgroundAnswers.isPending(key) else { return nil }
         if setWaiting(id, for: .backgroundWork(key)) { _ = backgroundAnswers.add(id, to: key) }
         return .later
     }
 
-    /// Renders an answer in the background, once for all requests that wait for it. The request must have been recorded as
-    /// waiting.
-    func render(
-        _ rendering: Rendering, _ key: BackgroundAnswers.Key, for id: Ticket, of client: ClientKey?, isOwed: Bool,
+    /// Renders an answer in the background, once for all requests with the key. Requires `setWaiting` for the request.
+    func renderInBackground(
+        _ rendering: Rendering, _ key: BackgroundAnswers.Key, for id: Ticket, of client: ClientKey?, mustAnswer: Bool,
         input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
     ) {
         guard let flag = backgroundAnswers.add(id, to: key) else { return }
@@ -110,12 +110,12 @@ extension APIHandler {
             client: client, bytes: { rendering.bytesToReserve(of: budget.capacity) }, input: input
         ) { reservation in
             let answer = BackgroundAnswers.ComputedAnswer(rendering, reservation)
-            // The input is not needed any more. Its memory is released before the loop sends the answer.
+            // The input is no longer needed. Its reservation ends before the event loop sends the answer.
             input?.resize(to: 0)
             mailbox.run { $0.finish(answer, key) }
         }
         work.isWanted = { flag.isSet }
-        if !isOwed {
+        if !mustAnswer {
             work.refuse = { refusal in
                 mailbox.run { $0.refuse(key, because: Problem(refusal, orTimeout: .tooMuchBackgroundWork)) }
             }
@@ -123,13 +123,13 @@ extension APIHandler {
         (scheduler ?? service.rendering).submit(work)
     }
 
-    /// Does work for a request in the background. The work returns a continuation that runs on the loop. Both are dropped if
-    /// the connection closes before they start.
+    /// Does work for a request in the background. The work returns a continuation, which runs on the event loop. If the
+    /// connection closes before the work or the continuation starts, it does not run.
     ///
     /// - Parameters:
-    ///   - client: the client whose queue the work waits in; nil for the queue of work for the daemon itself.
+    ///   - client: the client whose queue the work waits in; nil for the queue of the daemon itself.
     ///   - bytes: the memory that the work takes.
-    ///   - refuse: runs on the loop instead; nil if the work may not be refused.
+    ///   - refuse: runs on the event loop if the scheduler refuses the work; nil if the work must not be refused.
     func runInBackground(
         for id: Ticket, of client: ClientKey?, bytes: Int = 0,
         refuse: (@Sendable (APIHandler, Problem) -> Void)? = nil,

@@ -7,12 +7,12 @@ internal import SettingsModel
 internal import SettingsStorage
 internal import Synchronization
 
-/// Makes the backups of all loops, one at a time, because a backup keeps the state that it copies in memory.
+/// Renders backups for all event loops, one at a time, because a backup retains a whole state in memory. Thread-safe.
 final class BackupMaker: Sendable {
     private let queue = DispatchQueue(label: "settingsd.backup", qos: .utility)
     private let isBusy = Atomic(false)
 
-    /// Reserves the right to make a backup. Returns false while another backup is made or sent.
+    /// Reserves the right to make a backup. Returns false while another backup is in progress.
     func reserveBackup() -> Bool {
         isBusy.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged
     }
@@ -21,18 +21,18 @@ final class BackupMaker: Sendable {
         isBusy.store(false, ordering: .relaxed)
     }
 
-    /// Renders a backup on the backup queue. Pushes a piece after the kernel has accepted the previous piece. Calls `push`
-    /// and `completion` on that queue. `completion` gets false if the caller has disconnected or did not receive a piece
-    /// within 60 seconds.
+    /// Renders a backup in pieces on the backup queue, and calls `push` with each piece. Waits until the kernel has
+    /// accepted a piece before it renders the next piece. `completion` gets false if the client has disconnected, or
+    /// did not receive a piece within 60 seconds. Calls `push` and `completion` on the backup queue.
     func render(
-        _ state: State, for backup: SentBackup, _ push: @escaping @Sendable ([UInt8]) -> Void,
+        _ state: State, for backup: BackupTransfer, _ push: @escaping @Sendable ([UInt8]) -> Void,
         _ completion: @escaping @Sendable (_ isComplete: Bool) -> Void
     ) {
         queue.async {
             completion(
                 SnapshotWriter.send(state, isAbandoned: { backup.isAbandoned }) { bytes in
-                    // A value may be much longer than a piece.
-                    for piece in bytes.chunks(of: SentBackup.pieceBytes) where !backup.isAbandoned {
+                    // `bytes` may contain a value that is much longer than a piece.
+                    for piece in bytes.chunks(of: BackupTransfer.maximumPieceBytes) where !backup.isAbandoned {
                         push(Array(piece))
                         backup.waitUntilDrained()
                     }
@@ -41,10 +41,10 @@ final class BackupMaker: Sendable {
     }
 }
 
-/// A backup on its way to a caller.
-final class SentBackup: Sendable {
-    static let pieceBytes = 256 << 10
-    /// The time in which a caller must receive a piece.
+/// A backup that is being sent to a client. Thread-safe.
+final class BackupTransfer: Sendable {
+    static let maximumPieceBytes = 256 << 10
+    /// The number of seconds in which a client must receive a piece.
     private static let pieceSeconds = 60
 
     private let drained = DispatchSemaphore(value: 0)
@@ -52,10 +52,10 @@ final class SentBackup: Sendable {
 
     var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
 
-    /// Records that the kernel has accepted the last piece. Runs on the event loop.
+    /// Records that the kernel has accepted the current piece. Runs on the event loop.
     func pieceWasSent() { drained.signal() }
 
-    /// Records that the transfer has ended. Runs on the event loop.
+    /// Stops the transfer. Has no effect after the last piece. Runs on the event loop.
     func abandon() {
         abandoned.store(true, ordering: .relaxed)
         drained.signal()
@@ -68,7 +68,7 @@ final class SentBackup: Sendable {
 }
 
 extension APIHandler {
-    /// Answers with a consistent copy of all that is stored, in the format of a snapshot. The copy comes from memory, because
+    /// Answers with a copy of all stored data in the format of a snapshot file. The copy is made from memory, because
     /// the disk may be full or failing.
     func backUp(_ request: APIRequest, _ exchange: Exchange) throws(Problem) -> Handling {
         let state = service.store.state
@@ -80,9 +80,9 @@ extension APIHandler {
         if let obstacle = service.obstacle(), obstacle.code == .shuttingDown { throw obstacle }
         guard service.backups.reserveBackup() else {
             throw Problem(
-                .overloaded, retryAfterMs: 5000, "another backup is being taken; try again when that is done")
+                .overloaded, retryAfterMs: 5000, "another backup is in progress; try again when it has ended")
         }
-        let (id, mailbox, backup) = (exchange.ticket, mailbox, SentBackup())
+        let (id, mailbox, backup) = (exchange.ticket, mailbox, BackupTransfer())
         setWaiting(id, for: .backup(backup))
         begin(id, head)
         service.backups.render(state, for: backup) { piece in

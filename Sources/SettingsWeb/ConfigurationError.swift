@@ -1,8 +1,8 @@
-/// An error in a configuration: what is wrong, and what would be right.
+/// An error in the configuration, with the correction.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong and where, as `settingsd.json: loops is "two"`.
+    /// The file or the option and the error, for example `settingsd.json: loops is "two"`.
     package let problem: String
-    /// What would be right, as `it must be an integer from 0 to 1024`.
+    /// The correction, for example `it must be an integer from 0 to 1024`.
     package let remedy: String
 
     package init(_ problem: String, remedy: String) {

@@ -2,14 +2,14 @@ internal import HTTPServer
 internal import HTTPWire
 internal import SettingsEngine
 
-/// The request that `APIHandler.handle` is processing, or has processed last.
+/// The request that `APIHandler.handle` is processing, otherwise the last processed request. Owned by the event loop.
 struct CurrentRequest {
-    /// Nil after the handler has answered the request, and after `handle` has returned.
+    /// Nil after the request has a response, and after `handle` has returned.
     private(set) var id: Ticket?
-    /// Nil until the caller is known, and without access control.
+    /// The sender of the request. Nil until the credential is checked, and without access control.
     var caller: Caller?
     var timing: RequestTiming
-    /// The response that the handler has given before `handle` returns: an answer, or the beginning of a stream.
+    /// A response that was sent while `handle` was still running: an answer, or the beginning of a stream.
     private(set) var response: Response?
 
     /// - Parameters:
@@ -23,7 +23,7 @@ struct CurrentRequest {
     /// True if proxies must not store the response, because it may contain secrets.
     var forbidsStorage: Bool { caller?.grants.mayReadSecrets ?? false }
 
-    /// Records the response. The request is no longer processed.
+    /// Records the response of the request, which ends its processing.
     mutating func setResponse(_ response: Response) {
         id = nil
         self.response = response
@@ -36,12 +36,12 @@ struct CurrentRequest {
     }
 }
 
-/// The part of a request that the metrics need.
+/// The data of a request that the metrics need.
 struct RequestTiming: BitwiseCopyable {
     /// The time of the event loop at which the request arrived, in nanoseconds.
     let arrival: UInt64
-    /// Nil until the route is known, and for a path without a resource.
+    /// Nil until the route is known, and for a path that belongs to no resource.
     var route: RouteName?
-    /// True if the request has waited for an event. The metrics leave out its duration.
+    /// True if the request has waited for an event. The metrics do not include its duration.
     var waitsForEvent = false
 }

@@ -6,49 +6,47 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Answers to requests whose bodies are not received.
+/// Answers to requests before their bodies are received.
 ///
-/// The HTTP server *rejects* a request that it cannot process, for example because the request is malformed or its body
-/// is too large. The API *refuses* a valid request, for example because the caller lacks rights or the key is locked.
-/// The head is enough to refuse such a request.
+/// The HTTP server *rejects* a request that it cannot process,
+/// for example because the request is malformed or too large. The API *refuses* a valid request because of its head,
+/// for example if the caller lacks rights or the key is locked.
 extension APIHandler {
-    /// Returns the answer to a request that the HTTP server rejects. If the body is too large and the API would refuse
-    /// the request anyway, returns the refusal, so that the size limit is reported only to callers who may send the
-    /// request.
+    /// Returns the answer to a request that the HTTP server rejects. If the body is too large, a refusal takes
+    /// precedence, so that only callers who may send the request learn the size limit.
     package func rejected(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response {
         current = CurrentRequest(arrival: loop.now)
         var problem = Problem(rejection)
         if case .request(.bodyTooLarge) = rejection, let head {
-            problem = refusal(before: head, bytes, from: peer, user) ?? problem
+            problem = refusal(of: head, bytes, from: peer, user) ?? problem
         }
         return refused(problem, head, bytes, from: peer)
     }
 
-    /// Decides whether the HTTP server receives the body of a request, and in which client's queue the body waits for
-    /// memory.
+    /// Decides whether the HTTP server receives the body of a request, and which client's queue the body waits in.
     package func decision(
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> BodyDecision {
         current = CurrentRequest(arrival: loop.now)
-        if let problem = refusal(before: head, bytes, from: peer, user) {
+        if let problem = refusal(of: head, bytes, from: peer, user) {
             return .refuse(refused(problem, head, bytes, from: peer))
         }
-        if let caller = current.caller, caller.isKnown { return .receive(from: .caller(caller.name)) }
+        if let caller = current.caller, caller.hasOwnGrants { return .receive(from: .caller(caller.name)) }
         guard policies.proxies.trusts(peer) else { return .receive(from: ClientKey(peer, user?.id)) }
         return .receive(from: ClientKey(policies.proxies.client(of: head, bytes, from: peer), nil))
     }
 
-    /// Makes the answer for a rejected or refused request, and records the answer in the logs and metrics.
+    /// Makes the answer to a rejected or refused request, and records the answer in the logs and metrics.
     private func refused(
         _ problem: Problem, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
     ) -> Response {
         let cursor = cursor(for: current.caller)
         let response =
             head.map { Response(problem, to: $0, bytes, cursor: cursor) } ?? Response(problem, cursor: cursor)
-        // The count is 0, because a request that is rejected or refused here gets no number of its own.
-        note(response, current.timing) {
+        // The count is 0, because a request gets a number only when its body is received.
+        recordAnswer(response, current.timing) {
             head.map {
                 LoggedRequest(
                     $0, bytes, from: peer, by: current.caller?.name, number: (loop: loop.index, count: 0))
@@ -57,9 +55,9 @@ extension APIHandler {
         return response
     }
 
-    /// Returns the problem if the head of a request is enough to refuse it; otherwise nil.
+    /// Returns the reason to refuse a request, as far as the head shows it; otherwise nil.
     private func refusal(
-        before head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
+        of head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Problem? {
         guard !head.isServerWide else { return nil }
         do throws(Problem) {
@@ -70,15 +68,15 @@ extension APIHandler {
             let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
             try request.checkGrants(in: bytes)
             let state = service.store.state
-            // A write with an idempotency key may repeat an earlier write and then gets the earlier answer, so the lock
-            // is checked after the repetition.
+            // A write with an idempotency key may repeat an earlier write, and then gets the earlier answer even if the
+            // key is locked now. So the store checks the lock of this write after it has searched for an earlier write.
             if !request.route.resource.isRead(by: head.method), !head.has(.idempotencyKey) {
                 try request.checkLock(WriteTarget(request, bytes, on: state), on: state)
             }
             return nil
         } catch {
             let client = policies.proxies.client(of: head, bytes, from: peer)
-            noteRefusedCredential(error, head, from: client, named: current.caller?.name)
+            logRefusedCredential(error, head, from: client, named: current.caller?.name)
             return error
         }
     }

@@ -3,42 +3,43 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// Reads that list, and reads of schemas.
+/// Lists of suites and keys, and reads of schemas.
 extension State {
-    /// Lists the suites, or a page of them.
+    /// Lists all suites, or a page of the list.
     func suites(_ request: APIRequest) -> Rendering {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max
         let reader = request.caller?.reader
-        // Hidden suites are visited, too, and if the reader may not see all keys of a suite, all its keys are visited to count them.
+        // The listing also visits suites that the reader may not see. If a grant of the reader is limited to some keys,
+        // the listing visits all keys of its suites to count the visible keys.
         let countsKeys = reader?.limitsKeys ?? false
-        let looked = reader == nil ? min(limit, suites.count) : suites.count
-        return Rendering(searchesHistory: countsKeys, cost: { _ in looked * .listedSuite }) {
+        let visitedSuites = reader == nil ? min(limit, suites.count) : suites.count
+        return Rendering(searchesHistory: countsKeys, cost: { _ in visitedSuites * .listedSuite }) {
             let listing = self.listing(prefix: prefix, after: after, limit: limit, for: reader)
             return Response(json: listing.jsonBytes(), cursor: self.cursor)
         }
     }
 
-    /// Lists the keys of a suite, or a page of them.
+    /// Lists all keys of a suite, or a page of the list. `source` makes a reader of older history than memory contains.
     func keys(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max - 1
         let caller = request.caller
-        // For a page of what a reader may see all may have to be looked at.
-        let looked = caller?.reader == nil ? limit : .max - 1
+        // If the reader may not see everything, the listing may have to visit all keys to fill a page.
+        let visitedKeys = caller?.reader == nil ? limit : .max - 1
         return try show(
             request, bytes, source,
-            cost: { $0.listingCost(prefix: prefix, after: after, limit: looked, within: $1) }
+            cost: { $0.listingCost(prefix: prefix, after: after, limit: visitedKeys, within: $1) }
         ) { suite, state in
             let listing = suite.listing(prefix: prefix, after: after, limit: limit, for: caller)
             return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.listingTag(for: caller))
         }
     }
 
-    /// Shows the schema of a suite as it was sent, now or in the past. For a caller that may not see all secrets, the
-    /// schema omits `default` and `examples` where they may hold a secret.
+    /// Answers with the schema of a suite as it was sent; with the parameter `at`, with a past version. If the caller
+    /// may not read all secrets, the schema omits each `default` and `examples` that may contain a secret.
     func schema(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
         if let moment = request.query.moment(.at) {
@@ -56,7 +57,7 @@ extension State {
 
     private static func schema(of suite: Suite, for reader: Grants?, at cursor: Cursor) -> ReadResult {
         guard let schema = suite.schema else {
-            let problem = Problem(.noSchema, "suite \(suite.id) has no schema: it holds any key with any value")
+            let problem = Problem(.noSchema, "suite \(suite.id) has no schema: it accepts any key with any value")
             let tag = EntityTag(suite.schemaRevision)
             return ReadResult(refusal: Rendering(Response(problem, cursor: cursor, tag: tag)), tag: tag)
         }
@@ -76,7 +77,8 @@ extension State {
         }
     }
 
-    /// Shows the keys of the suite in the path, as it is or with `at` as it was; 304 if the caller knows them.
+    /// Answers with data about the suite in the path; with the parameter `at`, about a past version of the suite.
+    /// Answers with 304 if the client has the current version.
     private func show(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?,
         cost: @escaping @Sendable (Suite, Cost) -> Cost,
@@ -95,7 +97,9 @@ extension State {
         return result.answer(to: try request.ifNoneMatch(in: bytes), cursor)
     }
 
-    /// Lists the suites whose names begin with a prefix, in order.
+    /// Lists the suites whose names begin with a prefix, in ascending order.
+    ///
+    /// - Parameter after: the last name of the previous page; nil for the first page.
     private func listing(prefix: String, after: String?, limit: Int, for reader: Grants?) -> SuiteListing {
         var listing = SuiteListing(suites: [], revision: revision)
         let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
@@ -118,44 +122,45 @@ extension State {
 }
 
 extension Suite {
-    /// The tag of a page of keys. It depends on the right `write`, too, as the page says which keys are writable.
+    /// The entity tag of a page of keys. It depends on all grants, because the page shows which keys are writable.
     fileprivate func listingTag(for caller: Caller?) -> EntityTag {
         guard let grants = caller?.grants else { return EntityTag(revision) }
-        let isWhole = grants.reader == nil && grants.allows(.write, on: name, .all)
-        return EntityTag(revision, digest: isWhole ? nil : grants.digest)
+        let seesAndWritesAll = grants.reader == nil && grants.allows(.write, on: name, .all)
+        return EntityTag(revision, digest: seesAndWritesAll ? nil : grants.digest)
     }
 
-    /// The cost of a page of keys: every page visits all keys that the schema lists, and renders for each key of the page the record and the
-    /// part of the schema outside of `properties`.
-    fileprivate func listingCost(prefix: String, after: String?, limit: Int, within mostCost: Cost) -> Cost {
-        var meter = CostMeter(within: mostCost)
+    /// The cost of a page of keys. Every page visits all keys that the schema lists. For each key of the page,
+    /// rendering writes the record and the part of the schema outside of `properties`.
+    fileprivate func listingCost(prefix: String, after: String?, limit: Int, within maximumCost: Cost) -> Cost {
+        var meter = CostMeter(within: maximumCost)
         let document = schema?.schema.document
         meter.add(document?["properties"], each: .renderedUnit)
         guard !meter.isExceeded else { return meter.cost }
-        var ofKey = 16 * Cost.renderedUnit
+        var costPerKey = 16 * Cost.renderedUnit
         for member in document?.object?.members ?? [] where member.name != "properties" {
-            ofKey += .rendering(member.value, within: mostCost)
+            costPerKey += .rendering(member.value, within: maximumCost)
         }
-        meter.add(min(schema?.schema.keys.count ?? 0, limit) * ofKey)
-        var left = limit
+        meter.add(min(schema?.schema.keys.count ?? 0, limit) * costPerKey)
+        var remaining = limit
         let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
         records.forEach(startingAt: start) { record in
-            left -= 1
-            guard left >= 0, record.name.hasBytePrefix(prefix) else { return false }
-            meter.add(ofKey)
+            remaining -= 1
+            guard remaining >= 0, record.name.hasBytePrefix(prefix) else { return false }
+            meter.add(costPerKey)
             addRenderingCost(of: record, to: &meter)
             return !meter.isExceeded
         }
         return meter.cost
     }
 
-    /// Lists the keys that begin with a prefix, in order.
+    /// Lists the keys that begin with a prefix, in ascending order.
     ///
-    /// A page also ends at some 64 MB of text, since a schema for many keys is repeated with each of them.
+    /// A page also ends at about 64 MB of text, because a schema that applies to many keys is repeated for each key.
     func listing(prefix: String, after: String?, limit: Int, for caller: Caller? = nil) -> KeyListing {
         let reader = caller?.reader
         let seesAll = reader?.canReadAll(of: id) ?? true
         let page = keys(prefix: prefix, after: after, limit: limit) { seesAll || reader?.canRead(id, $0) ?? true }
+        // The extent of a value is about an eighth of the bytes of its text.
         var remainingExtent = 8 << 20
         var entries: [KeyListing.Entry] = []
         let hidesValues = hidesValuesInSchema(from: reader)

@@ -2,11 +2,13 @@ internal import HTTPServer
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// Delivers results of writes, publications and results of work in the background to an event loop. Thread-safe.
+/// Runs functions on an event loop: other threads use the mailbox to deliver the results of writes and of background
+/// work, and to report that a new state is published. Thread-safe.
 ///
-/// Unchecked because `handler` is set once, before another thread knows the mailbox, and read on the loop only.
+/// `@unchecked`: `handler` is set before other threads have the mailbox, and is read only on the event loop.
 final class LoopMailbox: WriteReceiver, PublicationListener, @unchecked Sendable {
     private let loop: EventLoop
+    /// The handler of the loop; nil if the loop has stopped.
     weak var handler: APIHandler?
 
     init(_ loop: EventLoop) {
@@ -24,11 +26,12 @@ final class LoopMailbox: WriteReceiver, PublicationListener, @unchecked Sendable
         }
     }
 
-    /// Calls the body on the loop, with nil if that has stopped.
-    func ask(_ body: @escaping @Sendable (APIHandler?) -> Void) {
+    /// Calls the body on the event loop. If the loop has stopped, calls the body with nil.
+    func runEvenIfStopped(_ body: @escaping @Sendable (APIHandler?) -> Void) {
         loop.run { body(self.handler) }
     }
 
+    /// Runs work on the event loop. Drops the work if the loop has stopped.
     func run(_ work: @escaping @Sendable (APIHandler) -> Void) {
         loop.run { if let handler = self.handler { work(handler) } }
     }

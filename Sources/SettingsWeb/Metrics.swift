@@ -7,9 +7,11 @@ internal import SettingsModel
 internal import SettingsStorage
 
 extension Service {
-    private static let nanoseconds = 1e9
+    private static let nanosecondsPerSecond = 1e9
 
-    /// Returns the answer to `/metrics`. `loops` is the sum of the figures of all event loops.
+    /// Renders the answer to `/metrics`.
+    ///
+    /// - Parameter loops: the sum of the figures of all event loops.
     func metricsText(_ loops: LoopFigures, at cursor: Cursor?) -> Response {
         let state = store.state
         var text = MetricsText()
@@ -26,117 +28,124 @@ extension Service {
 
     private func addRequests(_ loops: LoopFigures, to text: inout MetricsText) {
         let answered = "settingsd_requests_total"
-        text.begin(answered, "counter", "Requests answered, by the class of their status.")
+        text.beginMetric(answered, type: "counter", "Answered requests by status class.")
         for (index, count) in loops.statuses.enumerated() {
-            text.add(answered, [("status", "\(index + 1)xx")], "\(count)")
+            text.addSample(answered, [("status", "\(index + 1)xx")], "\(count)")
         }
         let refused = "settingsd_refusals_total"
-        text.begin(refused, "counter", "Requests refused, by the code of the error.")
+        text.beginMetric(refused, type: "counter", "Refused requests by error code.")
         for (number, count) in loops.refusals.sorted(by: { $0.key < $1.key }) {
             guard let code = ErrorCode(number: number) else { continue }
-            text.add(refused, [("code", code.rawValue)], "\(count)")
+            text.addSample(refused, [("code", code.rawValue)], "\(count)")
         }
         let times = "settingsd_request_seconds"
-        text.begin(
-            times, "histogram", "Time from when a request was read to its answer, but for those that wait for a change."
-        )
-        let routes = loops.timesByRoute.map {
-            (method: $0.route.method.name, route: $0.route.resource.rawValue, times: $0.times)
+        text.beginMetric(
+            times, type: "histogram",
+            "Time from reading a request to its answer, except requests that wait for an event.")
+        let routes = loops.durationsByRoute.map {
+            (method: $0.route.method.name, route: $0.route.resource.rawValue, durations: $0.durations)
         }
         for route in routes.sorted(by: { ($0.route, $0.method) < ($1.route, $1.method) }) {
-            text.add(times, [("method", route.method), ("route", route.route)], route.times, unit: Self.nanoseconds)
+            text.addSamples(
+                times, [("method", route.method), ("route", route.route)], of: route.durations,
+                dividedBy: Self.nanosecondsPerSecond)
         }
-        text.counter(
-            "settingsd_slow_requests_total", "Requests that took as long as slowRequestMs or longer.",
-            loops.slowRequests)
-        text.counter(
-            "settingsd_slow_batches_total", "Batches of events that took an event loop over 20 milliseconds.",
+        text.addCounter(
+            "settingsd_slow_requests_total", "Requests that took slowRequestMs or longer.", loops.slowRequests)
+        text.addCounter(
+            "settingsd_slow_batches_total", "Batches of events that took an event loop longer than 20 milliseconds.",
             loops.slowBatches)
     }
 
     private func addWaiting(_ loops: LoopFigures, to text: inout MetricsText) {
-        text.gauge("settingsd_watchers", "Requests that wait for something to happen.", watchers.total)
-        text.gauge("settingsd_streams", "Those of them that are streams of events.", loops.streams)
-        text.counter("settingsd_wakeups_total", "Watchers that commits have woken.", loops.wakeUps)
-        text.gauge("settingsd_buffer_bytes", "Bytes of requests and answers that are on their way.", budget.usedBytes)
-        text.counter(
-            "settingsd_log_dropped_lines_total", "Lines of the log that standard error did not accept.",
+        text.addGauge("settingsd_watchers", "Requests that wait for an event, such as long polls.", watchers.total)
+        text.addGauge("settingsd_streams", "Open event streams.", loops.streams)
+        text.addCounter("settingsd_wakeups_total", "Wake-ups of waiting requests by commits.", loops.wakeUps)
+        text.addGauge("settingsd_buffer_bytes", "Memory of the requests and answers in transit.", budget.usedBytes)
+        text.addCounter(
+            "settingsd_log_dropped_lines_total", "Log lines that standard error did not accept.",
             LineWriter.standardError.droppedLines)
-        text.counter(
-            "settingsd_access_log_dropped_lines_total", "Lines of the access log that standard output did not accept.",
+        text.addCounter(
+            "settingsd_access_log_dropped_lines_total", "Access log lines that standard output did not accept.",
             accessLog.droppedLines)
-        text.counter(
-            "settingsd_audit_lost_lines_total", "Lines of the audit file that could not be written.",
-            audit?.lostLines ?? 0)
+        text.addCounter(
+            "settingsd_audit_lost_lines_total", "Audit lines that could not be written.", audit?.lostLines ?? 0)
     }
 
     private func addStorage(to text: inout MetricsText) {
         let (writes, disk) = (store.figures.contents, storage.contents)
         let commits = "settingsd_commit_seconds"
-        text.begin(commits, "histogram", "Time from queueing a write until it is durable.")
-        text.add(commits, [], writes.commits, unit: Self.nanoseconds)
+        text.beginMetric(commits, type: "histogram", "Time from queueing a write until the write is durable.")
+        text.addSamples(commits, [], of: writes.commits, dividedBy: Self.nanosecondsPerSecond)
         let batches = "settingsd_batch_writes"
-        text.begin(batches, "histogram", "Writes that were made durable together.")
-        text.add(batches, [], writes.batches, unit: 1)
+        text.beginMetric(batches, type: "histogram", "Number of writes in one flush.")
+        text.addSamples(batches, [], of: writes.batches, dividedBy: 1)
         let syncs = "settingsd_sync_seconds"
-        text.begin(syncs, "histogram", "Time of a sync of the journal.")
-        text.add(syncs, [], disk.syncs, unit: Self.nanoseconds)
-        text.counter("settingsd_failed_syncs_total", "Syncs of the journal that failed.", disk.failedSyncs)
-        text.gauge("settingsd_journal_bytes", "Size of the journal.", disk.journalBytes)
-        text.gauge("settingsd_replay_bytes", "Bytes of commits behind the newest snapshot.", disk.replayBytes)
-        text.gauge(
-            "settingsd_snapshot_bytes", "Size of the newest snapshot; 0 if none was written since the start.",
+        text.beginMetric(syncs, type: "histogram", "Duration of a sync of the journal.")
+        text.addSamples(syncs, [], of: disk.syncs, dividedBy: Self.nanosecondsPerSecond)
+        text.addCounter("settingsd_failed_syncs_total", "Failed syncs of the journal.", disk.failedSyncs)
+        text.addGauge("settingsd_journal_bytes", "Size of the current journal.", disk.journalBytes)
+        text.addGauge("settingsd_replay_bytes", "Size of the commits after the newest snapshot.", disk.replayBytes)
+        text.addGauge(
+            "settingsd_snapshot_bytes", "Size of the newest snapshot; 0 before the first snapshot since the start.",
             disk.snapshotBytes)
         addTime(
-            "settingsd_snapshot_timestamp_seconds", "When the newest snapshot was written, if one was since the start.",
+            "settingsd_snapshot_timestamp_seconds",
+            "Unix time of the newest snapshot since the start, if there is one.",
             disk.snapshotTime, to: &text)
-        text.counter("settingsd_failed_snapshots_total", "Snapshots that could not be written.", disk.failedSnapshots)
-        text.gauge("settingsd_past_files", "Files of commits that memory has no room for.", disk.pastFiles)
-        text.gauge("settingsd_past_bytes", "Size of these files.", disk.pastBytes)
+        text.addCounter(
+            "settingsd_failed_snapshots_total", "Snapshots that could not be written.", disk.failedSnapshots)
+        text.addGauge("settingsd_past_files", "Past files, which have the commits evicted from memory.", disk.pastFiles)
+        text.addGauge("settingsd_past_bytes", "Size of all past files.", disk.pastBytes)
         let oldest = "settingsd_past_oldest_timestamp_seconds"
-        text.begin(oldest, "gauge", "When the oldest commit in these files was made, if there are any.")
-        if let time = disk.oldestPast { text.add(oldest, [], "\(time.milliseconds / 1000)") }
+        text.beginMetric(oldest, type: "gauge", "Unix time of the oldest commit in the past files, if any.")
+        if let time = disk.oldestPast { text.addSample(oldest, [], "\(time.milliseconds / 1000)") }
         addTime(
-            "settingsd_scrub_timestamp_seconds", "When the files were last read to check them, if since the start.",
+            "settingsd_scrub_timestamp_seconds",
+            "Unix time of the last check of all files for damage, if there was one.",
             disk.scrubTime, to: &text)
-        text.gauge(
-            "settingsd_scrub_files", "Journals, snapshots and past files that were read then.", disk.scrubbedFiles)
-        text.gauge(
-            "settingsd_scrub_damaged_files", "Those of them that are not as they were written.", disk.damagedFiles)
-        text.gauge("settingsd_ready", "1 while writes are taken.", obstacle() == nil ? 1 : 0)
+        text.addGauge(
+            "settingsd_scrub_files", "Journals, snapshots and past files that the last check read.", disk.scrubbedFiles)
+        text.addGauge("settingsd_scrub_damaged_files", "Files that the last check found damaged.", disk.damagedFiles)
+        text.addGauge("settingsd_ready", "1 while the daemon accepts writes, otherwise 0.", obstacle() == nil ? 1 : 0)
         let expiry = "settingsd_token_expiry_timestamp_seconds"
-        text.begin(
-            expiry, "gauge",
+        text.beginMetric(
+            expiry, type: "gauge",
             "Unix time at which the next token expires. Tokens with a lifetime of 7 days or less do not count.")
-        if let time = policies.policies.access?.nextExpiry { text.add(expiry, [], "\(time.milliseconds / 1000)") }
-        text.gauge("settingsd_last_reload_successful", "0 if the last reload failed.", lastReloadFailed() ? 0 : 1)
+        if let time = policies.policies.access?.nextExpiry { text.addSample(expiry, [], "\(time.milliseconds / 1000)") }
+        text.addGauge(
+            "settingsd_last_reload_successful", "0 if the last configuration reload failed.", lastReloadFailed() ? 0 : 1
+        )
     }
 
-    /// Adds the metrics of the commit log in etcd.
+    /// Adds the metrics of the commit log in etcd, which several daemons share.
     private func addLog(_ log: LogFigures.Contents, to text: inout MetricsText) {
         let rounds = "settingsd_etcd_round_seconds"
-        text.begin(rounds, "histogram", "Time of an attempt to put a batch of writes into etcd.")
-        text.add(rounds, [], log.rounds, unit: Self.nanoseconds)
-        text.counter(
-            "settingsd_etcd_lost_rounds_total", "Attempts that another daemon was faster than.", log.lostRounds)
-        text.counter(
-            "settingsd_etcd_unknown_outcomes_total", "Batches whose outcome was not known in time.",
+        text.beginMetric(rounds, type: "histogram", "Duration of an attempt to append a batch to the log in etcd.")
+        text.addSamples(rounds, [], of: log.rounds, dividedBy: Self.nanosecondsPerSecond)
+        text.addCounter(
+            "settingsd_etcd_lost_rounds_total", "Attempts that failed because another daemon was first.", log.lostRounds
+        )
+        text.addCounter(
+            "settingsd_etcd_unknown_outcomes_total",
+            "Batches that etcd may or may not have stored after a failed call.",
             log.unknownOutcomes)
-        text.counter(
-            "settingsd_etcd_watch_repairs_total", "Batches that the watch of etcd should have brought, and did not.",
+        text.addCounter(
+            "settingsd_etcd_watch_repairs_total", "How often the daemon found batches that the etcd watch had missed.",
             log.watchRepairs)
-        text.counter(
-            "settingsd_etcd_failed_snapshots_total", "Snapshots that could not be put into etcd.", log.failedSnapshots)
-        text.gauge(
-            "settingsd_etcd_silence_seconds", "Time since the end of the log was last heard of.", log.staleness)
+        text.addCounter(
+            "settingsd_etcd_failed_snapshots_total", "Snapshots that could not be stored in etcd.", log.failedSnapshots)
+        text.addGauge(
+            "settingsd_etcd_silence_seconds", "Time since the daemon last knew the end of the log in etcd.", log.silence
+        )
     }
 
     /// Adds a gauge that shows a time of the monotonic clock as Unix time. Adds no sample if the time is nil.
     private func addTime(_ name: String, _ help: String, _ time: UInt64?, to text: inout MetricsText) {
-        text.begin(name, "gauge", help)
+        text.beginMetric(name, type: "gauge", help)
         guard let time else { return }
         let age = Int64(MonotonicClock.system.now() &- time) / 1_000_000_000
-        text.add(name, [], "\(clock().milliseconds / 1000 - age)")
+        text.addSample(name, [], "\(clock().milliseconds / 1000 - age)")
     }
 
     private func addState(_ state: State, to text: inout MetricsText) {
@@ -145,48 +154,45 @@ extension Service {
             keys += suite.keyCount
             return true
         }
-        text.gauge("settingsd_revision", "The revision of the last commit.", state.revision)
-        text.gauge("settingsd_suites", "Suites.", state.suites.count)
-        text.gauge("settingsd_keys", "Keys with a value or listed by a schema, in all suites.", keys)
-        text.gauge("settingsd_stored_bytes", "Bytes of memory that all suites take, about.", state.size)
-        text.gauge("settingsd_quota_bytes", "What quotas.totalBytes allows.", store.limits.quotas.totalBytes)
-        text.gauge("settingsd_history_commits", "Recent commits that are kept.", state.history.count)
-        text.gauge(
-            "settingsd_history_bytes", "Bytes of memory that the commits that are kept take, about.",
-            state.history.size)
+        text.addGauge("settingsd_revision", "The revision of the last commit.", state.revision)
+        text.addGauge("settingsd_suites", "Suites, which are named sets of settings.", state.suites.count)
+        text.addGauge("settingsd_keys", "Keys that have a value or are listed by a schema, in all suites.", keys)
+        text.addGauge("settingsd_stored_bytes", "Approximate memory of all suites.", state.size)
+        text.addGauge("settingsd_quota_bytes", "The value of quotas.totalBytes.", store.limits.quotas.totalBytes)
+        text.addGauge("settingsd_history_commits", "Commits in the history in memory.", state.history.count)
+        text.addGauge(
+            "settingsd_history_bytes", "Approximate memory of the commits in the history.", state.history.size)
     }
 
     private func addProcess(to text: inout MetricsText) {
         let process = ProcessFigures()
         let build = "settingsd_build_info"
-        text.begin(build, "gauge", "The version that runs.")
-        text.add(build, [("version", Self.version)], "1")
-        text.gauge(
-            "process_start_time_seconds", "When the daemon started, in seconds since 1970.",
-            started.milliseconds / 1000)
-        text.counter("process_cpu_seconds_total", "Time of a core that was used.", process.seconds)
-        text.gauge("process_resident_memory_bytes", "Memory that is resident.", process.residentBytes)
-        text.gauge("process_virtual_memory_bytes", "Memory that is mapped.", process.virtualBytes)
-        text.gauge("process_open_fds", "Files and sockets that are open.", process.openFiles)
-        text.gauge("process_max_fds", "Files and sockets that may be open.", process.mostFiles)
+        text.beginMetric(build, type: "gauge", "The version of the daemon, as a label.")
+        text.addSample(build, [("version", Self.version)], "1")
+        text.addGauge(
+            "process_start_time_seconds", "Unix time of the start of the daemon.", started.milliseconds / 1000)
+        text.addCounter("process_cpu_seconds_total", "Processor time used by the daemon.", process.seconds)
+        text.addGauge("process_resident_memory_bytes", "Resident memory.", process.residentBytes)
+        text.addGauge("process_virtual_memory_bytes", "Virtual memory.", process.virtualBytes)
+        text.addGauge("process_open_fds", "Open file descriptors.", process.openFiles)
+        text.addGauge("process_max_fds", "Maximum number of open file descriptors.", process.mostFiles)
     }
 }
 
 extension APIHandler {
-    /// Asks all event loops for their figures, and answers the request once all loops have replied.
-    func gatherFigures(for id: Ticket, _ caller: Caller?) {
+    /// Collects the figures of all event loops, then answers the request for `/metrics`.
+    func collectFigures(for id: Ticket, _ caller: Caller?) {
         setWaiting(id, for: .serviceCall)
         let loops = service.policies.loops
-        let sum = FigureSum(of: loops.count)
+        let collector = FigureCollector(loopCount: loops.count)
         let mailbox = mailbox
         for loop in loops {
-            loop.ask { handler in
+            loop.runEvenIfStopped { handler in
                 handler?.countStreams()
-                guard let figures = sum.add(handler?.figures) else { return }
+                guard let figures = collector.add(handler?.figures) else { return }
                 mailbox.run { handler in
-                    // The text is rendered in the background, because rendering counts the keys of all suites and the
-                    // open files. The work belongs to no client: it would otherwise wait behind the other work of the
-                    // client, and the metrics are needed most while a client has much work.
+                    // Rendering counts all keys and open files, so it runs in the background. The work belongs to no
+                    // client, because metrics must not wait behind the queued work of a busy client.
                     handler.runInBackground(for: id, of: nil) {
                         [service = handler.service, cursor = handler.cursor(for: caller)] _ in
                         let response = service.metricsText(figures, at: cursor)

@@ -4,62 +4,65 @@ package import SettingsEngine
 internal import SettingsModel
 package import SettingsStorage
 
-/// A function that makes a reader of the past that reaches further back than a state.
+/// Makes a reader of the history, also of the commits that were evicted from memory and are in past files.
 package typealias PastSource = @Sendable (State) -> any PastReading
 
-/// Reads of the past.
+/// Reads of past versions of suites, and of the history.
 extension State {
-    /// The reader of the past that reaches further back, if there is one.
-    private func reaching(_ source: PastSource?) -> any PastReading {
+    /// Returns a reader that also reads past files; if there is no source, a reader of the history in memory.
+    private func pastReader(_ source: PastSource?) -> any PastReading {
         source?(self) ?? recentPast
     }
 
-    /// Answers a read of a setting or a suite as it was.
+    /// Answers a read of a past version of a setting or a suite.
     func past(
         _ reading: Reading, at moment: Moment, _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?
     ) throws(Problem) -> Rendering {
-        try past(at: moment, request, bytes, source) { suite, state, place throws(Problem) in
-            try reading.result(of: suite, at: Cursor(epoch: state.epoch, revision: place), now: state.cursor)
+        try past(at: moment, request, bytes, source) { suite, state, revision throws(Problem) in
+            try reading.result(of: suite, at: Cursor(epoch: state.epoch, revision: revision), now: state.cursor)
         }
     }
 
-    /// Answers a read of the suite in the path as it was. However small the suite is, the whole history may have to be
-    /// undone: not on the loop.
+    /// Answers a read of a past version of the suite in the path. Always in the background, because the read may have
+    /// to undo the whole history, even for a small suite.
+    ///
+    /// - Parameters:
+    ///   - moment: a revision or a time.
+    ///   - source: makes a reader of past files; nil to read only the history in memory.
+    ///   - read: makes the result from the past version, the current state, and the revision of the past version.
     func past(
         at moment: Moment, _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?,
         _ read: @escaping @Sendable (Suite, State, Revision) throws(Problem) -> ReadResult
     ) throws(Problem) -> Rendering {
         let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
-        let known = try request.ifNoneMatch(in: bytes)
-        let wanted = try request.ifMatch(in: bytes)
-        let ofFiles = Service.memory(ofPast: source)
+        let knownTags = try request.ifNoneMatch(in: bytes)
+        let ifMatch = try request.ifMatch(in: bytes)
+        let fileMemory = Service.pastFileMemory(source)
         let cost = { @Sendable limit in
             self.recentPast.renderingCost(ofPast: name, at: moment, within: limit)
-                + Cost(microseconds: 0, bytes: ofFiles)
+                + Cost(microseconds: 0, bytes: fileMemory)
         }
         return Rendering(searchesHistory: true, isUpperBound: true, cost: cost) {
             do throws(Problem) {
-                let view = self.reaching(source)
-                let place = try view.revision(at: moment, of: name)
-                guard let suite = try view.suite(name, at: place) else {
-                    throw self.recentPast.unknownSuite(name, for: reader, at: place)
+                let view = self.pastReader(source)
+                let revision = try view.revision(at: moment, of: name)
+                guard let suite = try view.suite(name, at: revision) else {
+                    throw self.recentPast.unknownSuite(name, for: reader, at: revision)
                 }
-                let result = try read(suite, self, place)
-                if let wanted, let tag = result.tag?.revision, !result.isRefusal {
-                    try wanted.check(
-                        "what was asked for, as of revision \(place),", at: tag,
+                let result = try read(suite, self, revision)
+                if let ifMatch, let tag = result.tag?.revision, !result.isRefusal {
+                    try ifMatch.check(
+                        "the requested resource as of revision \(revision)", at: tag,
                         current: .suite(SuiteRevision(suite: name, revision: suite.revision)))
                 }
-                return result.answer(to: known, self.cursor).make()
+                return result.answer(to: knownTags, self.cursor).make()
             } catch {
                 return Response(error, cursor: self.cursor)
             }
         }
     }
 
-    /// Lists the commits of a suite, the newest first.
-    ///
-    /// - Parameter budget: the memory of all requests. A page takes at most a quarter of it.
+    /// Lists the commits of a suite in descending order. A page may take at most a quarter of the memory budget.
     func history(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?, budget: Int
     ) throws(Problem) -> Rendering {
@@ -75,14 +78,14 @@ extension State {
             suite: try request.suite(in: bytes),
             filter: KeyFilter(keys: keys, prefixes: request.query.texts(.prefix)), by: request.query.text(.by),
             before: request.query.revision(.before), limit: request.query.count(.historyLimit) ?? 50,
-            reader: request.caller?.reader, pageBytes: min(HistoryQuestion.defaultPageBytes, budget / 4))
-        let ofFiles = Service.memory(ofPast: source)
+            reader: request.caller?.reader, pageBytes: min(HistoryQuestion.usualPageBytes, budget / 4))
+        let fileMemory = Service.pastFileMemory(source)
         let cost = { @Sendable limit in
-            self.recentPast.renderingCost(of: question, within: limit) + Cost(microseconds: 0, bytes: ofFiles)
+            self.recentPast.renderingCost(of: question, within: limit) + Cost(microseconds: 0, bytes: fileMemory)
         }
         return Rendering(searchesHistory: source != nil || question.isFiltered, isUpperBound: true, cost: cost) {
             do throws(Problem) {
-                let page = try self.reaching(source).history(question)
+                let page = try self.pastReader(source).history(question)
                 return Response(json: page.jsonBytes(), cursor: self.cursor)
             } catch {
                 return Response(error, cursor: self.cursor)
@@ -90,22 +93,23 @@ extension State {
         }
     }
 
-    /// Compares two places in the history of a suite.
+    /// Compares two versions of a suite in its history.
     func difference(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
         guard let from = request.query.moment(.from) else {
-            throw Problem(.badRequest, "the parameter from is missing: a revision, or an instant, to compare with")
+            throw Problem(
+                .badRequest, "the parameter from is missing; set it to the revision or the time to compare with")
         }
         let to = request.query.moment(.to) ?? .revision(revision)
-        let ofFiles = Service.memory(ofPast: source)
+        let fileMemory = Service.pastFileMemory(source)
         let cost = { @Sendable limit in
             self.recentPast.renderingCost(ofPast: name, at: from, within: limit)
                 + self.recentPast.renderingCost(ofPast: name, at: to, within: limit)
-                + Cost(microseconds: 0, bytes: ofFiles)
+                + Cost(microseconds: 0, bytes: fileMemory)
         }
         return Rendering(searchesHistory: true, isUpperBound: true, cost: cost) {
             do throws(Problem) {
-                let found = try self.reaching(source).difference(of: name, from: from, to: to, for: reader)
+                let found = try self.pastReader(source).difference(of: name, from: from, to: to, for: reader)
                 return Response(json: found.jsonBytes(), cursor: self.cursor)
             } catch {
                 return Response(error, cursor: self.cursor)

@@ -5,14 +5,14 @@ internal import SettingsEngine
 package import SettingsModel
 package import SettingsStorage
 
-/// The other daemons with the same history, as far as the interface asks about them. A daemon that is alone has none.
+/// Access to the other daemons, if several daemons share a commit log and therefore have the same history.
 package struct Peers: Sendable {
-    /// Asks for the end of the history, as it is after the call. Calls `completion` once, on any queue, with nil if the end
-    /// cannot be found out. Those who ask have deadlines of their own.
+    /// Reads the end of the shared log, which is the cursor of the last commit of any daemon. Calls `completion` once,
+    /// on any queue, with nil if the end cannot be read. The call may take long, so the caller needs its own deadline.
     package var findEnd: @Sendable (_ completion: @escaping @Sendable (Cursor?) -> Void) -> Void
-    /// Describes the daemons: the members of `GET /v1/cluster`. Calls `completion` once, on any queue.
+    /// Describes the daemons. The object is the answer to `GET /v1/cluster`. Calls `completion` once, on any queue.
     package var describe: @Sendable (_ completion: @escaping @Sendable (Result<JSONObject, Problem>) -> Void) -> Void
-    /// The figures of the log that they share.
+    /// Returns the counters and histograms of the shared log.
     package var figures: @Sendable () -> LogFigures.Contents
 
     package init(
@@ -25,7 +25,7 @@ package struct Peers: Sendable {
 }
 
 extension APIHandler {
-    /// Answers `/v1/cluster`.
+    /// Answers `/v1/cluster` with a description of all daemons.
     func describePeers(_ id: Ticket, for caller: Caller?) -> Handling {
         guard let peers = service.peers else {
             return .answer(Response(json: JSONValue.object(["daemons": 1]).bytes(), cursor: cursor(for: caller)))
@@ -47,8 +47,8 @@ extension APIHandler {
 }
 
 extension PolicyBoard {
-    /// Has every answer say since how many seconds the daemon has not heard of the end of the history; nil once it has. From
-    /// any thread, about once a second.
+    /// Sets `Settings-Stale` of all answers: the seconds since the daemon last read the end of the shared log. Nil
+    /// removes the field. Thread-safe.
     package func setStale(_ seconds: Int?) {
         for loop in loops { loop.run { $0.setStale(seconds) } }
     }

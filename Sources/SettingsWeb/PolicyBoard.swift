@@ -1,57 +1,56 @@
 internal import Dispatch
 internal import Synchronization
 
-/// The policies that a reload replaces, all at once.
+/// The policies that a configuration reload replaces together.
 package struct Policies: Sendable {
+    /// The values of the field `Host` that requests may have.
     package var hosts = HostPolicy()
     /// Nil without access control.
     package var access: AccessPolicy?
     package var proxies = TrustedProxies()
     package var logging = RequestLogging()
-    /// True if the page for people is served.
+    /// True if the daemon serves the web page for viewing and editing settings.
     package var servesPage = true
-    /// Nil if callers may send as much as they like.
+    /// The maximum request rate of a caller; nil for no limit.
     package var rate: RequestRate?
 
     package init() {}
 }
 
-/// A board with the policies in force. Each loop has a copy, so that a request takes no lock.
+/// Copies the current policies to all event loops, so that handling a request needs no lock. Thread-safe.
 package final class PolicyBoard: Sendable {
-    private let posted: Mutex<(policies: Policies, loops: [LoopMailbox])>
+    private let state: Mutex<(policies: Policies, loops: [LoopMailbox])>
 
     package init(_ policies: Policies = Policies()) {
-        posted = Mutex((policies, []))
+        state = Mutex((policies, []))
     }
 
-    /// Adds a loop, which takes over later policies. Returns those in force.
+    /// Adds a loop, which receives all later policies. Returns the current policies.
     func join(_ mailbox: LoopMailbox) -> Policies {
-        posted.withLock { posted in
-            posted.loops.append(mailbox)
-            return posted.policies
+        state.withLock { state in
+            state.loops.append(mailbox)
+            return state.policies
         }
     }
 
     func leave(_ mailbox: LoopMailbox) {
-        posted.withLock { $0.loops.removeAll { $0 === mailbox } }
+        state.withLock { $0.loops.removeAll { $0 === mailbox } }
     }
 
-    /// The policies in force.
-    package var policies: Policies { posted.withLock { $0.policies } }
+    package var policies: Policies { state.withLock { $0.policies } }
 
-    /// The mailboxes of all loops.
-    var loops: [LoopMailbox] { posted.withLock { $0.loops } }
+    var loops: [LoopMailbox] { state.withLock { $0.loops } }
 
-    /// Replaces the policies, and waits until each loop uses the new ones. Not to be called on a loop.
+    /// Replaces the policies, and waits until each loop uses the new policies. Must not be called on an event loop.
     package func post(_ policies: Policies) {
-        let loops = posted.withLock { posted in
-            posted.policies = policies
-            return posted.loops
+        let loops = state.withLock { state in
+            state.policies = policies
+            return state.loops
         }
         let group = DispatchGroup()
         for loop in loops {
             group.enter()
-            loop.ask { handler in
+            loop.runEvenIfStopped { handler in
                 handler?.apply(policies)
                 group.leave()
             }

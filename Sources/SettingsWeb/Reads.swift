@@ -6,9 +6,8 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// GET and HEAD.
 extension APIHandler {
-    /// Answers a read that is not plain.
+    /// Answers a read that `plainSetting` and `plainSuite` do not answer.
     func read(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
@@ -24,7 +23,7 @@ extension APIHandler {
                 throw Problem(.badRequest, "the past does not change: leave out wait, or at")
             }
             let past = try state.past(reading, at: moment, request, bytes, service.past)
-            return give(
+            return renderAnswer(
                 past, to: ticket, for: ClientKey(of: request.caller, exchange),
                 as: request.answerKey(in: bytes, on: state), on: scheduler(for: request))
         case .observation, .observationOfSeveral, .evaluationEvents:
@@ -38,7 +37,7 @@ extension APIHandler {
                 case .keys: try state.keys(request, bytes, service.past)
                 default: state.suites(request)
                 }
-            return give(
+            return renderAnswer(
                 rendering, to: ticket, for: ClientKey(of: request.caller, exchange),
                 as: request.answerKey(in: bytes, on: state), on: scheduler(for: request))
         case .backup: return try backUp(request, exchange)
@@ -48,11 +47,11 @@ extension APIHandler {
         case .health: return .answer(service.health(at: cursor(for: request.caller)))
         case .ready: return .answer(service.readiness(at: cursor(for: request.caller)))
         case .metrics:
-            gatherFigures(for: ticket, request.caller)
+            collectFigures(for: ticket, request.caller)
             return .later
         case .description: return .answer(service.document(at: state.cursor))
         case .undo, .restore, .undoOfSeveral, .transaction, .reload, .evaluation, .evaluationOfAll:
-            throw Problem(.methodNotAllowed, "this is sent with POST")
+            throw Problem(.methodNotAllowed, "this resource requires the method POST")
         }
     }
 
@@ -62,32 +61,32 @@ extension APIHandler {
         return isPast && service.past != nil ? service.fileReads : nil
     }
 
-    /// Answers a reading, or with `wait` holds it until there is another answer than the caller knows.
+    /// Answers a read of a setting or a suite. With `wait`, waits until the client does not know the answer yet.
     private func read(
         _ reading: Reading, _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
-        let known = try request.ifNoneMatch(in: bytes)
-        let wanted = try request.ifMatch(in: bytes)
+        let knownTags = try request.ifNoneMatch(in: bytes)
+        let ifMatch = try request.ifMatch(in: bytes)
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !isStopping
         let state = mayWait ? notifier.watchedState().withCursors(for: request.caller?.reader) : state
         let result: ReadResult
         do throws(Problem) {
             result = try reading.result(on: state)
-            if let wanted { try reading.check(wanted, result, on: state) }
+            if let ifMatch { try reading.check(ifMatch, result, on: state) }
         } catch {
-            // With the cursor of the state that was looked at, not a later one.
+            // The cursor must belong to the state that was read, not to a later state.
             return .answer(Response(error, cursor: state.cursor))
         }
-        if mayWait, result.isKnown(by: known) {
+        if mayWait, result.isKnown(by: knownTags) {
             return try notifier.wait(
-                for: reading, of: request.caller, known: known, seconds: seconds, on: state, exchange)
+                for: reading, of: request.caller, known: knownTags, seconds: seconds, on: state, exchange)
         }
         let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
-        let key = BackgroundAnswers.Key.question(question, place: .zero, revision: state.revision)
-        return give(
-            result.answer(to: known, state.cursor), to: exchange.ticket, for: ClientKey(of: request.caller, exchange),
-            as: key)
+        let key = BackgroundAnswers.Key.question(question, clientRevision: .zero, revision: state.revision)
+        return renderAnswer(
+            result.answer(to: knownTags, state.cursor), to: exchange.ticket,
+            for: ClientKey(of: request.caller, exchange), as: key)
     }
 
     private func observe(
@@ -105,7 +104,7 @@ extension APIHandler {
 }
 
 extension APIRequest {
-    /// The name of the answer for all that send the same; nil if it depends on what the caller knows, too.
+    /// The key under which requests with the same target and grants share an answer; nil for a request with conditions.
     fileprivate func answerKey(in bytes: Span<UInt8>, on state: State) -> BackgroundAnswers.Key? {
         guard !head.has(.ifNoneMatch), !head.has(.ifMatch) else { return nil }
         let target = bytes.extracting(head.target).withUnsafeBufferPointer { Array($0) }
@@ -113,12 +112,10 @@ extension APIRequest {
     }
 }
 
-/// Plain reads, without a query and conditions, which most are.
+/// Plain reads, without a query and without conditions. Most reads are plain, so they have a faster path.
 extension APIHandler {
-    /// Answers a plain GET or HEAD of a stored setting; nil for any other request.
-    ///
-    /// The setting is found by the bytes of the path, without making names of them. A name with escapes is not found so:
-    /// no suite and hardly any key has a percent sign, and one that does is left to the general way.
+    /// Answers a plain GET or HEAD of a stored setting; nil for any other request. Compares the bytes of the path with
+    /// names, without allocating. Returns nil for rare names with percent escapes, too.
     func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>, for reader: Grants?) -> Response? {
         guard head.method == .get || head.method == .head, head.isPlain, let route = Route(head.path, in: bytes),
             route.resource == .setting, let found = findPlain(route, bytes), let value = found.record.stored
@@ -132,7 +129,7 @@ extension APIHandler {
         let tag = setting.tag(for: reader)
         if reader != nil { setting = setting.shown(to: reader) }
         var writer = JSONWriter(reservingCapacity: 192)
-        // Not with `write(to:)`, which is not specialised here, for what is read most.
+        // `setting.write(to:)` would be slower, because the compiler does not specialize it here.
         writer.beginObject()
         setting.writeMembers(to: &writer)
         writer.endObject()
@@ -141,7 +138,7 @@ extension APIHandler {
         return Response(status: 200, contentType: .json, fields: fields, body: writer.bytes)
     }
 
-    /// Finds the short stored value that a path names; nil if there is none.
+    /// Finds the setting of a path; nil if no value is stored, or if it is too long to render on the event loop.
     func findPlain(_ route: Route, _ bytes: Span<UInt8>) -> FoundSetting? {
         guard let suite = route.suite, let key = route.key else { return nil }
         let (suiteName, keyName) = (bytes.extracting(suite), bytes.extracting(key))
@@ -152,7 +149,8 @@ extension APIHandler {
         return found
     }
 
-    /// Answers a plain GET of a whole suite from the cache; nil for any other request, and for a suite that is long.
+    /// Answers a plain GET of a suite, if possible from the cache; nil for any other request, and for a suite that is
+    /// too large to render on the event loop.
     func plainSuite(
         _ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, for reader: Grants?, on state: State
     ) -> Response? {
@@ -162,26 +160,27 @@ extension APIHandler {
         let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false, for: reader)
         let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
         let (cursor, revision) = (state.cursor, suite.revision)
-        // A watcher's answer is whole, and names its cursor at some other place.
-        let kept = cache.entry(for: question, at: revision).flatMap { $0.headLength > 0 ? $0 : nil }
-        if let kept, kept.cursor == cursor { return kept.response }
-        guard kept != nil || !suite.renderingCost(within: .loopLimit).exceeds(.loopLimit) else { return nil }
+        // Only answers that this function cached have a prefix: the part of the body with the cursor, which can be
+        // replaced. Answers to watchers have the same question, but no prefix.
+        let cached = cache.entry(for: question, at: revision).flatMap { $0.prefixLength > 0 ? $0 : nil }
+        if let cached, cached.cursor == cursor { return cached.response }
+        guard cached != nil || !suite.renderingCost(within: .loopLimit).exceeds(.loopLimit) else { return nil }
         let contents = SuiteContents(suite: suite.id, schemaRevision: suite.schemaRevision, values: [])
-        let head = SuiteState(contents: contents, revision: revision, cursor: cursor).headBytes()
+        let prefix = SuiteState(contents: contents, revision: revision, cursor: cursor).headBytes()
         let body =
-            kept.map { head + $0.response.body[$0.headLength...] }
+            cached.map { prefix + $0.response.body[$0.prefixLength...] }
             ?? SuiteState(contents: suite.shown(suite.contents(), to: reader), revision: revision, cursor: cursor)
             .jsonBytes()
         let response = Response(json: body, cursor: cursor, tag: suite.tag(for: reader))
         cache.keep(
-            ResponseCache.Entry(revision: revision, cursor: cursor, response: response, headLength: head.count),
+            ResponseCache.Entry(revision: revision, cursor: cursor, response: response, prefixLength: prefix.count),
             for: question)
         return response
     }
 }
 
 extension RequestHead {
-    /// True if the request has no query and no conditions.
+    /// True if the request has no query, no conditions, and demands no minimum revision.
     var isPlain: Bool {
         query == nil && !has(.ifNoneMatch) && !has(.ifMatch) && !has(.settingsAtLeast) && !has(.settingsFresh)
     }

@@ -1,14 +1,14 @@
 package import HTTPServer
 internal import SettingsAPI
 
-/// The events that concern unfinished requests, other than their answers. Each function has one case for each kind of request.
+/// Handles events of unfinished requests, such as a closed connection. Each function has a case for each request kind.
 extension APIHandler {
     /// The connection of a request has closed.
     package func closed(_ id: Ticket) {
         guard let request = requests[id] else { return }
         switch request {
         case .write(let write) where write.takesEffectAfterClose:
-            // The result of the write is audited, and a write that is done in part is completed.
+            // The entry remains, because the write is still completed and audited.
             requests.update(id) { entry in
                 logClosed(&entry)
                 entry.isConnected = false
@@ -21,7 +21,7 @@ extension APIHandler {
         }
     }
 
-    /// The deadline of a request has passed. Work that ends by itself has no deadline.
+    /// The deadline of a request has passed. A request that waits only for work of the daemon has no deadline.
     package func alarm(_ id: Ticket) {
         guard let entry = requests.entry(id) else { return }
         switch entry.request {
@@ -34,11 +34,11 @@ extension APIHandler {
         }
     }
 
-    /// Ends the requests that wait for an event and whose credentials are revoked, in several loop iterations. Writes and
-    /// work in the background were admitted and are answered.
+    /// Ends the requests that wait for an event if their credentials are no longer valid, in several loop iterations.
+    /// Writes and background work are answered nevertheless, because they were admitted before.
     func endRevokedRequests() { endRevokedRequests(among: requests.ids[...]) }
 
-    /// Checking a credential takes microseconds.
+    /// The maximum number of credentials to check in one loop iteration. A check takes microseconds.
     private static let credentialsPerIteration = 512
 
     private func endRevokedRequests(among ids: ArraySlice<Ticket>) {
@@ -56,7 +56,7 @@ extension APIHandler {
         if !remaining.isEmpty { runLater { $0.endRevokedRequests(among: remaining) } }
     }
 
-    /// The daemon stops. Requests that wait for an event are answered, and no request waits for an event from now on.
+    /// The daemon is stopping. Answers all requests that wait for an event. No further request may wait for an event.
     package func stopping() {
         isStopping = true
         for id in requests.ids {
@@ -71,7 +71,7 @@ extension APIHandler {
         }
     }
 
-    /// The client sends nothing more, but may still read. A client that waits for an event gets its answer now.
+    /// The client has closed its sending direction, but may still read. A request that waits for an event is answered.
     package func peerHalfClosed(_ id: Ticket) {
         guard let entry = requests.entry(id) else { return }
         switch entry.request {
@@ -91,7 +91,7 @@ extension APIHandler {
         }
     }
 
-    /// Releases what a request has reserved, when it leaves the table or waits for something else.
+    /// Releases the resources of a request that leaves the table or begins to wait for something else.
     func release(_ request: UnfinishedRequest, _ id: Ticket) {
         switch request {
         case .write(let write): write.isWanted?.clear()

@@ -5,61 +5,62 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Figures and lines of the log about requests.
+/// Counting and logging of requests.
 extension APIHandler {
-    /// Counts a response, and logs the request if the configuration demands it.
-    func note(_ response: borrowing Response, _ timing: RequestTiming, text: () -> LoggedRequest?) {
-        figures.count(response.status, response.errorNumber)
-        // Only the access log contains the duration of a request that has waited for an event.
+    /// Counts a response. If the logging options require it, calls `copy` for a copy of the request, and logs the copy.
+    func recordAnswer(_ response: borrowing Response, _ timing: RequestTiming, copy: () -> LoggedRequest?) {
+        figures.countAnswer(status: response.status, refusal: response.errorNumber)
+        // The duration of a request that has waited for an event is not in the metrics, only in the access log.
         guard !timing.waitsForEvent || policies.logging.access != .off else { return }
         let time = loop.clock.now() &- timing.arrival
-        if let route = timing.route, !timing.waitsForEvent { figures.count(route, time) }
+        if let route = timing.route, !timing.waitsForEvent { figures.addDuration(time, of: route) }
         let isSlow = policies.logging.isSlow(time) && !timing.waitsForEvent
-        guard isSlow || policies.logging.access != .off, let text = text() else { return }
-        if policies.logging.access != .off { addLine(text, status: response.status, response.body.count, time) }
+        guard isSlow || policies.logging.access != .off, let request = copy() else { return }
+        if policies.logging.access != .off { addLine(request, status: response.status, response.body.count, time) }
         guard isSlow else { return }
         figures.slowRequests += 1
-        service.warn(Self.description(text, response.status, time))
+        service.warn(Self.description(of: request, response.status, time))
     }
 
-    /// Logs a refused credential, at most one per second of the loop.
-    func noteRefusedCredential(_ problem: Problem, _ head: RequestHead, from peer: SocketAddress, named name: String?) {
+    /// Logs a refused credential, at most one per second and event loop. `name` is the caller of an expired token.
+    func logRefusedCredential(_ problem: Problem, _ head: RequestHead, from peer: SocketAddress, named name: String?) {
         guard problem.code == .unauthorized, head.has(.authorization) || head.has(.apiKey) else { return }
         guard loop.now >= refusedCredentials.nextLine else { return refusedCredentials.unlogged += 1 }
         let unlogged = refusedCredentials.unlogged
         refusedCredentials = (0, loop.now + 1_000_000_000)
         let address = peer.isUnix ? "unix" : peer.host
         let client = name.map { "\($0) from \(address)" } ?? "a client at \(address)"
-        let others = "\(unlogged) more \(unlogged == 1 ? "refusal" : "refusals")"
+        let skipped = "\(unlogged) more \(unlogged == 1 ? "refusal" : "refusals")"
         service.warn(
-            "cannot authenticate \(client): \(problem.detail)\(unlogged > 0 ? " (the log left out \(others))" : "")")
+            "cannot authenticate \(client): \(problem.detail)\(unlogged > 0 ? " (the log left out \(skipped))" : "")")
     }
 
-    /// Logs a request whose connection closed before the response, with the status 499, which nginx uses. Removes the copy.
+    /// Logs a request whose connection closed before the response, with the status 499 of nginx. Removes the copy.
     func logClosed(_ entry: inout UnfinishedRequests.Entry) {
-        guard let text = entry.logCopy.take(), policies.logging.access != .off else { return }
-        addLine(text, status: 499, 0, loop.clock.now() &- entry.timing.arrival)
+        guard let request = entry.logCopy.take(), policies.logging.access != .off else { return }
+        addLine(request, status: 499, 0, loop.clock.now() &- entry.timing.arrival)
     }
 
-    private func addLine(_ text: LoggedRequest, status: Int, _ bytes: Int, _ nanoseconds: UInt64) {
+    private func addLine(_ request: LoggedRequest, status: Int, _ bytes: Int, _ nanoseconds: UInt64) {
         let entry = AccessLog.Entry(
-            request: text, status: status, bodyBytes: bytes, time: service.clock(), nanoseconds: nanoseconds)
+            request: request, status: status, bodyBytes: bytes, time: service.clock(), nanoseconds: nanoseconds)
         accessLog.append(entry, format: policies.logging.access)
     }
 
-    private static func description(_ text: LoggedRequest, _ status: Int, _ time: UInt64) -> String {
+    /// The log line of a slow request, with the durations of the processing steps.
+    private static func description(of request: LoggedRequest, _ status: Int, _ time: UInt64) -> String {
         var parts: [(String, UInt64)] = []
-        if let times = text.times {
+        if let times = request.times {
             parts += [("waiting for the writer", times.waiting), ("deciding", times.deciding)]
             parts.append(("syncing", times.syncing))
         }
-        if let rendering = text.rendering { parts.append(("rendering", rendering)) }
+        if let rendering = request.rendering { parts.append(("rendering", rendering)) }
         let known = parts.reduce(0) { $0 + $1.1 }
-        let other = parts.isEmpty ? "waiting for the loop, and reading" : "elsewhere"
+        let other = parts.isEmpty ? "waiting for the event loop and reading" : "other work"
         parts.append((other, time - min(time, known)))
         let list = parts.map { "\($0.1 / 1_000_000) ms \($0.0)" }.joined(separator: ", ")
-        let trace = text.traceParent.map { ", traceparent \($0)" } ?? ""
-        return "slow request: \(text.method) \(text.target) took \(time / 1_000_000) ms (\(list)); status \(status), "
-            + "id \(text.id)\(trace)"
+        let trace = request.traceParent.map { ", traceparent \($0)" } ?? ""
+        return "slow request: \(request.method) \(request.target) took \(time / 1_000_000) ms (\(list)); "
+            + "status \(status), id \(request.id)\(trace)"
     }
 }

@@ -6,32 +6,34 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// A copy of a request that waits until the daemon has published a revision, and is served then.
+/// A copy of a request that waits until the daemon has published a revision. Then the handler serves the request.
 struct RevisionWait {
     let head: RequestHead
+    /// The bytes of the head. The ranges of `head` refer to this array.
     let bytes: [UInt8]
-    /// Empty if the body is large: the exchange has a large body.
+    /// The body; empty if the exchange has a large body, which needs no copy.
     let body: [UInt8]
     let exchange: Exchange
-    /// The client that the request counts for.
+    /// The client whose number of waiting requests includes the request.
     let client: ClientCounts.Client
-    /// The charge for the copies of the head and the body.
-    let charge: MemoryBudget.Reservation
+    /// The reservation of the memory of the copies.
+    let reservation: MemoryBudget.Reservation
 }
 
-/// `Settings-At-Least` and `Settings-Fresh`: requests that must not be answered from an older state.
+/// Requests with the field `Settings-At-Least`, which demands a state that includes a revision, or `Settings-Fresh`,
+/// which demands a state that includes all commits of all daemons.
 extension APIHandler {
-    /// The seconds that a request without `wait` waits for a revision.
+    /// The seconds that a request waits for a revision if it has no parameter `wait`.
     private static let defaultRevisionWait = 5
-    /// A loop iteration serves at most this many requests whose revision was published.
+    /// The maximum number of waiting requests that a loop iteration serves.
     private static let requestsPerIteration = 64
 
-    /// Has a request wait for the revision that its fields demand. Returns nil if the state has the revision.
+    /// Lets a request wait for the revision that its fields demand. Returns nil if the request need not wait.
     func waitForRevision(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling? {
-        // Neither the answer nor its delay may tell a stranger the revision.
-        guard !isStranger(request.caller) else { return nil }
+        // Neither the answer nor its delay may reveal the revision to a caller without grants.
+        guard !hidesCursor(from: request.caller) else { return nil }
         let cursor = try request.minimumCursor(in: bytes)
         let peers = try request.demandsFreshState(in: bytes) ? service.peers : nil
         guard peers != nil || cursor.map({ !state.hasReached($0) }) ?? false else { return nil }
@@ -39,10 +41,10 @@ extension APIHandler {
         let seconds = request.query.count(.wait) ?? Self.defaultRevisionWait
         guard seconds > 0 else { throw Problem(behindAt: state.cursor) }
         guard !isStopping else { throw .shuttingDown }
-        let copied = exchange.largeBody == nil ? body : Span()
-        let size = request.head.length + copied.count
-        // The other half of the budget is left for requests that take less time.
-        guard let charge = service.budget.reserve(size, within: service.budget.capacity / 2) else {
+        let copiedBody = exchange.largeBody == nil ? body : Span()
+        let size = request.head.length + copiedBody.count
+        // The other half of the budget remains for requests that do not wait.
+        guard let reservation = service.budget.reserve(size, within: service.budget.capacity / 2) else {
             throw .tooManyBytesWaiting
         }
         let client: ClientCounts.Client
@@ -55,7 +57,8 @@ extension APIHandler {
         let wait = RevisionWait(
             head: request.head,
             bytes: bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) },
-            body: copied.withUnsafeBufferPointer { Array($0) }, exchange: exchange, client: client, charge: charge)
+            body: copiedBody.withUnsafeBufferPointer { Array($0) }, exchange: exchange, client: client,
+            reservation: reservation)
         setWaiting(id, for: .revisionWait(wait))
         revisionQueue.append(id, until: peers == nil ? cursor : nil)
         loop.setAlarm(id, at: deadline(in: UInt64(seconds) * 1_000_000_000, of: request.caller))
@@ -63,12 +66,14 @@ extension APIHandler {
             let mailbox = mailbox
             peers.findEnd { end in mailbox.run { $0.setEnd(end, cursor, for: id) } }
         }
-        // The loop gets no notification of a revision that was published after the state was read.
+        // Checks once more, because the revision may have been published after the state was read.
         runLater { $0.serveRequestsWithPublishedRevision() }
         return .laterAlone
     }
 
-    /// Sets the cursor that a request with `Settings-Fresh` waits for. Ends its wait if the end of the history is unknown.
+    /// Continues a request with `Settings-Fresh` when the end of the shared log is known. Ends the wait if the end is
+    /// nil because it could not be read. `cursor` is the cursor of `Settings-At-Least`, if the request also has this
+    /// field.
     private func setEnd(_ end: Cursor?, _ cursor: Cursor?, for id: Ticket) {
         guard let entry = requests.entry(id), case .revisionWait(let wait) = entry.request else { return }
         guard let end else { return endWait(id, wait, of: entry.caller) }
@@ -77,7 +82,7 @@ extension APIHandler {
         serveRequestsWithPublishedRevision()
     }
 
-    /// Serves the requests whose revision is published, and subscribes to the next publication if other requests wait.
+    /// Serves the waiting requests whose revision is published. Subscribes to the next publication for the others.
     func serveRequestsWithPublishedRevision() {
         guard !revisionQueue.isEmpty else { return }
         let cursor = notifier.watchedState().cursor
@@ -92,7 +97,7 @@ extension APIHandler {
     private func serve(_ id: Ticket, _ wait: RevisionWait, of caller: Caller?) {
         loop.setAlarm(id, at: .max)
         guard isAdmitted(caller) else { return refuse(id, wait, of: caller, because: .credentialEnded) }
-        // From now on the request does not count as waiting, and its answer or its next wait replaces this record.
+        // The request no longer counts as waiting. Its answer or its next wait replaces this entry.
         setWaiting(id, for: .serviceCall)
         let (body, range) = wait.exchange.largeBody.map { ($0.bytes, $0.range) } ?? (wait.body, wait.body.indices)
         let handling = serve(
@@ -101,7 +106,7 @@ extension APIHandler {
         if case .answer(let response) = handling { answer(id, response) }
     }
 
-    /// Ends the wait of a request whose revision was not published.
+    /// Refuses a request whose revision was not published in time, or whose credential is no longer valid.
     func endWait(_ id: Ticket, _ wait: RevisionWait, of caller: Caller?) {
         let cursor = service.store.state.cursor.marked(for: caller?.reader)
         refuse(id, wait, of: caller, because: isAdmitted(caller) ? Problem(behindAt: cursor) : .credentialEnded)
@@ -117,14 +122,14 @@ extension Problem {
     fileprivate init(behindAt cursor: Cursor) {
         self.init(
             .behind, outcome: .notDone, retryAfterMs: 1000,
-            "this daemon has not reached the place that was asked for; it is at \(cursor). Try again, or, if that place is of "
-                + "another history, without it")
+            "this daemon has not reached the requested revision; it is at \(cursor). Try again. If the requested "
+                + "cursor belongs to another history, send the request without the cursor")
         self.cursor = cursor
     }
 
     fileprivate static var tooManyBytesWaiting: Problem {
         Problem(
             .overloaded, outcome: .notDone, retryAfterMs: 1000,
-            "too many bytes of requests wait for a place in history; try again in a moment")
+            "the memory for requests that wait for a revision is exhausted; try again in a moment")
     }
 }

@@ -7,55 +7,49 @@ internal import SettingsEngine
 internal import SettingsModel
 package import SettingsStorage
 
-/// A service that the handlers of all loops share: the store, the limits, and what the daemon says of itself.
+/// The parts of the daemon that the request handlers of all event loops share.
 package struct Service: Sendable {
-    /// The name of the program.
     package static let name = "settingsd"
-    /// The version of the program.
     package static let version = ServiceDescription.versionOfThis
-    /// The OpenAPI document of the interface.
     static let openAPI = Array(String(cString: openapi_document()).utf8)
 
     package let store: Store
-    /// Makes a reader of the past that reaches further back than a state; nil if nothing does.
+    /// Makes a reader of past files, which have the commits that were evicted from memory; nil without past files.
     let past: PastSource?
+    /// The policies that a reload replaces, such as access control.
     let policies: PolicyBoard
     let storage: StorageFigures
     let started: Timestamp
-    /// The time of day.
     let clock: @Sendable () -> Timestamp
     package let accessLog: LineWriter
     package let watchers: WatcherCount
     let meter = RequestRateLimiter()
     let audit: AuditLog?
     let backups = BackupMaker()
-    /// Nil for a daemon that is alone.
+    /// The other daemons that share the commit log; nil if the log is not shared.
     let peers: Peers?
-    /// Reads the configuration again, all or nothing, on a queue of its own.
+    /// Reads the configuration again. Applies the whole configuration or nothing. Runs on a queue of its own.
     let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
-    /// Logs what helps to find a defect.
     let debug: @Sendable (String) -> Void
-    /// Logs a warning.
     let warn: @Sendable (String) -> Void
-    /// The state of the schemas from files, a word.
+    /// Returns the condition of the schema files, such as `ok` or `off`, for `/readyz`.
     let schemas: @Sendable () -> String
-    /// True if the last reload failed.
     let lastReloadFailed: @Sendable () -> Bool
-    /// The problem that keeps the daemon from taking writes; nil if it takes them.
+    /// Returns the reason why the daemon does not accept writes; nil if it accepts writes.
     let obstacle: @Sendable () -> Problem?
-    /// The memory for what is on its way.
+    /// The memory for requests and answers in transit.
     package let budget: MemoryBudget
-    // Each scheduler has a thread of its own, so that no work waits for work of a slower kind.
-    /// Renders large answers, and searches the history in memory: some tens of milliseconds each.
+    // Each scheduler has a thread of its own, so that no work waits for work of a slower scheduler.
+    /// Renders large answers, and searches the history in memory. An item takes tens of milliseconds.
     let rendering: WorkScheduler
-    /// Parses large bodies. A megabyte takes 6 ms, and compiling a schema of 100,000 keys takes two seconds. With a shared thread, a large GET would
-    /// take 1.5 s instead of 40 ms meanwhile.
+    /// Parses large bodies. A megabyte takes 6 ms, and compiling a schema of 100,000 keys takes two seconds. If
+    /// `rendering` and `parsing` shared a thread, a large GET would take 1.5 s instead of 40 ms in the meantime.
     let parsing: WorkScheduler
-    /// Reads past files, which takes as long as the disk takes.
+    /// Reads past files, which may be slow on a slow disk.
     let fileReads: WorkScheduler
 
-    /// About the memory that it takes to read from past files, if there are any.
-    static func memory(ofPast source: PastSource?) -> Int { source == nil ? 0 : 8 << 20 }
+    /// The approximate memory for reading past files; 0 if the daemon has no past files.
+    static func pastFileMemory(_ source: PastSource?) -> Int { source == nil ? 0 : 8 << 20 }
 
     package init(
         store: Store, policies: PolicyBoard, storage: StorageFigures = StorageFigures(),
@@ -98,9 +92,9 @@ package struct Service: Sendable {
     }
 }
 
-/// The resources that tell of the service itself.
+/// The resources that describe the daemon.
 extension Service {
-    /// Answers `/v1`: name, version, place in history and links.
+    /// Answers `/v1` with the name, the version, the cursor and links.
     func description(at cursor: Cursor) -> Response {
         let links: [(name: String, target: String)] = [
             ("suites", Resource.suites.rawValue), ("suite", Resource.suite.rawValue), ("keys", Resource.keys.rawValue),
@@ -118,7 +112,7 @@ extension Service {
         return Response(json: description.jsonBytes(), cursor: cursor)
     }
 
-    /// Answers `/v1/caller`. Without access control every caller may do everything.
+    /// Answers `/v1/caller` with the name and the grants of the caller: all rights without access control.
     func caller(_ caller: Caller?, at cursor: Cursor) -> Response {
         let state = caller?.state ?? CallerState(name: "anonymous", grants: [Grant.everything.description])
         return Response(json: state.jsonBytes(), cursor: cursor)
@@ -129,8 +123,8 @@ extension Service {
         status("ok", at: cursor)
     }
 
-    /// Answers `/readyz`: 200 if writes are taken, else why not, with each condition. Only `running` and `storage` keep writes
-    /// back.
+    /// Answers `/readyz`: 200 if the daemon accepts writes, otherwise the reason. Both answers contain all conditions,
+    /// but only `running` and `storage` can prevent writes.
     func readiness(at cursor: Cursor?) -> Response {
         let obstacle = obstacle()
         let conditions: JSONObject = [
@@ -143,7 +137,7 @@ extension Service {
         ]
         guard let obstacle else { return status("ready", conditions, at: cursor) }
         var response = Response(obstacle, cursor: cursor)
-        // The problem is an object; its last byte closes it.
+        // The body is a JSON object. Replace its closing brace to add a member.
         response.body.removeLast()
         response.body += Array(",\"conditions\":".utf8) + JSONValue.object(conditions).bytes() + [UInt8(ascii: "}")]
         return response

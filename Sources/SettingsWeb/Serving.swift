@@ -6,15 +6,16 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// The resources of requests whose callers are admitted.
+/// Serves requests whose callers are admitted, by their resources.
 extension APIHandler {
-    /// Serves a request of an admitted caller.
+    /// Serves a request of an admitted caller, or of any caller without access control.
     ///
     /// - Parameter hasAwaitedRevision: true if the request has waited until the revision that it demands was published.
     func serve(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?,
         hasAwaitedRevision: Bool = false
     ) -> Handling {
+        // Faster paths for the most frequent reads.
         if let setting = plainSetting(head, bytes, for: caller?.reader) {
             current.timing.route = RouteName(method: head.method, resource: .setting)
             return .answer(setting)
@@ -23,14 +24,14 @@ extension APIHandler {
             current.timing.route = RouteName(method: .post, resource: .evaluation)
             return .answer(flag)
         }
-        // A refusal has the cursor of the state that it was decided on.
+        // A refusal must contain the cursor of the state on which the refusal is based.
         let state = service.store.state.withCursors(for: caller?.reader)
         do throws(Problem) {
             return try serve(
                 head, bytes, body, exchange, from: caller, hasAwaitedRevision: hasAwaitedRevision,
                 on: state)
         } catch {
-            return refuse(error, head, bytes, exchange, at: isStranger(caller) ? nil : state.cursor)
+            return refuse(error, head, bytes, exchange, at: hidesCursor(from: caller) ? nil : state.cursor)
         }
     }
 
@@ -39,7 +40,8 @@ extension APIHandler {
         hasAwaitedRevision: Bool, on state: State
     ) throws(Problem) -> Handling {
         if head.isServerWide {
-            return .answer(Response(allowing: Resource.methodsOfAllResources, isStranger(caller) ? nil : state.cursor))
+            return .answer(
+                Response(allowing: Resource.methodsOfAllResources, hidesCursor(from: caller) ? nil : state.cursor))
         }
         let route = try Route(head, in: bytes)
         current.timing.route = RouteName(method: head.method, resource: route.resource)
@@ -48,7 +50,7 @@ extension APIHandler {
         }
         let request = try APIRequest(head, route, in: bytes, from: caller, exchange.user)
         if head.method == .options {
-            return .answer(Response(allowing: route.resource.allowed, isStranger(caller) ? nil : state.cursor))
+            return .answer(Response(allowing: route.resource.allowed, hidesCursor(from: caller) ? nil : state.cursor))
         }
         try request.checkGrants(in: bytes)
         if !hasAwaitedRevision, request.demandsRevision,
@@ -60,30 +62,30 @@ extension APIHandler {
             if route.resource.isRead(by: head.method) { return try evaluate(request, bytes, body, exchange, on: state) }
             if route.resource == .reload { return try reload(body, exchange, for: caller) }
             let target = try WriteTarget(request, bytes, on: state)
-            // A request with an idempotency key may repeat a request from before the lock. Only the store can decide that.
+            // A write with an idempotency key may repeat a write from before the lock. Only the store knows that.
             if !head.has(.idempotencyKey) { try request.checkLock(target, on: state) }
             return try write(request, target, bytes, body, exchange, on: state)
         }
         let handling = try read(request, bytes, exchange, on: state)
-        // Later requests of the connection must not change the answer.
+        // The connection accepts no further request before the answer, because a later write could change the answer.
         if case .later = handling { return .laterAlone }
         return handling
     }
 
+    /// Refuses a request, unless earlier requests of the connection are not answered yet.
     func refuse(
         _ problem: Problem, _ head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange, at cursor: Cursor?
     ) -> Handling {
-        // An earlier write of the connection may lift a lock, or move the cursor.
+        // An earlier write of the connection may remove the reason for the refusal, for example a lock.
         exchange.isBehind ? .notYet : .answer(Response(problem, to: head, bytes, cursor: cursor))
     }
 
-    /// Answers once the daemon has read its configuration again.
     private func reload(
         _ body: Span<UInt8>, _ exchange: Exchange, for caller: Caller?
     ) throws(Problem) -> Handling {
         guard !exchange.isBehind else { return .notYet }
         guard body.isEmpty, exchange.largeBody == nil else {
-            throw Problem(.badRequest, "a reload has no body: it reads the configuration of the daemon again")
+            throw Problem(.badRequest, "a reload must not have a body: the daemon reads its own configuration again")
         }
         let (mailbox, id) = (mailbox, exchange.ticket)
         setWaiting(id, for: .serviceCall)

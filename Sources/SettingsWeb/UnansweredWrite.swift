@@ -6,56 +6,54 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// The part of a write request that its result needs. Owned by the event loop.
+/// A write request that is not answered yet: the data that the answer needs, and the progress. Owned by the event loop.
 final class UnansweredWrite {
-    /// The form that the client wants the answer in.
-    let form: AnswerForm
-    /// The client in whose name the write waits.
+    let answerOptions: AnswerOptions
+    /// The client whose queue the write waits in.
     let client: ClientKey
-    /// The request for the audit file; nil without an audit file.
-    let audited: AuditLog.Request?
-    /// Set while a scheduler prepares the write; nil once the write is queued.
+    /// The request as the audit file shows it; nil without an audit file.
+    let auditedRequest: AuditLog.Request?
+    /// Cleared to cancel the preparation of the write by a scheduler; nil after the write has been queued.
     var isWanted: WantedFlag?
-    /// The memory of a costly write.
+    /// The reservation of the memory of a costly write; nil for a cheap write.
     var reservation: MemoryBudget.Reservation?
-    /// True if earlier commits did a part of the request.
+    /// True if earlier commits have completed a part of the request. A large write is split into several commits.
     var hasEarlierCommits = false
 
     init(_ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, isAudited: Bool) {
-        form = AnswerForm(
+        answerOptions = AnswerOptions(
             createdStatus: request.method == .put ? 201 : 200, isMinimal: request.prefersMinimal(in: bytes),
             caller: request.caller)
         client = ClientKey(of: request.caller, exchange)
-        audited =
+        auditedRequest =
             isAudited
             ? AuditLog.Request(
                 peer: exchange.peer.isUnix ? "unix" : exchange.peer.host,
-                text: "\(request.method.name) \(bytes.text(in: request.head.target))")
+                description: "\(request.method.name) \(bytes.text(in: request.head.target))")
             : nil
     }
 
-    /// True if the write is completed although its connection has closed. A write that is not queued yet is dropped instead,
-    /// unless a part of it is done.
+    /// True if the write is completed even if its connection closes. Otherwise the write is dropped then.
     var takesEffectAfterClose: Bool { isWanted == nil || hasEarlierCommits }
 
-    /// The form of an answer. It is separate because the answer may be rendered on another thread.
-    struct AnswerForm: Sendable {
-        /// The status if something is stored where nothing was.
+    /// How to render the answer. Separate from `UnansweredWrite`, because another thread may render the answer.
+    struct AnswerOptions: Sendable {
+        /// The status if the write stored a value for a key without a value.
         fileprivate let createdStatus: Int
-        /// True if the caller wants no values.
+        /// True if the client asked for an answer without values (`Prefer: return=minimal`).
         fileprivate let isMinimal: Bool
-        /// Nil without access control.
+        /// The sender of the request; nil without access control.
         fileprivate let caller: Caller?
 
         fileprivate func status(of answer: WriteAnswer) -> Int { answer.created ? createdStatus : 200 }
 
-        /// True if the caller wants the whole answer, and may see it.
-        fileprivate var wantsAll: Bool { !isMinimal && caller?.reader == nil }
+        /// True if the client asked for the whole answer, and may read all of it.
+        fileprivate var showsAll: Bool { !isMinimal && caller?.reader == nil }
     }
 }
 
-/// Rendering.
 extension WriteResult {
+    /// The cost of rendering the answer. Stops estimating when the cost exceeds the limit.
     func renderingCost(within limit: Cost) -> Cost {
         switch answer {
         case .success(let answer): answer.renderingCost(within: limit)
@@ -63,15 +61,15 @@ extension WriteResult {
         }
     }
 
-    /// True if an event loop may not render the answer, because of the cost.
+    /// True if the answer is too costly to render on an event loop.
     var exceedsLoopLimit: Bool { renderingCost(within: .loopLimit).exceeds(.loopLimit) }
 
-    /// The part of the request that further commits must do.
+    /// The part of a split write that is still to be committed; nil if the write is complete.
     var remainder: WriteRequest? {
         if case .success(let answer) = answer { answer.remainder?.request } else { nil }
     }
 
-    /// The result of a request that earlier commits have done in part. A failure must not report that nothing was done.
+    /// The result of a write that earlier commits completed in part: a failure must not report that nothing was done.
     var withUnknownOutcome: WriteResult {
         guard case .failure(var problem) = answer else { return self }
         var result = self
@@ -80,48 +78,53 @@ extension WriteResult {
         return result
     }
 
-    func response(to write: UnansweredWrite.AnswerForm, on state: @autoclosure () -> State) -> Response {
+    /// Renders the answer. The published state decides which changes and values the caller may read.
+    func response(with options: UnansweredWrite.AnswerOptions, on state: @autoclosure () -> State) -> Response {
         switch answer {
         case .success(let answer):
-            Response(answer, to: write, on: state())
+            Response(answer, with: options, on: state())
         case .failure(let problem):
-            Response(write.caller?.told(of: problem) ?? problem, cursor: cursor.marked(for: write.caller?.reader))
+            Response(
+                options.caller?.problemToReport(for: problem) ?? problem,
+                cursor: cursor.marked(for: options.caller?.reader))
         }
     }
 }
 
 extension Response {
-    /// The answer to a write.
-    fileprivate init(_ answer: WriteAnswer, to write: UnansweredWrite.AnswerForm, on state: @autoclosure () -> State) {
+    fileprivate init(
+        _ answer: WriteAnswer, with options: UnansweredWrite.AnswerOptions, on state: @autoclosure () -> State
+    ) {
         switch answer.body {
-        case .setting(let setting): self.init(setting, in: answer, to: write)
-        case .change(let changes) where write.wantsAll:
+        case .setting(let setting): self.init(setting, in: answer, with: options)
+        case .change(let changes) where options.showsAll:
             let bytes = Change.settingBytes(afterFirstOf: changes)
             let changes = changes.span
             self.init(
-                json: bytes, status: write.status(of: answer), cursor: answer.cursor,
+                json: bytes, status: options.status(of: answer), cursor: answer.cursor,
                 tag: EntityTag(changes[0].revision))
             fields.append(source: changes[0].source)
-        case .change(let changes): self.init(changes[0].settingAfter, in: answer, to: write)
+        case .change(let changes): self.init(changes[0].settingAfter, in: answer, with: options)
         case .summary(var summary):
-            let reader = write.caller?.reader
-            let isOfValues = summary.schemaRevision == nil && answer.tag != .zero
+            let reader = options.caller?.reader
+            let dependsOnGrants = summary.schemaRevision == nil && answer.tag != .zero
             if let reader { summary.changes = state().shown(summary.changes, to: reader) }
-            let body = write.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
+            let body = options.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
             self.init(
-                json: body, status: write.status(of: answer), cursor: answer.cursor.marked(for: reader),
-                tag: answer.tag.map { EntityTag($0, digest: isOfValues ? reader?.digest : nil) })
+                json: body, status: options.status(of: answer), cursor: answer.cursor.marked(for: reader),
+                tag: answer.tag.map { EntityTag($0, digest: dependsOnGrants ? reader?.digest : nil) })
         }
-        if write.isMinimal { fields.append("Preference-Applied", "return=minimal") }
+        if options.isMinimal { fields.append("Preference-Applied", "return=minimal") }
     }
 
-    private init(_ setting: consuming SettingState, in answer: WriteAnswer, to write: UnansweredWrite.AnswerForm) {
-        let reader = write.caller?.reader
+    private init(_ setting: consuming SettingState, in answer: WriteAnswer, with options: UnansweredWrite.AnswerOptions)
+    {
+        let reader = options.caller?.reader
         let tag = setting.tag(for: reader)
         if reader != nil { setting = setting.shown(to: reader) }
-        if write.isMinimal { setting = setting.withoutValues() }
+        if options.isMinimal { setting = setting.withoutValues() }
         self.init(
-            json: setting.jsonBytes(), status: write.status(of: answer), cursor: answer.cursor.marked(for: reader),
+            json: setting.jsonBytes(), status: options.status(of: answer), cursor: answer.cursor.marked(for: reader),
             tag: tag)
         fields.append(source: setting.source)
     }

@@ -1,16 +1,16 @@
 internal import HTTPServer
 internal import SettingsEngine
 
-/// The work or the event that an unfinished request waits for.
+/// The work or the event that an unfinished request, which is a request without an answer yet, waits for.
 ///
 /// `RequestEvents.swift` defines what each kind of request does when its connection closes, its deadline passes, the
 /// credential of its caller is revoked, or the daemon stops.
 enum UnfinishedRequest {
-    /// A write that a scheduler prepares, or that the store decides and makes durable.
+    /// A write that a `WorkScheduler` prepares in the background, or that the store decides and makes durable.
     case write(UnansweredWrite)
-    /// An answer that a scheduler computes. All requests with the same key get the same answer.
+    /// An answer that a `WorkScheduler` computes in the background. All requests with the same key get the same answer.
     indirect case backgroundWork(BackgroundAnswers.Key)
-    /// An answer that another part of the daemon gives: a reload, the figures of all event loops, the state of the cluster.
+    /// An answer from another part of the daemon: a reload, the metrics of all loops, or the state of the cluster.
     case serviceCall
     /// A request that must not be answered before the daemon has published a revision.
     indirect case revisionWait(RevisionWait)
@@ -18,10 +18,9 @@ enum UnfinishedRequest {
     case watcher(Watcher)
     /// An event stream.
     case stream(Watcher)
-    /// A backup that is being sent.
-    case backup(SentBackup)
+    case backup(BackupTransfer)
 
-    /// True if the request waits for an event outside of the daemon. Its duration says nothing about the daemon.
+    /// True if the request waits for an event outside of the daemon, so that its duration does not measure the daemon.
     var waitsForEvent: Bool {
         switch self {
         case .write, .backgroundWork, .serviceCall: false
@@ -30,15 +29,13 @@ enum UnfinishedRequest {
     }
 }
 
-/// The requests of one event loop that are not answered yet, by their identifiers.
+/// The requests of one event loop that are not answered yet, by their tickets, which identify requests.
 ///
-/// Queues, indexes and work in the background hold identifiers only, and find the request here. A request that is answered
-/// at once is never in the table. Owned by the event loop.
-///
-/// The table is an array with a place for one request of each connection, because most connections have at most one
-/// unfinished request.
+/// Queues, indexes and background work contain only tickets, and look up the request here. A request that is answered
+/// at once is never in the table. The table is an array with one request for each connection, because most connections
+/// have at most one unfinished request. Owned by the event loop.
 struct UnfinishedRequests {
-    /// The data that all kinds of requests have.
+    /// An unfinished request, with the data that all kinds of requests have.
     struct Entry {
         fileprivate let id: Ticket
         /// Nil without access control.
@@ -64,17 +61,16 @@ struct UnfinishedRequests {
         fileprivate mutating func apply<Result>(_ change: (inout Entry) -> Result) -> Result { change(&self) }
     }
 
-    /// An empty array with room for more entries than this releases its memory.
-    private static let keptCapacity = 1024
+    /// If the array is empty and has a larger capacity, ``releaseUnusedMemory()`` releases its memory.
+    private static let retainedCapacity = 1024
 
-    /// One request of each connection, by the slot of the connection.
+    /// One request of each connection, by the slot of the connection: a small number that later connections reuse.
     private var slots: [Entry?] = []
     private var usedSlots = 0
-    /// Further requests of a connection, and requests of a connection whose slot holds a write of an earlier connection.
-    private var others: [Ticket: Entry] = [:]
+    /// Requests whose slot is occupied by an earlier request of the connection, or by a write of a closed connection.
+    private var overflow: [Ticket: Entry] = [:]
 
-    /// The identifiers of all requests.
-    var ids: [Ticket] { slots.compactMap { $0?.id } + others.keys }
+    var ids: [Ticket] { slots.compactMap { $0?.id } + overflow.keys }
 
     private func isInSlot(_ id: Ticket) -> Bool {
         let slot = Int(id.slot)
@@ -83,15 +79,15 @@ struct UnfinishedRequests {
 
     func entry(_ id: Ticket) -> Entry? {
         if isInSlot(id) { return slots[Int(id.slot)] }
-        return others.isEmpty ? nil : others[id]
+        return overflow.isEmpty ? nil : overflow[id]
     }
 
     subscript(id: Ticket) -> UnfinishedRequest? {
         if isInSlot(id) { return slots[Int(id.slot)]?.request }
-        return others.isEmpty ? nil : others[id]?.request
+        return overflow.isEmpty ? nil : overflow[id]?.request
     }
 
-    /// Returns the watcher or the stream with an identifier.
+    /// Returns the watcher of a long poll or an event stream; nil for any other request.
     func watcher(_ id: Ticket) -> Watcher? {
         switch self[id] {
         case .watcher(let watcher), .stream(let watcher): watcher
@@ -99,9 +95,8 @@ struct UnfinishedRequests {
         }
     }
 
-    /// Counts the requests that meet a condition.
     func count(where condition: (UnfinishedRequest) -> Bool) -> Int {
-        slots.count { $0.map { condition($0.request) } ?? false } + others.values.count { condition($0.request) }
+        slots.count { $0.map { condition($0.request) } ?? false } + overflow.values.count { condition($0.request) }
     }
 
     /// Adds the request that the handler is processing, or replaces the entry of this request.
@@ -110,30 +105,30 @@ struct UnfinishedRequests {
         while slots.count <= slot { slots.append(nil) }
         switch slots[slot]?.id {
         case id?: slots[slot] = entry
-        case nil where others.isEmpty || others[id] == nil:
+        case nil where overflow.isEmpty || overflow[id] == nil:
             slots[slot] = entry
             usedSlots += 1
-        default: others[id] = entry
+        default: overflow[id] = entry
         }
     }
 
-    /// Changes an entry. Returns nil if there is none.
+    /// Changes an entry. Returns nil if there is no entry with the ticket.
     @discardableResult
     mutating func update<Result>(_ id: Ticket, _ change: (inout Entry) -> Result) -> Result? {
-        isInSlot(id) ? slots[Int(id.slot)]?.apply(change) : others[id]?.apply(change)
+        isInSlot(id) ? slots[Int(id.slot)]?.apply(change) : overflow[id]?.apply(change)
     }
 
     mutating func remove(_ id: Ticket) -> Entry? {
-        guard isInSlot(id) else { return others.isEmpty ? nil : others.removeValue(forKey: id) }
+        guard isInSlot(id) else { return overflow.isEmpty ? nil : overflow.removeValue(forKey: id) }
         usedSlots -= 1
         return slots[Int(id.slot)].take()
     }
 
     /// Releases the memory of a large array that is empty.
     ///
-    /// The handler calls this method when a connection closes, and not after each answer: the next write on a connection
-    /// with a high slot would allocate the array again.
+    /// The handler calls this method when a connection closes, and not after each answer: the next write on a
+    /// connection with a high slot would allocate the array again.
     mutating func releaseUnusedMemory() {
-        if usedSlots == 0, slots.capacity > Self.keptCapacity { slots = [] }
+        if usedSlots == 0, slots.capacity > Self.retainedCapacity { slots = [] }
     }
 }

@@ -6,9 +6,10 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// PUT, PATCH, DELETE and POST: from the request to the store, and from the result to the answer.
+/// Writes (PUT, PATCH, DELETE and POST): passes requests to the store, and answers them with the results.
 extension APIHandler {
-    /// Takes in a write. The handler queues the writes of an events batch together when the batch ends.
+    /// Handles a write request. A cheap write is collected, and queued with the other writes of the batch of events
+    /// when the batch ends. A costly write is first prepared in the background.
     func write(
         _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange,
         on state: State
@@ -18,6 +19,7 @@ extension APIHandler {
             try parse(request, target, bytes, body, exchange, on: state)
             return .laterAlone
         }
+        // `isBehind` is true while earlier requests of the connection are not answered.
         if exchange.isBehind, service.store.isBusy { return .notYet }
         let (write, isCheckCostly) = try request.write(target, bytes, body: body, on: state)
         if let past = service.past, state.lacksPast(for: write.command) {
@@ -25,7 +27,7 @@ extension APIHandler {
             prepare(
                 unansweredWrite(request, bytes, exchange), exchange.ticket, at: state.baseCursor,
                 bytes: { [capacity = service.budget.capacity] in
-                    min(capacity / 4, Service.memory(ofPast: past) + write.memory(on: state))
+                    min(capacity / 4, Service.pastFileMemory(past) + write.memory(on: state))
                 }, on: service.fileReads
             ) {
                 () throws(Problem) in
@@ -35,9 +37,10 @@ extension APIHandler {
         }
         let cost = state.cost(of: write, within: .loopLimit)
         let time = write.estimatedTime(cost, isCheckCostly: isCheckCostly)
-        // Other writes may be decided before a costly write, so its connection sends no other request until the answer.
-        let isAlone = time >= PendingWrite.costlyThreshold || write.command.mayTakeSeveralCommits
-        if isAlone, exchange.isBehind { return .notYet }
+        // The store may decide other writes before a costly write. So while a costly write is not answered, the handler
+        // accepts no other request of the connection, which keeps its writes in order.
+        let isExclusive = time >= PendingWrite.costlyThreshold || write.command.mayTakeSeveralCommits
+        if isExclusive, exchange.isBehind { return .notYet }
         let unanswered = unansweredWrite(request, bytes, exchange)
         if cost.cost.exceeds(.loopLimit) {
             prepare(
@@ -50,7 +53,7 @@ extension APIHandler {
             setWaiting(exchange.ticket, for: .write(unanswered))
             collect(write, exchange.ticket, of: unanswered.client, estimatedTime: time)
         }
-        return isAlone ? .laterAlone : .later
+        return isExclusive ? .laterAlone : .later
     }
 
     private func unansweredWrite(
@@ -59,7 +62,7 @@ extension APIHandler {
         UnansweredWrite(request, bytes, exchange, isAudited: service.audit != nil)
     }
 
-    /// Parses a large body in the background. Its connection has no request before it, and sends none until it is answered.
+    /// Parses a large body in the background. Meanwhile, the handler accepts no other request of the connection.
     private func parse(
         _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: LargeBody, _ exchange: Exchange,
         on state: State
@@ -68,7 +71,7 @@ extension APIHandler {
         guard !service.parsing.isFull(for: unanswered.client) else { throw Problem.tooManyWrites }
         let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
         prepare(
-            unanswered, exchange.ticket, at: state.baseCursor, bytes: { body.memoryOfWrite }, input: body.charge
+            unanswered, exchange.ticket, at: state.baseCursor, bytes: { body.estimatedWriteMemory }, input: body.charge
         ) {
             [past = service.past] () throws(Problem) in
             let bytes = body.bytes.span.extracting(body.range)
@@ -78,18 +81,17 @@ extension APIHandler {
         }
     }
 
-    /// Prepares a costly write in the background, where it waits for memory, and queues it.
+    /// Prepares a costly write in the background, which may have to wait for memory, then queues the write.
     ///
     /// - Parameters:
-    ///   - cursor: the cursor for a refusal.
-    ///   - bytes: measures the memory that the write takes.
-    ///   - input: the memory that the input takes while the write waits.
-    ///   - scheduler: runs `read`, unless it is the usual scheduler.
-    ///   - read: returns the write.
+    ///   - cursor: the cursor that a refusal contains.
+    ///   - bytes: estimates the memory that the write takes.
+    ///   - input: the reservation of the memory of the input; nil if there is none.
+    ///   - scheduler: runs `makeRequest`; nil for `service.parsing`.
     private func prepare(
         _ write: UnansweredWrite, _ id: Ticket, at cursor: Cursor, bytes: @escaping @Sendable () -> Int,
         input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil,
-        _ read: @escaping @Sendable () throws(Problem) -> WriteRequest
+        _ makeRequest: @escaping @Sendable () throws(Problem) -> WriteRequest
     ) {
         let (mailbox, store, hasEarlierCommits) = (mailbox, service.store, write.hasEarlierCommits)
         let isWanted = WantedFlag()
@@ -100,7 +102,7 @@ extension APIHandler {
         }
         var work = WorkScheduler.Work(client: write.client, bytes: bytes, input: input) { reservation in
             do throws(Problem) {
-                let request = try read()
+                let request = try makeRequest()
                 let cost = store.state.cost(of: request, within: WriteRequest.maximumCost)
                 let time = max(request.estimatedTime(cost, isCheckCostly: false), PendingWrite.costlyThreshold + 1)
                 mailbox.run { $0.enqueuePrepared(request, id, reservation, estimatedTime: time) }
@@ -108,7 +110,7 @@ extension APIHandler {
                 refuse(error)
             }
         }
-        // The scheduler drops the write of a closed connection.
+        // The scheduler drops the write if its connection has closed, unless a part of the write is completed.
         work.isWanted = { isWanted.isSet || hasEarlierCommits }
         work.refuse = { refusal in
             var problem = Problem(refusal, orTimeout: .tooManyWrites)
@@ -118,7 +120,7 @@ extension APIHandler {
         (scheduler ?? service.parsing).submit(work)
     }
 
-    /// Queues a write that was prepared, unless its connection has closed.
+    /// Collects a prepared write, unless its connection has closed.
     private func enqueuePrepared(
         _ request: WriteRequest, _ id: Ticket, _ reservation: MemoryBudget.Reservation, estimatedTime: UInt64
     ) {
@@ -128,6 +130,7 @@ extension APIHandler {
         collect(request, id, of: write.client, estimatedTime: estimatedTime)
     }
 
+    /// Adds a write to the batch that `enqueueCollectedWrites()` queues.
     private func collect(
         _ request: consuming WriteRequest, _ id: Ticket, of client: ClientKey, estimatedTime: UInt64
     ) {
@@ -136,7 +139,7 @@ extension APIHandler {
                 WriteID(id), request, for: mailbox, caller: client, estimatedTime: estimatedTime))
     }
 
-    /// Queues the writes of an events batch.
+    /// Queues the collected writes. Answers the writes that the store refuses at once.
     func enqueueCollectedWrites() {
         guard !collectedWrites.isEmpty else { return }
         let writes = collectedWrites
@@ -144,7 +147,6 @@ extension APIHandler {
         finish(service.store.enqueue(writes))
     }
 
-    /// Answers writes with their results.
     func finish(_ results: [WriteResult]) {
         let results = results.span
         for index in results.indices { finish(results[index]) }
@@ -153,7 +155,7 @@ extension APIHandler {
     private func finish(_ result: WriteResult) {
         let id = Ticket(result.id)
         guard let entry = requests.entry(id), case .write(let write) = entry.request else { return }
-        if let commit = result.commit, let request = write.audited {
+        if let commit = result.commit, let request = write.auditedRequest {
             service.audit?.add(commit, from: request) { [store = service.store] in store.state }
         }
         if let remainder = result.remainder {
@@ -165,18 +167,20 @@ extension APIHandler {
         }
         let result = write.hasEarlierCommits ? result.withUnknownOutcome : result
         if let times = result.times { entry.logCopy?.times = times }
-        let form = write.form
+        let options = write.answerOptions
         guard entry.isConnected, result.exceedsLoopLimit else {
-            return answer(id, result.response(to: form, on: service.store.state))
+            return answer(id, result.response(with: options, on: service.store.state))
         }
         let state = service.store.state
-        let rendering = Rendering(cost: { result.renderingCost(within: $0) }) { result.response(to: form, on: state) }
-        _ = give(rendering, to: id, for: write.client, isOwed: true, input: write.reservation)
+        let rendering = Rendering(cost: { result.renderingCost(within: $0) }) {
+            result.response(with: options, on: state)
+        }
+        _ = renderAnswer(rendering, to: id, for: write.client, mustAnswer: true, input: write.reservation)
     }
 }
 
 extension WriteID {
-    /// The identifier of the write of a request. An event loop has one write at most for each request.
+    /// The identifier of the write of a request. A request has at most one write in the store at a time.
     fileprivate init(_ id: Ticket) {
         self.init(high: id.connection, low: id.number)
     }
@@ -188,49 +192,50 @@ extension Ticket {
     }
 }
 
-/// Estimates.
 extension WriteRequest {
-    /// The cost up to which the estimate counts: cheap writes go before a write of this cost for the longest time.
+    /// The estimate stops at this cost. The store decides cheap writes before a costly write for a time that grows with
+    /// the estimate, and reaches its maximum before this cost.
     fileprivate static let maximumCost = Cost(microseconds: 65_536, bytes: .max)
-    /// The time to render the line of the journal and the answer.
+    /// The time per byte to render the journal line and the answer.
     private static let nanosecondsPerByte: UInt64 = 16
-    /// The time to check a value for which the steps of an event loop were not enough.
+    /// The assumed time to check a value against its schema if the check takes more steps than an event loop may spend.
     private static let costlyCheckTime: UInt64 = 100_000_000
 
     /// The nanoseconds that deciding the write is estimated to take.
     ///
-    /// - Parameter isCheckCostly: true if checking its value takes more steps than an event loop may spend.
+    /// - Parameter isCheckCostly: true if checking the value against its schema may take long.
     fileprivate func estimatedTime(_ cost: WriteCost, isCheckCostly: Bool) -> UInt64 {
         let time =
             PendingWrite.minimumTime + UInt64(cost.cost.microseconds * 1000) + UInt64(size) * Self.nanosecondsPerByte
         if isCheckCostly { return max(time, Self.costlyCheckTime) }
-        // The steps of a check are not known before it.
+        // The number of steps of a check is not known before the check, so assume a costly write.
         return cost.checksValues ? max(time, PendingWrite.costlyThreshold) : time
     }
 
-    /// About the bytes of memory that deciding the write takes.
+    /// The approximate bytes of memory that deciding the write takes.
     fileprivate func memory(on state: State) -> Int { state.cost(of: self, within: .unlimited).cost.bytes }
 
-    /// The write with what it needs of the past. Throws if that is not kept.
+    /// Adds the data from past files that an undo or a restore needs. Throws if the daemon no longer has the data.
     fileprivate func completed(with view: any PastReading) throws(Problem) -> WriteRequest {
         var write = self
         do throws(Problem) {
             try view.complete(&write)
         } catch {
-            // A repeat has its answer, whether what it was about is still kept or not. And of all suites, a writer that does not
-            // see them all cannot tell a hidden commit from none.
-            var isOfAll = false
-            if case .undo(_, of: nil, onConflict: _) = command { isOfAll = true }
-            guard requestKey != nil || isOfAll && grants?.reader != nil else { throw error }
+            // The store decides two kinds of writes without the data: a write with a request key, which may repeat an
+            // answered write, and an undo in all suites by a caller whom the error would tell that a hidden commit
+            // exists.
+            var undoesAllSuites = false
+            if case .undo(_, of: nil, onConflict: _) = command { undoesAllSuites = true }
+            guard requestKey != nil || undoesAllSuites && grants?.reader != nil else { throw error }
         }
         return write
     }
 }
 
 extension LargeBody {
-    /// About how much memory a write with this body takes: the text, the line of the journal, and the value. Counts the
-    /// memory of each element, member, array and object, as measured.
-    fileprivate var memoryOfWrite: Int {
+    /// The approximate memory of a write with this body: the text, the journal line, and the value. The numbers of
+    /// bytes for each element, member, array and object were measured.
+    fileprivate var estimatedWriteMemory: Int {
         let text = bytes.span.extracting(range)
         var memory = 4 * text.count
         var isInString = false

@@ -151,7 +151,7 @@ struct PastTests {
             $ settings schema remove app --dry-run
             (a dry run: nothing was changed)
             $ settings schema remove app; settings schema export app
-            ! settings: suite app has no schema: it holds any key with any value
+            ! settings: suite app has no schema: it accepts any key with any value
             => 4
             $ settings schema
             ! settings: say export, check, diff, apply, remove or generate

@@ -42,7 +42,7 @@ struct TokenTool {
             }
             notifyDaemon(daemon, "the token \(name) was revoked")
         default:
-            let tokens = try TokenFile(at: file, isForRoot: true).tokens
+            let tokens = try TokenFile(at: file, acceptsAnyOwnerForRoot: true).tokens
             guard command.isJSON else {
                 for token in tokens { Program.printLine(Self.line(of: token)) }
                 return

@@ -4,12 +4,12 @@ package import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// The options of access control.
+/// The options of access control, which decides what each caller may read and write.
 package struct AccessOptions: Sendable {
     /// The path of the token file; nil if there is no token file.
     package var tokens: String?
-    /// The grants of the users and groups of this machine, for callers that connect through a Unix domain socket. The
-    /// name of a group begins with `%`.
+    /// The grants of the users and groups of this machine, for callers that connect through a Unix domain socket. A
+    /// grant gives rights on suites and keys. The name of a group begins with `%`.
     package var users: [(name: String, grants: [Grant])] = []
     /// The grants of callers without a credential.
     package var anonymous: [Grant] = []
@@ -21,7 +21,7 @@ package struct AccessOptions: Sendable {
 
     package init() {}
 
-    /// True if access control is on, so that callers need grants. Without access control every caller has full access.
+    /// True if access control is on, so that callers need grants. Otherwise every caller has full access.
     package var isConfigured: Bool { isPresent || tokens != nil || !users.isEmpty || !anonymous.isEmpty }
 }
 
@@ -31,19 +31,20 @@ package struct AccessOptions: Sendable {
 package final class AccessPolicy: Sendable {
     /// True if `/metrics` needs no credential.
     let opensMetrics: Bool
-    /// The callers by the digest of their token. Digests are compared in constant time.
+    /// The callers by the SHA-256 digest of their token. Digests are compared in constant time.
     private let tokens: [SHA256: Caller]
     private let tokenFile: String?
     /// The expiry times of the tokens whose lifetime is longer than ``expiryNoticeMilliseconds``, the soonest first.
     /// The daemon does not warn about tokens with a shorter lifetime.
     private let expiries: [(name: String, time: Timestamp)]
+    /// The grants by the numeric identifier of the user, and of the group.
     private let users: [UInt32: [Grant]]
     private let groups: [UInt32: [Grant]]
     private let anonymous: Caller
     private let clock: @Sendable () -> Timestamp
 
     package var hasTokenFile: Bool { tokenFile != nil }
-    /// The number of tokens, and the number of users and groups, as a text for the log.
+    /// A text for the log: the number of tokens, and the number of users and groups together.
     package var summary: String {
         func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
         return "\(count(tokens.count, "token")), \(count(users.count + groups.count, "user"))"
@@ -54,7 +55,7 @@ package final class AccessPolicy: Sendable {
         tokens.isEmpty && users.isEmpty && groups.isEmpty && anonymous.grants.list.isEmpty
     }
 
-    /// Reads the token file, and looks up the numbers of users and groups.
+    /// Reads the token file, and looks up the numeric identifiers of users and groups.
     package init(_ options: AccessOptions, clock: @escaping @Sendable () -> Timestamp) throws(ConfigurationError) {
         tokenFile = options.tokens
         (tokens, expiries) = try Self.tokens(at: options.tokens)
@@ -62,19 +63,19 @@ package final class AccessPolicy: Sendable {
         for (name, grants) in options.users {
             if name.hasBytePrefix("%") {
                 let group = String(name.dropFirst())
-                let id = try Self.number(group, "group", SystemUsers.group)
+                let id = try Self.identifier(group, "group", SystemUsers.group)
                 groups[id, default: []] += grants
             } else {
-                users[try Self.number(name, "user", SystemUsers.id), default: []] += grants
+                users[try Self.identifier(name, "user", SystemUsers.id), default: []] += grants
             }
         }
         (self.users, self.groups) = (users, groups)
-        anonymous = Caller("anonymous", Grants(options.anonymous), .none, isKnown: false)
+        anonymous = Caller("anonymous", Grants(options.anonymous), .none, hasOwnGrants: false)
         opensMetrics = options.opensMetrics
         self.clock = clock
     }
 
-    /// Makes a copy of a policy with the present tokens of its token file.
+    /// Copies a policy, but reads the tokens from the token file again.
     package init(rereadingTokensOf policy: AccessPolicy) throws(ConfigurationError) {
         tokenFile = policy.tokenFile
         (tokens, expiries) = try Self.tokens(at: policy.tokenFile)
@@ -111,7 +112,7 @@ package final class AccessPolicy: Sendable {
         return expiries.first { $0.time > now }?.time
     }
 
-    /// The warning about tokens that expire within a week; nil if no token does. Ignores tokens with a lifetime of a
+    /// The warning about tokens that expire within a week; nil if there are none. Ignores tokens with a lifetime of a
     /// week or less.
     package var expiryWarning: String? {
         let now = clock()
@@ -123,22 +124,23 @@ package final class AccessPolicy: Sendable {
         return "tokens expire within 7 days: \(names)\(others); create new tokens with settingsd token create"
     }
 
-    private static func number(
-        _ name: String, _ kind: String, _ find: (String) -> UInt32?
+    private static func identifier(
+        _ name: String, _ kind: String, _ lookUp: (String) -> UInt32?
     ) throws(ConfigurationError) -> UInt32 {
-        if let id = UInt32(name) ?? find(name) { return id }
+        if let id = UInt32(name) ?? lookUp(name) { return id }
         throw ConfigurationError(
             "access.users: this machine has no \(kind) \(name)",
-            remedy: "correct the name, or make the \(kind) first")
+            remedy: "correct the name, or create the \(kind) first")
     }
 
     /// Returns the caller of a request. A token takes precedence over the user of a Unix domain socket. Throws 401 if
     /// the token is not valid, even if the same request would be allowed without a token.
     ///
     /// - Parameters:
-    ///   - field: the range of the field `Authorization` in the bytes; nil if the request does not have the field.
+    ///   - field: the range in `bytes` of the field `Authorization`; nil if the request does not have the field.
     ///   - key: the range of the field `X-API-Key`, which is used only if the request does not have the field
     ///     `Authorization`.
+    ///   - peer: the user that the kernel reports for a Unix domain socket; nil for other sockets.
     ///   - recent: the event loop's cache of recently used tokens.
     ///   - found: set to the caller of the request, even if this method throws because the token has expired.
     func caller(
@@ -148,10 +150,9 @@ package final class AccessPolicy: Sendable {
         let caller = try findCaller(authorization: field, key: key, in: bytes, from: peer, recent: &recent)
         found = caller
         if let expires = caller.expires, caller.hasExpired(at: clock()) {
-            throw .unauthorized("the token expired at \(expires); make another with settingsd token create")
+            throw .unauthorized("the token expired at \(expires); create a new token with settingsd token create")
         }
-        // All event loops share the caller. The load comes first, because a store for each request would make the cores
-        // contend for the cache line.
+        // All loops share the object. Storing for each request would make the cores contend for the cache line.
         if !caller.wasUsed.load(ordering: .relaxed) { caller.wasUsed.store(true, ordering: .relaxed) }
         return caller
     }
@@ -167,8 +168,8 @@ package final class AccessPolicy: Sendable {
         authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?,
         recent: inout RecentTokens
     ) throws(Problem) -> Caller {
-        guard let place = field ?? key else { return peer.map(caller(of:)) ?? anonymous }
-        var token = bytes.extracting(place)
+        guard let range = field ?? key else { return peer.map(caller(of:)) ?? anonymous }
+        var token = bytes.extracting(range)
         if field != nil {
             guard let range = Self.token(in: token) else {
                 throw .unauthorized("the field Authorization must be the word Bearer and a token")
@@ -176,37 +177,37 @@ package final class AccessPolicy: Sendable {
             token = token.extracting(range)
         }
         guard let found = recent.caller(of: token, find: { tokens[SHA256(token)] }) else {
-            throw .unauthorized("the token is not known here; it may be revoked, or be for another daemon")
+            throw .unauthorized("the daemon does not know the token; it may be revoked, or belong to another daemon")
         }
         return found
     }
 
     /// True if the credential of a caller is still valid and still has the same grants.
-    func stillHolds(_ caller: Caller) -> Bool {
+    func isCredentialValid(of caller: Caller) -> Bool {
         guard !caller.hasExpired(at: clock()) else { return false }
-        let now: Caller? =
+        let current: Caller? =
             switch caller.credential {
             case .token(let digest): tokens[digest]
             case .user(let peer): self.caller(of: peer)
             case .none: anonymous
             }
-        return now.map { $0.grants == caller.grants && $0.expires == caller.expires } ?? false
+        return current.map { $0.grants == caller.grants && $0.expires == caller.expires } ?? false
     }
 
     /// The nanoseconds until the credential of a caller expires; nil if the credential does not expire.
-    func timeLeft(of caller: Caller) -> UInt64? {
+    func nanosecondsUntilExpiry(of caller: Caller) -> UInt64? {
         // Limited to about 140 years, so that the number of nanoseconds fits into the integer.
         caller.expires.map { UInt64(min(max(0, $0.milliseconds - clock().milliseconds), 1 << 42)) * 1_000_000 }
     }
 
     private func caller(of peer: PeerUser) -> Caller {
         let granted = (users[peer.id] ?? []) + peer.groups.flatMap { groups[$0] ?? [] }
-        let isKnown = !granted.isEmpty
+        let hasOwnGrants = !granted.isEmpty
         return Caller(
-            peer.callerName, isKnown ? Grants(granted) : anonymous.grants, .user(peer), isKnown: isKnown)
+            peer.callerName, hasOwnGrants ? Grants(granted) : anonymous.grants, .user(peer), hasOwnGrants: hasOwnGrants)
     }
 
-    /// Returns the range of the token in a field such as `Bearer abc`; nil if the field has another form.
+    /// Returns the range of the token in a field such as `Bearer abc`; nil if the field has another format.
     private static func token(in field: Span<UInt8>) -> Range<Int>? {
         let scheme: StaticString = "bearer "
         guard field.count > scheme.utf8CodeUnitCount else { return nil }
@@ -220,6 +221,6 @@ package final class AccessPolicy: Sendable {
 }
 
 extension PeerUser {
-    /// The name of the caller that commits record for the user.
+    /// The name that the commits of the user record.
     var callerName: String { "user:\(name)" }
 }

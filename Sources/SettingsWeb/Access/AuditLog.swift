@@ -6,46 +6,52 @@ internal import SettingsModel
 package import SettingsStorage
 internal import Synchronization
 
-/// A log of commits for later questions: one line of JSON each, without the values of secrets.
+/// An audit log: a file with one line of JSON for each commit, without the values of secrets.
 ///
-/// It is written after the answer, on a queue of its own, and never holds up a write or makes one fail. Lost lines are counted,
-/// logged, and shown by `/readyz` and `/metrics`.
+/// A background queue writes the lines, so the audit log never delays a write and never makes a write fail. Lost lines
+/// are counted, logged, and shown by `/readyz` and `/metrics`. Thread-safe.
 package final class AuditLog: Sendable {
-    /// The request that a commit came of.
+    /// The request that led to a commit.
     package struct Request: Sendable {
+        /// The address of the client, or `unix`.
         package let peer: String
-        /// The method and the target.
-        package let text: String
+        /// The method and the target of an HTTP request, or the path of a schema file.
+        package let description: String
 
-        package init(peer: String, text: String) {
-            (self.peer, self.text) = (peer, text)
+        package init(peer: String, description: String) {
+            (self.peer, self.description) = (peer, description)
         }
     }
 
-    /// The memory of the commits that may wait for their lines. Lines beyond it are lost.
-    private static let mostWaiting = 64 << 20
+    /// The memory limit of commits without a written line. Further lines are dropped, except for a single commit.
+    private static let maximumWaitingBytes = 64 << 20
 
     private let path: String
     private let log: Log
     private let queue = DispatchQueue(label: "settingsd.audit", qos: .utility)
-    /// The file while it is open. The queue takes it out while it writes.
+    /// The open file; nil if the file is not open, and while the queue writes.
     private let file = Mutex<OpenFile?>(nil)
-    private let waiting = Atomic(0)
-    private let lost = Atomic(0)
-    private let reported = Atomic(0)
-    private let fails = Atomic(false)
+    private let waitingBytes = Atomic(0)
+    private let lostLineCount = Atomic(0)
+    /// The part of ``lostLineCount`` that the log has reported.
+    private let reportedLineCount = Atomic(0)
+    private let isFailing = Atomic(false)
     private let auditedRevisions: AuditedRevisions?
     private let isShared: Bool
 
-    /// The time that ``finish()`` waits for a disk that has stalled.
+    /// The time that ``finish()`` waits for a stalled disk, in seconds.
     private static let finishSeconds = 5
-    /// The distance that a line may have from its place in the order of commits: event loops add lines when outcomes arrive.
-    private static let disorder = AuditedRevisions.capacity
+    /// The maximum distance of a line from its position in revision order. Lines are not in revision order, because
+    /// each event loop adds the lines of its own commits when it receives their results.
+    private static let maximumReordering = AuditedRevisions.capacity
 
-    /// Opens the file, and adds the lines of kept commits that are missing: an earlier daemon ended before it wrote them, or did
-    /// not know whether the commits were stored. Without lines and without a record, the file begins with the next commit.
+    /// Opens the file, and adds the missing lines of commits that are still in the history. A line is missing if the
+    /// previous process ended before it wrote the line, or before it knew whether the commit was durable. If there are
+    /// neither lines nor a record of audited commits, the file begins with the next commit.
     ///
-    /// - Parameter isShared: true if other daemons commit to the same history.
+    /// - Parameters:
+    ///   - state: the state at the start, with the history.
+    ///   - isShared: true if other daemons commit to the same history.
     package init(_ path: String, in directory: DataDirectory, on state: State, isShared: Bool, _ log: Log) {
         self.path = path
         self.isShared = isShared
@@ -58,35 +64,36 @@ package final class AuditLog: Sendable {
             auditedRevisions = nil
         }
         queue.async {
-            self.write { file throws(FileError) in try self.addMissingLines(to: file, on: state) }
-            if let audited = self.auditedRevisions, audited.revisions.isEmpty { audited.add(state.revision) }
+            self.withOpenFile { file throws(FileError) in try self.addMissingLines(to: file, on: state) }
+            if let audited = self.auditedRevisions, audited.initialRevisions.isEmpty { audited.add(state.revision) }
         }
     }
 
     private func addMissingLines(to file: OpenFile, on state: State) throws(FileError) {
         let lines = try file.lastRevisions()
-        let first = lines.min()
-        // The lines of a file that was rotated are not read.
-        let rotated = (auditedRevisions?.revisions ?? []).filter { revision in first.map { revision < $0 } ?? true }
-        let known = rotated + lines
-        guard let after = known.dropLast(Self.disorder).max() ?? known.min() else { return }
-        let present = Set(known)
-        let missing = state.history.commits(after: after).filter { !present.contains($0.revision) }
+        let firstInFile = lines.min()
+        // After a log rotation, the record has the revisions whose lines are in the previous file.
+        let recorded = auditedRevisions?.initialRevisions ?? []
+        let audited = recorded.filter { revision in firstInFile.map { revision < $0 } ?? true } + lines
+        // All commits up to this revision have lines. Later commits may lack a line, because lines may be reordered.
+        guard let completeThrough = audited.dropLast(Self.maximumReordering).max() ?? audited.min() else { return }
+        let present = Set(audited)
+        let missing = state.history.commits(after: completeThrough).filter { !present.contains($0.revision) }
         for kept in missing {
             try append(AuditLine(kept.commit, from: nil, on: state), of: kept.revision, to: file)
         }
-        // Other daemons write the lines of their commits to files of their own.
+        // Each daemon that shares the history writes only the lines of its own commits.
         guard !isShared else { return }
-        let floor = state.history.oldestAvailable
-        let last = (known + (auditedRevisions?.revisions ?? []) + missing.map(\.revision)).filter { $0 <= floor }.max()
-        let gone = Int(floor.number - max(last ?? after, after).number)
-        // A new epoch skips more revisions than a history has commits.
-        if gone > 0, gone < Recovery.leap {
-            lost.add(gone, ordering: .relaxed)
-            reported.add(gone, ordering: .relaxed)
+        let oldest = state.history.oldestAvailable
+        let lastAudited = (audited + recorded + missing.map(\.revision)).filter { $0 <= oldest }.max()
+        let evicted = Int(oldest.number - max(lastAudited ?? completeThrough, completeThrough).number)
+        // A new epoch skips `Recovery.leap` revisions. No commits have these revisions.
+        if evicted > 0, evicted < Recovery.leap {
+            lostLineCount.add(evicted, ordering: .relaxed)
+            reportedLineCount.add(evicted, ordering: .relaxed)
             log.error(
-                "cannot write the audit lines of up to \(gone) commits after revision \(after): the history no longer "
-                    + "has the commits; look for them in a backup, and raise history.commits")
+                "cannot write the audit lines of up to \(evicted) commits after revision \(completeThrough): the "
+                    + "history no longer has the commits; look for them in a backup, and raise history.commits")
         }
     }
 
@@ -101,40 +108,42 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// Lines that could not be written.
-    var lostLines: Int { lost.load(ordering: .relaxed) }
-    /// The condition of the log, for `/readyz`.
-    var condition: String { fails.load(ordering: .relaxed) ? "failing" : lostLines > 0 ? "incomplete" : "ok" }
+    /// The number of lines that the log could not write.
+    var lostLines: Int { lostLineCount.load(ordering: .relaxed) }
+    /// The condition of the audit log that `/readyz` shows.
+    var condition: String { isFailing.load(ordering: .relaxed) ? "failing" : lostLines > 0 ? "incomplete" : "ok" }
 
-    /// Adds the line of a commit that is published. From any thread.
+    /// Adds the line of a published commit.
+    ///
+    /// - Parameter state: returns the published state, which knows the secret keys. Called on the background queue.
     package func add(_ kept: KeptCommit, from request: Request, _ state: @escaping @Sendable () -> State) {
         let size = kept.size
-        let total = waiting.add(size, ordering: .relaxed).newValue
-        guard total <= Self.mostWaiting || total == size else {
-            waiting.subtract(size, ordering: .relaxed)
-            lost.add(1, ordering: .relaxed)
+        let total = waitingBytes.add(size, ordering: .relaxed).newValue
+        guard total <= Self.maximumWaitingBytes || total == size else {
+            waitingBytes.subtract(size, ordering: .relaxed)
+            lostLineCount.add(1, ordering: .relaxed)
             return
         }
         queue.async {
             let line = AuditLine(kept.commit, from: request, on: state())
-            let isWritten = self.write { file throws(FileError) in
+            let isWritten = self.withOpenFile { file throws(FileError) in
                 try self.append(line, of: kept.revision, to: file)
             }
-            if !isWritten { self.lost.add(1, ordering: .relaxed) }
-            let left = self.waiting.subtract(size, ordering: .relaxed).newValue
-            if isWritten, left <= Self.mostWaiting / 2 { self.reportLostLines() }
+            if !isWritten { self.lostLineCount.add(1, ordering: .relaxed) }
+            let remaining = self.waitingBytes.subtract(size, ordering: .relaxed).newValue
+            if isWritten, remaining <= Self.maximumWaitingBytes / 2 { self.reportLostLines() }
         }
     }
 
-    /// Closes the file, so that the next line goes to the file that is at the path then.
+    /// Closes the file. The next line opens the path again, so a log rotation may rename the file.
     package func reopen() {
         queue.async {
-            // The record must not be on disk before the lines of a file that the next start does not read.
+            // The next start does not read the renamed file, so its lines must be on disk before the record of them.
             try? self.file.withLock { $0.take() }?.sync()
         }
     }
 
-    /// Waits until all added lines are written, but not for long. The next start adds lines that a stalled disk holds up.
+    /// Waits until all lines are written, at most ``finishSeconds``. The next start adds the missing lines.
     package func finish() {
         let isWritten = DispatchSemaphore(value: 0)
         queue.async { isWritten.signal() }
@@ -143,13 +152,14 @@ package final class AuditLog: Sendable {
 
     private func reportLostLines() {
         let total = lostLines
-        let count = total - reported.exchange(total, ordering: .relaxed)
+        let count = total - reportedLineCount.exchange(total, ordering: .relaxed)
         guard count > 0 else { return }
         log.error(
             "cannot write the audit lines of \(count) commits: the file could not be written or too many commits "
                 + "waited; restart the daemon to add the lines")
     }
 
+    /// Writes a line, and records the revision as audited. The line is nil for a commit without changes.
     private func append(_ line: AuditLine?, of revision: Revision, to file: OpenFile) throws(FileError) {
         if let line {
             let bytes = line.jsonBytes() + [UInt8(ascii: "\n")]
@@ -158,9 +168,9 @@ package final class AuditLog: Sendable {
         auditedRevisions?.add(revision)
     }
 
-    /// Uses the file, which is opened if it is not. After an error it is closed. Returns false then. Runs on the queue.
+    /// Calls the body with the open file. Closes the file after an error, and returns false. Runs on the audit queue.
     @discardableResult
-    private func write(_ body: (OpenFile) throws(FileError) -> Void) -> Bool {
+    private func withOpenFile(_ body: (OpenFile) throws(FileError) -> Void) -> Bool {
         do throws(FileError) {
             var open = file.withLock { $0.take() }
             if open == nil { open = try OpenFile(auditing: path) }
@@ -168,19 +178,20 @@ package final class AuditLog: Sendable {
             try body(open)
             file.withLock { $0 = open }
         } catch {
-            if !fails.exchange(true, ordering: .relaxed) {
+            if !isFailing.exchange(true, ordering: .relaxed) {
                 log.error(
-                    "cannot write the audit file: \(error); commits go on, and their lines are lost until it can be")
+                    "cannot write the audit file: \(error); the daemon still accepts writes, but loses their audit "
+                        + "lines until it can write the file")
             }
             return false
         }
-        if fails.exchange(false, ordering: .relaxed) { log.info("the audit file is written again") }
+        if isFailing.exchange(false, ordering: .relaxed) { log.info("the daemon can write the audit file again") }
         return true
     }
 }
 
 extension OpenFile {
-    /// Opens an audit file. A line at its end that was cut short by a failure gets an end, so that the next one is whole.
+    /// Opens an audit file. If the file ends in an incomplete line, ends that line, so that the next line is complete.
     fileprivate convenience init(auditing path: String) throws(FileError) {
         try self.init(path, .appending, in: POSIXFileSystem())
         let size = try status().size
@@ -189,11 +200,11 @@ extension OpenFile {
         if size > 0, try read(at: size - 1, into: &last) == 1, last != end { try write(end.span, at: 0) }
     }
 
-    /// The most bytes that are read from the end of the file.
-    private static let longestEnd = 32 << 20
+    /// The maximum number of bytes that ``lastRevisions()`` reads from the end of the file.
+    private static let maximumTailLength = 32 << 20
 
     /// Returns the revisions of the last lines in file order: all lines, or more than `2 * AuditedRevisions.capacity`
-    /// lines, or the lines in the last ``longestEnd`` bytes.
+    /// lines, or the lines in the last ``maximumTailLength`` bytes.
     fileprivate func lastRevisions() throws(FileError) -> [Revision] {
         let size = try status().size
         var window = 1 << 16
@@ -202,12 +213,12 @@ extension OpenFile {
             var bytes = [UInt8](repeating: 0, count: size - start)
             let count = try read(at: start, into: &bytes)
             var lines = bytes[..<count].split(separator: UInt8(ascii: "\n"))
-            // The first may be the end of a line.
+            // The window may begin within a line.
             if start > 0, !lines.isEmpty { lines.removeFirst() }
             let revisions = lines.compactMap { line in
                 (try? JSONValue(parsing: Array(line)))?["revision"]?.integer.flatMap { Revision($0) }
             }
-            if start == 0 || revisions.count > 2 * AuditedRevisions.capacity || window >= Self.longestEnd {
+            if start == 0 || revisions.count > 2 * AuditedRevisions.capacity || window >= Self.maximumTailLength {
                 return revisions
             }
             window *= 8
@@ -221,14 +232,14 @@ private struct AuditLine: JSONWritable, Sendable {
     let request: AuditLog.Request?
     let changes: [Change]
 
-    /// Makes the line of a commit; nil if that changed nothing, and was kept for its request key.
+    /// Makes the line of a commit. Nil for a commit without changes, which is stored only for its request key.
     init?(_ commit: Commit, from request: AuditLog.Request?, on state: State) {
         guard !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else { return nil }
         self.commit = commit
         self.request = request
         changes = state.markingSecrets(commit.changes).map { change in
             var change = change.isSecret ? change.concealed() : change
-            // The line has it once for all.
+            // The origin, which is the caller and the note, is the same for all changes. The line contains it once.
             change.origin = nil
             return change
         }
@@ -241,7 +252,7 @@ private struct AuditLine: JSONWritable, Sendable {
         writer.member("by", commit.origin?.by)
         writer.member("peer", request?.peer)
         writer.member("note", commit.origin?.note)
-        writer.member("request", request?.text)
+        writer.member("request", request?.description)
         writer.member("changes", changes)
         writer.endObject()
     }

@@ -5,17 +5,19 @@ internal import Synchronization
 
 /// A record of the commits whose audit lines were written last, in the file `AUDIT` of the data directory.
 ///
-/// An audit file that was just rotated or removed has no lines, so it cannot tell the next start which commits still need theirs.
-/// The file has slots of equal length, each with a revision. A revision overwrites the oldest, so an update is one small write. The
-/// file is not synced: the lines are not either.
+/// At a start, the record shows which commits lack an audit line. The audit file does not suffice, because it is empty
+/// after a log rotation. The record has slots of equal length with one revision each. A new revision overwrites the
+/// oldest, so an update is one small write. Neither the record nor the audit lines are synced. Thread-safe.
 final class AuditedRevisions: Sendable {
-    /// The number of slots.
+    /// The maximum number of slots.
     static let capacity = 1024
+    /// The length of a revision, padded with spaces, and a line feed.
     private static let slotLength = 20
 
-    /// The revisions at the start, in order.
-    let revisions: [Revision]
+    /// The revisions that the record contained at the start, in ascending order.
+    let initialRevisions: [Revision]
     private let file: OpenFile
+    /// The number of revisions written so far, including overwritten revisions. It selects the next slot.
     private let count: Atomic<Int>
 
     init(in directory: DataDirectory) throws(FileError) {
@@ -24,18 +26,18 @@ final class AuditedRevisions: Sendable {
         let known = slots.compactMap { slot in
             Revision(String(decoding: slot.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self))
         }
-        revisions = Array(known.sorted().suffix(Self.capacity))
-        count = Atomic(revisions.count)
-        // In order, so that the next revision overwrites the oldest.
-        let text = revisions.flatMap { Self.slot($0) }
+        initialRevisions = Array(known.sorted().suffix(Self.capacity))
+        count = Atomic(initialRevisions.count)
+        // The slots are in ascending order, so that the next revision overwrites the oldest revision.
+        let text = initialRevisions.flatMap { Self.slot($0) }
         try file.write(text.span, at: 0)
-        try file.truncate(to: revisions.count * Self.slotLength)
+        try file.truncate(to: initialRevisions.count * Self.slotLength)
     }
 
     /// Adds the revision of a commit whose line was written.
     func add(_ revision: Revision) {
         let slot = count.add(1, ordering: .relaxed).oldValue % Self.capacity
-        // If this fails, the next start may write lines of a rotated file again. It misses none.
+        // If the write fails, the next start may write the line again. No line is lost.
         let text = Self.slot(revision)
         try? file.write(text.span, at: slot * Self.slotLength)
     }

@@ -4,7 +4,7 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// A caller that presented a credential, or none: its name and its grants.
+/// The sender of a request, as its credential identifies it. A request without a credential has the caller `anonymous`.
 final class Caller: Sendable {
     enum Credential: Sendable {
         case token(SHA256)
@@ -12,24 +12,28 @@ final class Caller: Sendable {
         case none
     }
 
-    /// The name that its commits carry: `token:ci`, `user:alice` or `anonymous`.
+    /// The name that the commits of the caller record: `token:ci`, `user:alice` or `anonymous`.
     let name: String
     let grants: Grants
-    /// The grants, unless they show everything.
+    /// The grants that limit what the caller may read; nil if the caller may read everything.
     var reader: Grants? { grants.reader }
+    /// When the token expires; nil if the credential does not expire.
     let expires: Timestamp?
     let credential: Credential
-    /// True if the credential is one that was granted something. Another one could do more, so 401 says so.
-    let isKnown: Bool
-    /// True if a request had the credential since ``TokenUsage`` last looked.
+    /// True if grants are configured for the credential. False for a caller that has only the grants of `anonymous`. A
+    /// token might give that caller more rights, so a refused request gets 401 instead of 403.
+    let hasOwnGrants: Bool
+    /// True if a request had the credential since ``TokenUsage`` last recorded the used tokens.
     let wasUsed = Atomic(false)
 
-    init(_ name: String, _ grants: Grants, _ credential: Credential, expires: Timestamp? = nil, isKnown: Bool = true) {
+    init(
+        _ name: String, _ grants: Grants, _ credential: Credential, expires: Timestamp? = nil, hasOwnGrants: Bool = true
+    ) {
         self.name = name
         self.grants = grants
         self.expires = expires
         self.credential = credential
-        self.isKnown = isKnown
+        self.hasOwnGrants = hasOwnGrants
     }
 
     func hasExpired(at now: Timestamp) -> Bool {
@@ -44,34 +48,34 @@ final class Caller: Sendable {
     /// Throws 401 unless the caller has at least one grant.
     func demandAny() throws(Problem) {
         guard grants.list.isEmpty else { return }
-        throw .unauthorized("this takes a token: send it as Authorization: Bearer TOKEN")
+        throw .unauthorized("the request needs a token; send the token as Authorization: Bearer TOKEN")
     }
 
-    /// Throws 403, or 401, unless the caller has a right on keys of a suite.
+    /// Throws 403 or 401 unless the caller has a right on the keys of a suite that are in a scope.
     func demand(_ right: Rights, on suite: SuiteName, _ scope: Grants.Scope) throws(Problem) {
         do throws(Problem) {
             try grants.demand(right, on: suite, scope)
         } catch {
-            throw told(of: error)
+            throw problemToReport(for: error)
         }
     }
 
-    /// Throws 403, or 401, unless the caller has a right on the service as a whole.
+    /// Throws 403 or 401 unless the caller has a right on the daemon itself, such as the right to read metrics.
     func demand(onService right: Rights) throws(Problem) {
         do throws(Problem) {
             try grants.demand(onService: right)
         } catch {
-            throw told(of: error)
+            throw problemToReport(for: error)
         }
     }
 
-    /// Returns the problem to answer this caller with. One without a known credential is asked for it where another caller
-    /// might be allowed.
-    func told(of problem: Problem) -> Problem {
-        guard problem.code == .forbidden, !isKnown else { return problem }
-        var asking = Problem.unauthorized("\(problem.detail); send a token that has it as Authorization: Bearer TOKEN")
-        asking.pointer = problem.pointer
-        return asking
+    /// Returns 401 instead of 403 if the caller has no grants of its own, because a token might allow the request.
+    func problemToReport(for problem: Problem) -> Problem {
+        guard problem.code == .forbidden, !hasOwnGrants else { return problem }
+        var challenge = Problem.unauthorized(
+            "\(problem.detail); send a token with the right as Authorization: Bearer TOKEN")
+        challenge.pointer = problem.pointer
+        return challenge
     }
 }
 
@@ -81,8 +85,8 @@ extension Problem {
         Problem(.unauthorized, detail)
     }
 
-    /// The error for a request that waited too long for its credential.
+    /// The error for a request that waits for an event, if its credential expires or changes in the meantime.
     static var credentialEnded: Problem {
-        unauthorized("the credential ended, or was granted something else, while this waited")
+        unauthorized("the credential expired, was revoked or got other grants while the request waited")
     }
 }

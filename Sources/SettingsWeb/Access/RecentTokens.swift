@@ -1,19 +1,20 @@
-/// The tokens that requests of one event loop had lately, with their callers.
+/// A cache of the tokens that recent requests of one event loop contained, with the callers of the tokens.
 ///
-/// The policy knows tokens by their SHA-256 digests. Without this cache, the digest of each request's token would be the
-/// largest part of the processor time that access control takes. Owned by the event loop, which replaces the cache when a
-/// reload replaces the policy.
+/// ``AccessPolicy``, which has the grants of all tokens, finds a token by its SHA-256 digest. Without this cache,
+/// hashing the token of each request would be the largest part of the processor time that access control takes. Owned
+/// by the event loop, which replaces the cache when a reload replaces the policy.
 struct RecentTokens {
     private struct Entry {
         let token: [UInt8]
         let caller: Caller
     }
 
+    /// The entries by the hash of the token. A later token with the same hash replaces the entry.
     private var entries: [Int: Entry] = [:]
 
     private static let maximumCount = 256
 
-    /// Returns the caller of a token; nil if `find` does not know the token.
+    /// Returns the caller of a token from the cache, otherwise from `find`; nil if `find` returns nil.
     mutating func caller(of token: Span<UInt8>, find: () -> Caller?) -> Caller? {
         var hasher = Hasher()
         token.withUnsafeBufferPointer { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
@@ -25,7 +26,7 @@ struct RecentTokens {
         return caller
     }
 
-    /// Compares all bytes, so that the time does not depend on where two tokens of one length differ.
+    /// Compares all bytes, so that the time does not depend on the position of the first different byte.
     private static func isEqual(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Bool {
         guard first.count == second.count else { return false }
         var difference: UInt8 = 0

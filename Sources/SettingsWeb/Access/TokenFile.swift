@@ -3,13 +3,15 @@ package import SettingsAPI
 package import SettingsEngine
 package import SettingsModel
 
-/// A file of tokens: their names, digests and grants. The file never holds a token.
+/// The token file, which defines the tokens that the daemon accepts, each with a name, a digest and grants. The file
+/// contains only the digests of the tokens, so a reader of the file learns no token.
 ///
 ///     {"tokens": [{"name": "ci", "sha256": "9f86…0a08", "grants": ["app.*:read,write"],
 ///                  "created": "2026-11-20T10:00:00.000Z", "expires": "2027-02-18T10:00:00.000Z"}]}
 package struct TokenFile: Sendable {
     package struct Token: Sendable {
         package var name: String
+        /// The digest of the text that the client sends.
         package var digest: SHA256
         package var grants: [Grant]
         package var created: Timestamp
@@ -20,37 +22,38 @@ package struct TokenFile: Sendable {
 
     package init() {}
 
-    /// Adds a token, and returns its text, which cannot be had again.
+    /// Adds a token, and returns its text. The text cannot be recovered from the file.
     package mutating func create(
         _ name: String, _ grants: [Grant], expires: Timestamp?, now: Timestamp
     ) throws(ConfigurationError) -> String {
         guard Self.isName(name) else {
             throw ConfigurationError(
-                "the name \(JSONValue.string(name).briefPhrase)", remedy: "it must be 1 to 64 of A-Z a-z 0-9 . _ -")
+                "cannot use the name \(JSONValue.string(name).briefPhrase) for a token",
+                remedy: "use 1 to 64 of the characters A-Z a-z 0-9 . _ -")
         }
         guard position(of: name) == nil else {
             throw ConfigurationError(
-                "there is a token \(name) already", remedy: "revoke it first, or choose another name")
+                "there is already a token \(name)", remedy: "revoke it first, or choose another name")
         }
-        // The system's generator, which is fit for secrets. The beginning lets scanners for leaked secrets find it.
+        // The random numbers are cryptographically secure. Scanners for leaked secrets recognize the prefix.
         let random = (0..<4).flatMap { _ in
             let word = UInt64.random(in: 0 ... .max)
             return (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
         }
-        let text = "settingsd_" + Self.base64(random)
+        let text = "settingsd_" + Self.base64URL(random)
         tokens.append(
             Token(name: name, digest: SHA256(Array(text.utf8).span), grants: grants, created: now, expires: expires))
         return text
     }
 
-    /// Removes a token. Throws if there is none of that name.
+    /// Removes a token. Throws if no token has the name.
     package mutating func revoke(_ name: String) throws(ConfigurationError) {
         guard let position = position(of: name) else {
             let names = tokens.map(\.name)
-            let meant = NameSuggestion.nearest(to: name, among: names, limit: 1).first
+            let suggestion = NameSuggestion.nearest(to: name, among: names, limit: 1).first
             throw ConfigurationError(
                 "there is no token \(name)",
-                remedy: meant.map { "did you mean \($0)?" } ?? "settingsd token list shows those that there are")
+                remedy: suggestion.map { "did you mean \($0)?" } ?? "settingsd token list shows the existing tokens")
         }
         tokens.remove(at: position)
     }
@@ -61,34 +64,35 @@ package struct TokenFile: Sendable {
         (1...64).contains(text.utf8.count) && (try? SuiteName(text)) != nil
     }
 
-    /// The alphabet of base64url, without padding.
-    private static func base64(_ bytes: [UInt8]) -> String {
+    /// Encodes bytes as base64url without padding.
+    private static func base64URL(_ bytes: [UInt8]) -> String {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         var text: [UInt8] = []
         for start in stride(from: 0, to: bytes.count, by: 3) {
             let group = bytes[start..<min(start + 3, bytes.count)]
             let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            for place in 0...group.count { text.append(letters[bits >> (18 - 6 * place) & 63]) }
+            for digit in 0...group.count { text.append(letters[bits >> (18 - 6 * digit) & 63]) }
         }
         return String(decoding: text, as: UTF8.self)
     }
 }
 
-/// The file on disk.
+/// Reading and writing the file on disk.
 extension TokenFile {
-    /// Reads the file. Throws if it is missing, malformed, too long, open to others, or another user's than this process's or
-    /// root's.
+    /// Reads the file. Throws if the file is missing, malformed or too long, if other users have access to it, or if
+    /// its owner is neither root nor the user of this process.
     ///
-    /// - Parameter isForRoot: true if root may read the file of another user, that of its daemon.
-    package init(at path: String, isForRoot: Bool = false) throws(ConfigurationError) {
-        self = try Self.read(Self.followingLinks(path), isForRoot: isForRoot).file
+    /// - Parameter acceptsAnyOwnerForRoot: true if a process of root accepts a file of any owner. The commands of an
+    ///   administrator need this, because the file may belong to the user of the daemon.
+    package init(at path: String, acceptsAnyOwnerForRoot: Bool = false) throws(ConfigurationError) {
+        self = try Self.read(Self.followingLinks(path), acceptsAnyOwnerForRoot: acceptsAnyOwnerForRoot).file
     }
 
-    /// The longest file, in bytes: room for about 16,000 tokens.
+    /// The maximum length of the file in bytes: about 16,000 tokens.
     fileprivate static let maximumLength = 4 << 20
 
     private static func read(
-        _ path: String, isForRoot: Bool
+        _ path: String, acceptsAnyOwnerForRoot: Bool
     ) throws(ConfigurationError) -> (file: TokenFile, status: FileStatus) {
         let (bytes, status): ([UInt8], FileStatus)
         do throws(FileError) {
@@ -99,8 +103,8 @@ extension TokenFile {
             throw ConfigurationError(
                 "cannot read the token file: \(error)",
                 remedy: error.isMissing
-                    ? "make a token with settingsd token create NAME --grant '*:read' --access.tokens \(path)"
-                    : "see that the user who runs settingsd may read it")
+                    ? "create a token with settingsd token create NAME --grant '*:read' --access.tokens \(path)"
+                    : "give read permission to the user who runs settingsd")
         }
         guard status.size <= maximumLength else {
             throw ConfigurationError(
@@ -108,20 +112,20 @@ extension TokenFile {
                 remedy: "name another file, or remove tokens that have expired")
         }
         let user = ProcessUser.identifier
-        let isCommandOfRoot = isForRoot && ProcessUser.isRoot
-        // A file of root may be readable for a group of the daemon. The daemon cannot change such a file.
+        let acceptsAnyOwner = acceptsAnyOwnerForRoot && ProcessUser.isRoot
+        // A group of the daemon may read a file that belongs to root, because the group cannot change the file.
         let isReadableByGroup =
             status.owner == 0 && status.mode & 0o037 == 0
-            && (isCommandOfRoot || ProcessUser.isMember(ofGroup: status.group))
+            && (acceptsAnyOwner || ProcessUser.isMember(ofGroup: status.group))
         guard !status.isOpenToOthers || isReadableByGroup else {
             throw ConfigurationError(
                 "cannot use the token file \(path): its permissions give access to other users",
                 remedy: "run chmod 600 \(path)")
         }
-        guard status.owner == 0 || status.owner == user || isCommandOfRoot else {
+        guard status.owner == 0 || status.owner == user || acceptsAnyOwner else {
             throw ConfigurationError(
-                "the token file \(path) belongs to another user, who may change it",
-                remedy: "give it to the user who runs settingsd, or to root: chown \(user) \(path)")
+                "cannot use the token file \(path): it belongs to another user, who may change it",
+                remedy: "make root or the user who runs settingsd its owner: chown \(user) \(path)")
         }
         do {
             return (try TokenFile(json: try JSONValue(parsing: bytes)), status)
@@ -130,44 +134,47 @@ extension TokenFile {
         }
     }
 
-    /// Returns the path that a symbolic link leads to: secrets are often mounted as links.
+    /// Resolves symbolic links, because secrets are often mounted as symbolic links.
     package static func followingLinks(_ path: String) -> String {
         POSIXFileSystem.resolveLinks(of: path) ?? path
     }
 
-    /// Changes the file, which is made if there is none. It is replaced as a whole, by one command at a time. If the body
-    /// throws, nothing is written.
+    /// Changes the file, or creates the file if it does not exist. The change replaces the file atomically, and a lock
+    /// prevents concurrent changes. If the body throws, the file is not changed.
     ///
-    /// - Parameter patience: how long to wait for another command that changes the file.
+    /// - Parameters:
+    ///   - timeout: how long to wait for another process that changes the file.
+    ///   - body: changes the tokens.
     package static func change<Result>(
-        at path: String, patience: Duration = .seconds(10),
+        at path: String, timeout: Duration = .seconds(10),
         _ body: (inout TokenFile) throws(ConfigurationError) -> Result
     ) throws(ConfigurationError) -> Result {
         do {
-            return try replace(at: followingLinks(path), patience, body)
+            return try replace(at: followingLinks(path), timeout, body)
         } catch let error as ConfigurationError {
             throw error
         } catch {
             throw ConfigurationError(
-                "cannot write the token file: \(error)", remedy: "see who may write there; the tokens are as before")
+                "cannot write the token file: \(error)",
+                remedy: "check the permissions of the directory; the tokens have not changed")
         }
     }
 
     private static func replace<Result>(
-        at path: String, _ patience: Duration, _ body: (inout TokenFile) throws(ConfigurationError) -> Result
+        at path: String, _ timeout: Duration, _ body: (inout TokenFile) throws(ConfigurationError) -> Result
     ) throws -> Result {
         let (files, directory) = (POSIXFileSystem(), path.parentDirectory ?? ".")
-        let draft = try lockDraft(path + ".new", patience)
-        // The lock lasts until the draft is in its place.
+        let draft = try lockDraft(path + ".new", timeout)
+        // The lock is held until the draft has replaced the token file.
         defer { withExtendedLifetime(draft) {} }
         let result: Result
         do {
-            let current = try isThere(path) ? read(path, isForRoot: true) : nil
+            let current = try fileExists(at: path) ? read(path, acceptsAnyOwnerForRoot: true) : nil
             var file = current?.file ?? TokenFile()
             result = try body(&file)
             try draft.write(file)
             if ProcessUser.isRoot {
-                // The daemon may run as another user: the file keeps its owner, and a new file gets the owner of its directory.
+                // The daemon may run as another user: keep the owner of the file, or use the owner of the directory.
                 var access = try current?.status ?? files.status(directory)
                 if current == nil { access.mode = 0o600 }
                 try draft.setAccess(like: access)
@@ -182,7 +189,7 @@ extension TokenFile {
         return result
     }
 
-    private static func isThere(_ path: String) throws(FileError) -> Bool {
+    private static func fileExists(at path: String) throws(FileError) -> Bool {
         do throws(FileError) {
             _ = try POSIXFileSystem().status(path)
             return true
@@ -192,29 +199,28 @@ extension TokenFile {
         }
     }
 
-    /// Creates the file that will replace the token file, and locks it.
-    ///
-    /// Only the command that has the lock of the file at this path renames or removes the file. A lock of a file that is no
-    /// longer at the path does not count.
-    private static func lockDraft(_ path: String, _ patience: Duration) throws -> OpenFile {
-        let deadline = ContinuousClock.now + patience
+    /// Creates the draft, which is the file that will replace the token file, and locks the draft. Only a process that
+    /// has locked the draft may rename or remove it. After locking, the process checks that the path still leads to the
+    /// locked file, because another process may have renamed or removed the file before.
+    private static func lockDraft(_ path: String, _ timeout: Duration) throws -> OpenFile {
+        let deadline = ContinuousClock.now + timeout
         while true {
-            if let draft = try newDraft(path) {
+            if let draft = try createDraft(path) {
                 if try draft.lock(), try draft.stands(at: path) { return draft }
-            } else if try removeLeftover(path) {
+            } else if try removeAbandonedDraft(path) {
                 continue
             }
             guard ContinuousClock.now < deadline else {
                 throw ConfigurationError(
-                    "cannot change the token file: another command is changing it, through \(path)",
+                    "cannot change the token file: another command is changing it, and has locked \(path)",
                     remedy: "try again")
             }
             CurrentThread.sleep(for: .milliseconds(10))
         }
     }
 
-    /// Returns nil if the file is there.
-    private static func newDraft(_ path: String) throws(FileError) -> OpenFile? {
+    /// Creates the draft; nil if a file exists at the path.
+    private static func createDraft(_ path: String) throws(FileError) -> OpenFile? {
         do throws(FileError) {
             return try OpenFile(path, .new, in: POSIXFileSystem())
         } catch {
@@ -223,12 +229,12 @@ extension TokenFile {
         }
     }
 
-    /// Removes the file of a command that was killed: its owner and its permissions are unknown. Returns false if a running
-    /// command has the lock.
-    private static func removeLeftover(_ path: String) throws(FileError) -> Bool {
+    /// Removes the draft of a killed process, instead of using it again, because its owner and permissions are unknown.
+    /// Returns false if a running process has locked the draft.
+    private static func removeAbandonedDraft(_ path: String) throws(FileError) -> Bool {
         do throws(FileError) {
-            let leftover = try OpenFile(path, .reading, in: POSIXFileSystem())
-            guard try leftover.lock(), try leftover.stands(at: path) else { return false }
+            let draft = try OpenFile(path, .reading, in: POSIXFileSystem())
+            guard try draft.lock(), try draft.stands(at: path) else { return false }
             try POSIXFileSystem().remove(path)
             return true
         } catch {
@@ -245,20 +251,21 @@ extension OpenFile {
         let bytes = writer.bytes + [UInt8(ascii: "\n")]
         guard bytes.count <= TokenFile.maximumLength else {
             throw ConfigurationError(
-                "cannot change the token file: it would have \(bytes.count) bytes, more than \(TokenFile.maximumLength)",
+                "cannot change the token file: it would have \(bytes.count) bytes, more than "
+                    + "\(TokenFile.maximumLength)",
                 remedy: "revoke tokens that have expired")
         }
         try write(bytes.span, at: 0)
     }
 }
 
-/// The form of the file.
+/// The JSON format of the file.
 extension TokenFile: JSONReadable, JSONWritable {
     package init(json: JSONValue) throws(BodyError) {
         tokens = try ObjectReader(json, only: ["tokens"]).required("tokens")
         var names: Set<UTF8Text> = []
         for token in tokens where !names.insert(UTF8Text(token.name)).inserted {
-            throw BodyError("the name \(token.name) stands twice")
+            throw BodyError("the name \(token.name) occurs twice")
         }
     }
 

@@ -7,9 +7,9 @@ internal import Synchronization
 
 /// A record of the last use of each token, in a file of the data directory that `settingsd token list --json` reads.
 ///
-/// An event loop only marks the caller of a request. A timer, each reload and the stop collect the marks and store the
-/// current time. A stored time is therefore up to ``interval`` seconds after the use. A crash loses the marks since the
-/// last collection. Thread-safe.
+/// For each request, an event loop only sets the mark `Caller.wasUsed`. Every ``interval`` seconds, at a reload and at
+/// a stop, ``collect(from:keepingTokensOf:)`` clears the marks and stores the current time, which is therefore up to
+/// ``interval`` seconds after the use. A crash loses the marks since the last collection. Thread-safe.
 package final class TokenUsage: Sendable {
     /// Seconds between two collections.
     package static let interval = 300
@@ -25,7 +25,7 @@ package final class TokenUsage: Sendable {
         times = Mutex(Self.read(directory))
     }
 
-    /// Returns the last use of each token by its digest; no entry where that is unknown.
+    /// Returns the time of the last use by the digest of the token. A token without a recorded use has no entry.
     package static func read(_ directory: DataDirectory) -> [SHA256: Timestamp] {
         let file = try? OpenFile(directory.path(of: DataDirectory.tokenUseName), .reading, in: directory.fileSystem)
         guard let bytes = try? file?.readAll(), let members = (try? JSONValue(parsing: bytes))?["lastUsed"]?.object
@@ -39,7 +39,9 @@ package final class TokenUsage: Sendable {
 
     /// Collects the marks of a policy, and writes the file if a token was used. Waits for the disk.
     ///
-    /// - Parameter current: the policy in force, whose tokens the file keeps; nil if it is `policy`.
+    /// - Parameters:
+    ///   - policy: the policy whose marks are collected; at a reload, the policy before the reload.
+    ///   - current: the policy whose tokens remain in the file, because it is in force now; nil if this is `policy`.
     package func collect(from policy: AccessPolicy?, keepingTokensOf current: AccessPolicy? = nil) {
         queue.sync {
             guard let policy, case let used = policy.takeUsedTokens(), !used.isEmpty else { return }

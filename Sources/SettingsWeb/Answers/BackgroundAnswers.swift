@@ -5,37 +5,38 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import Synchronization
 
-/// The answers that schedulers compute for one event loop, and the computed answers that connections still send.
-///
-/// Requests for the same answer share it. Owned by the event loop.
+/// The answers that a ``WorkScheduler`` computes for an event loop, and the computed answers that connections are still
+/// sending. Requests for the same answer share one computation and one body. Owned by the event loop.
 struct BackgroundAnswers {
-    /// Identifies an answer.
+    /// Identifies an answer. Requests with equal keys share the answer.
     enum Key: Hashable, Sendable {
-        /// An answer to one request.
+        /// An answer that is not shared. The ticket identifies the request.
         case request(Ticket)
-        /// The answer to a question at a revision of the client, computed from the state at a revision.
-        case question(Question, place: Revision, revision: Revision)
-        /// The answer for all callers with these grants that send this target, computed from the state at a revision.
+        /// The answer to a ``Question`` from the state at `revision` to clients that know the commits to
+        /// `clientRevision`.
+        case question(Question, clientRevision: Revision, revision: Revision)
+        /// The answer to a GET with this target from a caller with these grants, computed from the state at `revision`.
         case target([UInt8], for: Grants?, revision: Revision)
     }
 
-    /// A body with the charge for its memory. Each connection that sends the body retains it.
+    /// A body, with the reservation of its memory. Each connection that sends the body retains this object.
     final class Body: Sendable {
         let bytes: [UInt8]
-        private let charge: MemoryBudget.Reservation
+        private let reservation: MemoryBudget.Reservation
 
-        init(_ bytes: [UInt8], _ charge: MemoryBudget.Reservation) {
+        init(_ bytes: [UInt8], _ reservation: MemoryBudget.Reservation) {
             self.bytes = bytes
-            self.charge = charge
+            self.reservation = reservation
         }
     }
 
     private struct Job {
+        /// The requests that wait for the answer.
         var requests: [Ticket]
         let isWanted: WantedFlag
     }
 
-    /// An answer that connections may still send.
+    /// An answer that connections may still be sending. The body is nil after the last connection has sent it.
     private struct RecentAnswer {
         weak var body: Body?
         let head: Response
@@ -45,17 +46,17 @@ struct BackgroundAnswers {
     private var recentAnswers: [Key: RecentAnswer] = [:]
     private static let maximumRecentAnswers = 64
 
-    /// Returns an answer that a connection still sends.
+    /// Returns an answer if a connection is still sending it.
     func recentAnswer(_ key: Key) -> Response? {
-        guard let known = recentAnswers[key], let body = known.body else { return nil }
-        return known.head.with(body)
+        guard let recent = recentAnswers[key], let body = recent.body else { return nil }
+        return recent.head.with(body)
     }
 
-    /// True if a scheduler computes the answer, or will.
+    /// True if the answer is queued or being computed.
     func isPending(_ key: Key) -> Bool { jobs[key] != nil }
 
-    /// Adds a request that waits for an answer. Returns the flag of the job that the caller must submit; nil if the job has
-    /// been submitted.
+    /// Adds a request that waits for an answer. Returns nil if a job computes the answer already. Otherwise creates a
+    /// job, and returns its flag; the caller must submit the work of the job to a scheduler.
     mutating func add(_ id: Ticket, to key: Key) -> WantedFlag? {
         guard jobs[key] == nil else {
             jobs[key]?.requests.append(id)
@@ -66,7 +67,7 @@ struct BackgroundAnswers {
         return flag
     }
 
-    /// Removes a request that does not wait any more. The job is dropped if no other request waits for its answer.
+    /// Removes a request that no longer waits for an answer. Cancels the job if no other request waits for the answer.
     mutating func remove(_ id: Ticket, from key: Key) {
         jobs[key]?.requests.removeAll { $0 == id }
         if let job = jobs[key], job.requests.isEmpty {
@@ -75,12 +76,12 @@ struct BackgroundAnswers {
         }
     }
 
-    /// Ends a job. Returns the requests that wait for its answer.
+    /// Removes a finished job. Returns the requests that wait for its answer.
     mutating func finish(_ key: Key) -> [Ticket] {
         jobs.removeValue(forKey: key)?.requests ?? []
     }
 
-    /// Keeps an answer for requests that arrive while a connection sends it.
+    /// Keeps an answer for requests that arrive while a connection is sending the answer.
     mutating func keep(_ answer: ComputedAnswer, for key: Key) {
         if case .request = key { return }
         if recentAnswers.count >= Self.maximumRecentAnswers {
@@ -89,19 +90,19 @@ struct BackgroundAnswers {
         recentAnswers[key] = RecentAnswer(body: answer.body, head: answer.head)
     }
 
-    /// An answer with the charge for the memory of its body.
+    /// A rendered answer, with the reservation of the memory of its body.
     struct ComputedAnswer: Sendable {
         let head: Response
         let body: Body
-        /// The duration of the rendering in nanoseconds.
+        /// The duration of rendering in nanoseconds.
         let duration: UInt64
 
-        init(_ rendering: Rendering, _ charge: MemoryBudget.Reservation) {
+        init(_ rendering: Rendering, _ reservation: MemoryBudget.Reservation) {
             let start = MonotonicClock.system.now()
             let response = rendering.make()
             duration = MonotonicClock.system.now() &- start
-            charge.resize(to: response.body.count)
-            body = Body(response.body, charge)
+            reservation.resize(to: response.body.count)
+            body = Body(response.body, reservation)
             var head = response
             head.body = []
             self.head = head
@@ -111,7 +112,7 @@ struct BackgroundAnswers {
     }
 }
 
-/// A flag that is set until no request wants the result of a job. Thread-safe.
+/// A flag that is set while at least one request wants the result of a job. Thread-safe.
 final class WantedFlag: Sendable {
     private let flag = Atomic(true)
 

@@ -4,9 +4,11 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The page for people: the files under `/ui/`, which the program contains. `/` redirects a browser to the page.
+/// The web page for viewing and editing settings: the files under `/ui/`, which are embedded in the executable. `/`
+/// redirects a browser to the page.
 ///
-/// The files hold no secrets, so a request for them needs no credential. The page requests the settings with the token of its user.
+/// The files contain no secrets, so a request for a file needs no credential. The scripts of the page request the
+/// settings from the HTTP API with the token that the user enters.
 enum Page {
     private struct File {
         let type: ContentType
@@ -20,7 +22,7 @@ enum Page {
             tag = "\"\(SHA256(body.span).hex.prefix(16))\""
             var fields = FieldBlock()
             fields.append("ETag", text: tag)
-            fields.append("Content-Security-Policy", Page.policy)
+            fields.append("Content-Security-Policy", Page.contentSecurityPolicy)
             fields.append("Referrer-Policy", "no-referrer")
             fields.append("Cross-Origin-Opener-Policy", "same-origin")
             fields.append("Cross-Origin-Resource-Policy", "same-origin")
@@ -31,8 +33,8 @@ enum Page {
     private static let root = "/ui/"
     private static let allowed = ["GET", "HEAD", "OPTIONS"]
 
-    /// A policy that lets the page load its own files and send requests to its own daemon, and nothing else.
-    private static let policy: StaticString = """
+    /// Allows the page only to load its own files and to send requests to the daemon that serves the page.
+    private static let contentSecurityPolicy: StaticString = """
         default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; \
         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'
         """
@@ -60,7 +62,8 @@ enum Page {
         }
     }
 
-    /// Answers a request for the page; nil for one that is for something else.
+    /// Answers a request for a file of the page; nil for any other request. The answer contains the cursor if there is
+    /// one.
     static func answer(
         _ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor?
     ) -> Response? {
@@ -75,31 +78,31 @@ enum Page {
         guard head.method == .get || head.method == .head else {
             var problem = Problem(
                 .methodNotAllowed,
-                "\(bytes.text(in: head.methodName)) does nothing here; there is \(allowed.joined(separator: ", "))")
+                "the page does not support \(bytes.text(in: head.methodName)); use \(allowed.joined(separator: ", "))")
             problem.allow = allowed
             return Response(problem, cursor: cursor())
         }
         if path == "/ui" { return redirect(to: "ui/", at: cursor()) }
         guard let file = files[path] else {
             return Response(
-                Problem(.unknownPath, "the page has no such file; \(root) is the page"), cursor: cursor())
+                Problem(.unknownPath, "the page has no such file; open the page at \(root)"), cursor: cursor())
         }
         return response(file, to: head, bytes, at: cursor())
     }
 
-    /// True if a path may be one of the page, found without a text made of it.
+    /// True if a path may belong to the page. Compares bytes without allocating, because every request is checked.
     private static func mayBeFile(_ path: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
         path.count >= 3 && bytes.holds("/ui", in: path.lowerBound..<path.lowerBound + 3)
     }
 
-    /// True if `Accept` prefers a page to JSON, as browsers do when an address is typed.
+    /// True if `Accept` prefers HTML to JSON. Browsers prefer HTML when the user opens an address.
     private static func prefersPage(_ head: RequestHead, _ bytes: Span<UInt8>) -> Bool {
         guard let accept = head.field(.accept) else { return false }
         let ranges = MediaRanges(bytes.text(in: accept))
         return ranges.quality(of: "text/html") > ranges.quality(of: "application/json")
     }
 
-    /// A relative address, so that the page also works behind a proxy that puts a folder before it.
+    /// Redirects to a relative address, so that the page also works behind a proxy that serves it under another path.
     private static func redirect(to address: StaticString, at cursor: Cursor?) -> Response {
         var fields = FieldBlock(cursor: cursor, tag: nil)
         fields.append("Location", address)
@@ -107,7 +110,7 @@ enum Page {
         return Response(status: 302, fields: fields)
     }
 
-    /// Answers with a file, or with 304 if the client has it.
+    /// Answers with a file, or with 304 if the client has the current version of the file.
     private static func response(
         _ file: File, to head: RequestHead, _ bytes: Span<UInt8>, at cursor: Cursor?
     ) -> Response {

@@ -1,35 +1,38 @@
 internal import SettingsEngine
 
-/// A question that a request asks, and may go on asking: its answer depends on the state and on the place of the caller.
+/// A read or a watch without the data that differs between clients, so that its answer can be shared.
 ///
-/// Callers with the same question and place share one rendered answer.
+/// The answer depends on the question, on the state, and on the client revision: the revision up to which the client
+/// knows all commits. Requests with the same question and client revision share one rendered answer.
 struct Question: Hashable, Sendable {
-    enum Form: Hashable, Sendable {
-        /// What a GET shows. A request that waits names the tags that it knows, and whether the suite was there: its end
-        /// is an answer, too. Indirect, so that every `Watcher` stays small.
+    /// The kind of the answer, with its parameters.
+    enum Kind: Hashable, Sendable {
+        /// The result of a GET of a setting or a suite. For a GET with `wait`: the tags of the results that the client
+        /// knows, and whether the suite existed, because its removal ends the wait. Indirect to keep `Watcher` small.
         indirect case reading(Reading, known: TagList?, hadSuite: Bool)
-        /// Everything that is watched.
+        /// All watched settings. `isReset` is true if the client asked for changes that the history no longer has.
         case state(isReset: Bool)
-        /// The commits after a place, in one body.
+        /// The commits after the client revision in one body: about `limit` changes at most, because a commit is never
+        /// split. `keepsLatest` is true to combine the changes of each setting into one change.
         case changes(limit: Int?, keepsLatest: Bool)
-        /// That no commit came after a place.
+        /// The answer that there is no commit after the client revision.
         case noChanges
-        /// Everything that is watched, as the event that begins a stream.
+        /// All watched settings, as the first event of a stream. For `isReset`, see `state`.
         case stateEvent(isReset: Bool, EventStyle)
-        /// The commits after a place, each as an event.
+        /// The commits after the client revision, with one event for each commit.
         case commitEvents(EventStyle)
-        /// All flags of a suite, in OpenFeature's form.
+        /// All flags of a suite, in the format of OpenFeature.
         case flags
 
-        /// True if the answer is a piece of a stream.
-        var isOfStream: Bool {
+        /// True if the answer is a piece of an event stream.
+        var isStreamPiece: Bool {
             switch self {
             case .stateEvent, .commitEvents: true
             case .reading, .state, .changes, .noChanges, .flags: false
             }
         }
 
-        /// The style of the events of a stream.
+        /// The style of the events; `.changes` for answers that are not events.
         var style: EventStyle {
             switch self {
             case .stateEvent(_, let style), .commitEvents(let style): style
@@ -38,19 +41,20 @@ struct Question: Hashable, Sendable {
         }
     }
 
+    /// The suites and keys that the question concerns, with the grants of the caller.
     let subject: WatchSubject
-    let form: Form
+    let kind: Kind
 
-    init(_ subject: WatchSubject, _ form: Form) {
+    init(_ subject: WatchSubject, _ kind: Kind) {
         self.subject = subject
-        self.form = form
+        self.kind = kind
     }
 }
 
-/// A style of the events of a stream.
+/// The contents of the events of an event stream.
 enum EventStyle: Hashable, Sendable {
-    /// The state, then each commit with its changes.
+    /// First the state, then the changes of each commit.
     case changes
-    /// OpenFeature's: each commit as the news that the flags are to be fetched again.
+    /// For OpenFeature: each event asks the client to fetch the flags again.
     case refetches
 }

@@ -3,7 +3,11 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A read of a setting or a suite, as a GET asks for it. It can be repeated whenever something has changed.
+/// The parameters of a GET of a setting or a suite. A GET with `wait` repeats the read after each commit that may
+/// change the result.
+///
+/// The `Grants` are the grants of a caller that may not read everything; nil if the caller may. `isRaw` is true to
+/// answer with a value only, without its revision and its other metadata.
 enum Reading: Hashable, Sendable {
     case setting(SuiteName, KeyName, isRaw: Bool, for: Grants?)
     case suite(SuiteName, SuiteView, prefix: UTF8Text, isRaw: Bool, for: Grants?)
@@ -27,14 +31,14 @@ enum Reading: Hashable, Sendable {
         }
     }
 
-    /// The grants of a reader that may not see everything.
+    /// The grants of a caller that may not read everything; nil if the caller may.
     private var reader: Grants? {
         switch self {
         case .setting(_, _, _, let reader), .suite(_, _, _, _, let reader): reader
         }
     }
 
-    /// The commits that may change the result.
+    /// Selects the commits that may change the result.
     var subject: WatchSubject {
         switch self {
         case .setting(let suite, let key, _, let reader):
@@ -43,7 +47,7 @@ enum Reading: Hashable, Sendable {
         }
     }
 
-    /// Reads. Throws if no later state can have a result.
+    /// Reads from a state. Throws if no later state can have a result either, so that waiting is useless.
     func result(on state: State) throws(Problem) -> ReadResult {
         guard let found = state.suite(suite) else {
             let refusal = Response(state.unknownSuite(suite, for: reader), cursor: state.cursor)
@@ -52,26 +56,30 @@ enum Reading: Hashable, Sendable {
         return try result(of: found, at: state.cursor, now: state.cursor)
     }
 
-    /// Reads a suite as it is, or was, at a place in history.
-    func result(of suite: Suite, at place: Cursor, now: Cursor) throws(Problem) -> ReadResult {
+    /// Reads from a present or past version of a suite.
+    ///
+    /// - Parameters:
+    ///   - cursor: the position of the version in the history, for the body of the answer.
+    ///   - now: the cursor of the published state, for the field `Settings-Cursor`.
+    func result(of suite: Suite, at cursor: Cursor, now: Cursor) throws(Problem) -> ReadResult {
         switch self {
         case .setting(_, let key, let isRaw, let reader):
             return try Self.setting(key, isRaw: isRaw, of: suite, for: reader, at: now)
         case .suite(_, _, _, _, let reader):
             let reading = self
             return ReadResult(tag: suite.tag(for: reader), cost: { suite.renderingCost(within: $0) }) {
-                reading.response(suite, at: place, now: now)
+                reading.response(suite, at: cursor, now: now)
             }
         }
     }
 
-    /// Throws 412 unless the result is what the guard demands.
-    func check(_ guarding: WriteRequest.Guard, _ result: ReadResult, on state: State) throws(Problem) {
+    /// Throws 412 if the tag of the result does not match `If-Match`.
+    func check(_ ifMatch: WriteRequest.Guard, _ result: ReadResult, on state: State) throws(Problem) {
         guard let tag = result.tag, !result.isRefusal else { return }
         switch self {
         case .setting(let suite, let key, _, _):
-            try guarding.check("\(key) of suite \(suite)", at: tag.revision, current: state.current(suite, key))
-        case .suite(let suite, _, _, _, _): try guarding.check(suite: suite, at: tag.revision)
+            try ifMatch.check("\(key) of suite \(suite)", at: tag.revision, current: state.current(suite, key))
+        case .suite(let suite, _, _, _, _): try ifMatch.check(suite: suite, at: tag.revision)
         }
     }
 
@@ -108,23 +116,24 @@ enum Reading: Hashable, Sendable {
         }
     }
 
-    private func response(_ suite: Suite, at place: Cursor, now: Cursor) -> Response {
+    private func response(_ suite: Suite, at cursor: Cursor, now: Cursor) -> Response {
         guard case .suite(_, let view, let prefix, let isRaw, let reader) = self else { return Response(status: 404) }
         let contents = suite.shown(suite.contents(view: view, prefix: prefix.string), to: reader)
         let body =
             isRaw
             ? contents.values.jsonBytes()
-            : SuiteState(contents: contents, revision: suite.revision, cursor: place).jsonBytes()
+            : SuiteState(contents: contents, revision: suite.revision, cursor: cursor).jsonBytes()
         return Response(json: body, cursor: now, tag: suite.tag(for: reader))
     }
 }
 
-/// A result of a read at one state: a response still to be rendered, with the tag of what it shows.
+/// The result of a read from one state: a response that is not rendered yet, and the entity tag of the result.
 struct ReadResult: Sendable {
     /// Nil if the suite does not exist.
     let tag: EntityTag?
+    /// The source of the value of a setting; nil for a suite, and for a refusal.
     private let source: Source?
-    /// True if there is nothing to show, so that the response is an error.
+    /// True if the setting has no value, or the suite does not exist, so that the response is an error.
     let isRefusal: Bool
     let rendering: Rendering
 
@@ -145,14 +154,15 @@ struct ReadResult: Sendable {
         rendering = refusal
     }
 
-    /// True if a caller with these tags knows this result, and may wait for another. Without tags a refusal is known.
+    /// True if a GET with `wait` and these tags in `If-None-Match` must wait, because the client knows this result. A
+    /// client that sends no tags waits if the result is a refusal.
     func isKnown(by tags: TagList?) -> Bool {
         guard let tags else { return isRefusal }
         guard let tag else { return true }
         return tags.matches(tag)
     }
 
-    /// Returns the answer for a caller with these tags: 304 if it knows the result. A refusal is repeated, never 304.
+    /// Returns the answer to a client that sends these tags in `If-None-Match`. The answer to a refusal is never 304.
     func answer(to tags: TagList?, _ cursor: Cursor) -> Rendering {
         guard !isRefusal, let tag, tags?.matches(tag) ?? false else { return rendering }
         var response = Response(notModified: tag, cursor: cursor)
@@ -162,7 +172,7 @@ struct ReadResult: Sendable {
 }
 
 extension [SuiteContents.Entry] {
-    /// The bare map.
+    /// Renders an object with the values only.
     fileprivate func jsonBytes() -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

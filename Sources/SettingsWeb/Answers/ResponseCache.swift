@@ -1,40 +1,42 @@
 internal import HTTPWire
 internal import SettingsAPI
 
-/// A cache of rendered answers by question and revision. Each loop has its own.
+/// A cache with the last rendered answer to each ``Question``. A question is a read or a watch without the data that
+/// differs between clients.
 ///
-/// It keeps the newest answer to each question: watchers with the same question are woken together and share one, and a whole
-/// suite is rendered again only when it has changed. When the cache is full, it begins anew.
+/// Watchers with the same question are woken by the same commit and share its answer. The answer to a GET of a suite is
+/// used until the suite changes. When the cache is full, all entries are removed. Owned by the event loop.
 struct ResponseCache {
-    private static let mostEntries = 64
-    private static let mostBytes = 8 << 20
+    private static let maximumEntries = 64
+    private static let maximumBytes = 8 << 20
 
-    /// An answer, and what it was rendered for.
+    /// An answer, with the revisions for which it is valid.
     struct Entry {
-        /// The place of the callers; zero where the answer does not depend on it.
-        var place = Revision.zero
-        /// The revision of the state, or of the suite that the answer shows.
+        /// The revision up to which the clients know all commits; zero if the answer does not depend on this revision.
+        var clientRevision = Revision.zero
+        /// The revision of the state; for the answer to a GET of a suite, the revision of the suite.
         let revision: Revision
         let cursor: Cursor
         let response: Response
-        /// How much of the body names the cursor; the rest is true until the revision is another one.
-        var headLength = 0
+        /// The length of the beginning of the body that contains the cursor. With another beginning, the body can be
+        /// used for a later cursor while the suite has not changed. Zero if that is not possible.
+        var prefixLength = 0
     }
 
     private var entries: [Question: Entry] = [:]
     private var bytes = 0
-    /// The last hit: watchers with the same question are answered one after the other.
+    /// The last hit, which avoids hashing: watchers with the same question are answered one after the other.
     private var last: (question: Question, entry: Entry)?
-    /// The fields that answers at one cursor have in common.
+    /// The header fields that all answers with the last cursor have in common.
     private var common: (cursor: Cursor, fields: FieldBlock)?
 
-    /// Returns the answer to a question at a place and revision, if it is kept.
-    mutating func response(to question: Question, after place: Revision, at revision: Revision) -> Response? {
-        guard let entry = entry(for: question, at: revision), entry.place == place else { return nil }
+    /// Returns the cached answer if it is for clients with this client revision, from the state at `revision`.
+    mutating func response(to question: Question, after clientRevision: Revision, at revision: Revision) -> Response? {
+        guard let entry = entry(for: question, at: revision), entry.clientRevision == clientRevision else { return nil }
         return entry.response
     }
 
-    /// Returns what is kept for a question at a revision.
+    /// Returns the entry of a question if the entry has the revision.
     mutating func entry(for question: Question, at revision: Revision) -> Entry? {
         if let last, last.question == question { return last.entry.revision == revision ? last.entry : nil }
         guard let entry = entries[question], entry.revision == revision else { return nil }
@@ -42,17 +44,18 @@ struct ResponseCache {
         return entry
     }
 
+    /// Adds an entry. Replaces the entry of the same question.
     mutating func keep(_ entry: Entry, for question: Question) {
         last = nil
         if let replaced = entries.removeValue(forKey: question) { bytes -= replaced.response.body.count }
         let size = entry.response.body.count
-        if entries.count >= Self.mostEntries || bytes + size > Self.mostBytes { (entries, bytes) = ([:], 0) }
-        guard size <= Self.mostBytes else { return }
+        if entries.count >= Self.maximumEntries || bytes + size > Self.maximumBytes { (entries, bytes) = ([:], 0) }
+        guard size <= Self.maximumBytes else { return }
         entries[question] = entry
         bytes += size
     }
 
-    /// Returns the fields of an answer at a cursor, and of what it shows the tag, if that has one.
+    /// Returns the header fields of an answer with a cursor and, unless it is nil, an entity tag.
     mutating func fields(at cursor: Cursor, tag: EntityTag? = nil) -> FieldBlock {
         if let common, common.cursor == cursor {
             var fields = common.fields

@@ -3,20 +3,20 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A response that is still to be rendered, with an estimate of what rendering it costs.
+/// A response that is not rendered yet, with an estimate of the processor time and the memory that rendering takes.
 struct Rendering: Sendable {
-    /// Estimates the cost of rendering, up to a limit.
+    /// Estimates the cost of rendering. Stops estimating when the cost exceeds the limit.
     private let estimate: @Sendable (_ limit: Cost) -> Cost
-    /// True if finding what to render may take much time, however small the response is.
+    /// True if the search for the data may take long, even if the response is small.
     private let searchesHistory: Bool
-    /// True if the estimate of the memory is an upper bound, which the response mostly stays far below.
+    /// True if the estimate of the memory is an upper bound, and most responses take far less.
     private let isUpperBound: Bool
     /// Renders the response. Thread-safe.
     let make: @Sendable () -> Response
 
     /// - Parameters:
     ///   - searchesHistory: true to render in the background even if the response is small.
-    ///   - isUpperBound: true if the response mostly takes far less memory than estimated.
+    ///   - isUpperBound: true if the estimated memory is an upper bound, and most responses take far less.
     init(
         searchesHistory: Bool = false, isUpperBound: Bool = false, cost: @escaping @Sendable (_ limit: Cost) -> Cost,
         make: @escaping @Sendable () -> Response
@@ -38,10 +38,10 @@ struct Rendering: Sendable {
     /// True if rendering takes more time than an event loop may spend on one request.
     var exceedsLoopLimit: Bool { searchesHistory || estimate(.loopLimit).exceeds(.loopLimit) }
 
-    /// The memory to reserve before rendering, out of a budget.
+    /// The bytes of memory to reserve before rendering, if the whole budget has `budget` bytes.
     ///
-    /// An upper bound must neither refuse a response that would fit, nor wait until the whole budget is free. So it counts as a quarter of the
-    /// budget at most.
+    /// An upper bound must not cause the refusal of a response that would fit, and must not wait until the whole budget
+    /// is free. So it counts as at most a quarter of the budget.
     func bytesToReserve(of budget: Int) -> Int {
         let bytes = estimate(Cost(microseconds: .infinity, bytes: budget)).bytes
         return isUpperBound ? min(bytes, budget / 4) : bytes
@@ -49,12 +49,11 @@ struct Rendering: Sendable {
 }
 
 extension Response {
-    /// A body of JSON.
     init(json body: [UInt8], status: Int = 200, cursor: Cursor?, tag: EntityTag? = nil) {
         self.init(status: status, contentType: .json, fields: FieldBlock(cursor: cursor, tag: tag), body: body)
     }
 
-    /// A bare value: a string as text without quotation marks, anything else as JSON.
+    /// Makes the answer to a read with `raw`: a string as plain text without quotation marks, any other value as JSON.
     init(raw value: JSONValue, cursor: Cursor, tag: EntityTag) {
         if case .string(let text) = value {
             self.init(
@@ -64,9 +63,8 @@ extension Response {
         }
     }
 
-    /// An error.
     init(_ problem: Problem, cursor: Cursor?, tag: EntityTag? = nil) {
-        // The place in history would tell how often something is written.
+        // An unauthenticated client must not learn from the cursor how many commits there are.
         var fields = FieldBlock(cursor: problem.status == 401 ? nil : cursor, tag: tag)
         if !problem.allow.isEmpty { fields.append("Allow", text: problem.allow.joined(separator: ", ")) }
         if problem.status == 401 { fields.append("WWW-Authenticate", "Bearer") }
@@ -75,23 +73,23 @@ extension Response {
         errorNumber = problem.code?.number ?? 0
     }
 
-    /// An answer to an observer, who with another `Accept` would get a stream.
+    /// Makes the answer to a long poll. It varies with `Accept`, because `Accept` can request an event stream instead.
     init(toObserver body: [UInt8], cursor: Cursor) {
         self.init(json: body, cursor: cursor)
         fields.append("Vary", "Accept")
     }
 
-    /// 304: the caller has the version with this tag.
+    /// Makes a response with the status 304: the client has the version with this tag.
     init(notModified tag: EntityTag, cursor: Cursor) {
         self.init(status: 304, contentType: .none, fields: FieldBlock(cursor: cursor, tag: tag), body: [])
     }
 
-    /// Has no cache keep the answer.
+    /// Tells caches not to store the response.
     mutating func forbidStorage() {
         fields.append("Cache-Control", "no-store")
     }
 
-    /// The answer to OPTIONS.
+    /// Makes the answer to OPTIONS.
     init(allowing methods: [String], _ cursor: Cursor?) {
         var fields = FieldBlock(cursor: cursor, tag: nil)
         fields.append("Allow", text: methods.joined(separator: ", "))
@@ -100,7 +98,9 @@ extension Response {
 }
 
 extension FieldBlock {
-    /// The place in history, which only admitted callers are told, and the tag.
+    /// Makes the fields `Settings-Cursor`, the position in the history, and `ETag`.
+    ///
+    /// - Parameter cursor: nil for a client that must not learn the position.
     init(cursor: Cursor?, tag: EntityTag?) {
         self.init(reservingCapacity: 224)
         if let cursor { append("Settings-Cursor", cursor.epoch.text, ".", integer: Int(cursor.revision.number)) }
@@ -118,10 +118,10 @@ extension FieldBlock {
 }
 
 extension ErrorCode {
-    /// The number by which refusals are counted, from 1.
+    /// The number of the code, beginning at 1, by which ``LoopFigures`` counts refusals.
     var number: UInt8 { UInt8((Self.allCases.firstIndex(of: self) ?? 0) + 1) }
 
-    /// Returns the code of such a number.
+    /// Makes the code from its number; nil if no code has the number.
     init?(number: UInt8) {
         let index = Int(number) - 1
         guard Self.allCases.indices.contains(index) else { return nil }

@@ -3,32 +3,34 @@ internal import HTTPServer
 internal import Platform
 internal import Synchronization
 
-/// Does work that costs more than an event loop may spend on one request, one piece at a time.
+/// Runs work that takes longer than an event loop may spend on one request, on a thread of its own, one item at a time.
 ///
-/// Each client has a queue of its own, and the scheduler serves clients round-robin, so that no client starves another. Work starts once the
-/// memory budget has enough left for it. Work that waits for memory stays at the front of all queues, so that work behind it does not take the
-/// memory that is released meanwhile.
+/// Each client has its own queue, and the scheduler serves clients round-robin, so that no client starves another. Work
+/// starts when the ``MemoryBudget``, which limits the memory of all requests in transit, has enough memory. While the
+/// next work waits for memory, the scheduler starts no other work, which could use up the memory that is released in
+/// the meantime.
 ///
 /// Thread-safe.
 final class WorkScheduler: Sendable {
     struct Work: Sendable {
-        /// The client that waits for the result. Work that looks after the daemon has none, and a queue of its own.
+        /// The client that waits for the result; nil for work of the daemon itself, which has its own queue.
         var client: ClientKey?
-        /// Estimates the memory that the work takes, including its input. Runs on the thread of the scheduler.
+        /// Estimates the bytes of memory that the work takes, including its input. Runs on the thread of the scheduler.
         var bytes: @Sendable () -> Int = { 0 }
-        /// The memory that the input takes while the work waits.
+        /// The reservation of the memory of the input; nil if the input takes no memory of its own.
         var input: MemoryBudget.Reservation?
-        /// False once no client waits for the result. The scheduler then drops the work.
+        /// Returns false if no client waits for the result any more. The scheduler then drops the work.
         var isWanted: @Sendable () -> Bool = { true }
-        /// Called instead of the work if the work is refused. Nil if the work must be done.
+        /// Called instead of `run` if the scheduler refuses the work; nil if the work must not be refused.
         var refuse: (@Sendable (Refusal) -> Void)?
-        /// Does the work. Gets the reservation of its memory, without that of the input, and resizes it to the memory of the result.
+        /// Does the work. Gets the reservation of its memory without the input, and resizes it to the size of the
+        /// result.
         let run: @Sendable (MemoryBudget.Reservation) -> Void
     }
 
-    /// A reason why work is not done.
+    /// The reason why the scheduler refuses work.
     enum Refusal: Equatable, Sendable {
-        /// The work was not started within the queue timeout.
+        /// The work has waited longer than the timeout.
         case timedOut
         /// The work takes more memory than the whole budget has.
         case tooLarge(bytes: Int, capacity: Int)
@@ -36,17 +38,18 @@ final class WorkScheduler: Sendable {
 
     private struct Queued: Sendable {
         let work: Work
-        let since: UInt64
-        /// Nil until the memory is estimated.
+        /// When the work was queued, in nanoseconds of the monotonic clock.
+        let queueTime: UInt64
+        /// The estimate of the memory; nil before the work first waits for memory.
         var bytes: Int?
     }
 
     private struct Queues: Sendable {
         var queued = FairQueue<ClientKey?, Queued>()
-        /// The work that starts next, and may wait for memory.
+        /// The work that starts next; it may be waiting for memory.
         var next: Queued?
         var waitsForMemory = false
-        /// True while the thread has work, or a timer will give it work.
+        /// True while `runQueued` runs, or is scheduled to run.
         var isRunning = false
     }
 
@@ -57,7 +60,7 @@ final class WorkScheduler: Sendable {
         case run(MemoryBudget.Reservation)
     }
 
-    /// How often the scheduler checks whether the budget has memory for the next work.
+    /// The interval at which waiting work tries to reserve its memory again.
     private static let memoryCheckInterval = DispatchTimeInterval.milliseconds(20)
 
     private let queue: DispatchQueue
@@ -68,8 +71,8 @@ final class WorkScheduler: Sendable {
     private let queues = Mutex(Queues())
 
     /// - Parameters:
-    ///   - maximumPerClient: how much work of one client waits.
-    ///   - timeout: the nanoseconds after which waiting work is refused.
+    ///   - maximumPerClient: how many items of one client may be queued, see ``isFull(for:)``.
+    ///   - timeout: the nanoseconds after which the scheduler refuses queued work.
     init(
         label: String, budget: MemoryBudget, maximumPerClient: Int = 1024, timeout: UInt64 = 10_000_000_000,
         clock: MonotonicClock = .system
@@ -81,17 +84,17 @@ final class WorkScheduler: Sendable {
         self.clock = clock
     }
 
-    /// The work that waits.
+    /// The number of items that have not started.
     var count: Int { queues.withLock { $0.queued.count + ($0.next == nil ? 0 : 1) } }
 
-    /// True if no more work of a client should be queued. The client then gets 503.
+    /// True if the queue of a client is full. The caller should then answer with 503 instead of submitting work.
     func isFull(for client: ClientKey?) -> Bool {
         queues.withLock { $0.queued.count(of: client) >= maximumPerClient }
     }
 
     /// Queues work.
     func submit(_ work: Work) {
-        let queued = Queued(work: work, since: clock.now())
+        let queued = Queued(work: work, queueTime: clock.now())
         let mustStart = queues.withLock { queues in
             queues.queued.append(queued, for: work.client)
             defer { queues.isRunning = true }
@@ -100,9 +103,9 @@ final class WorkScheduler: Sendable {
         if mustStart { queue.async { self.runQueued() } }
     }
 
-    /// Runs on the thread of the scheduler until there is no work, or the next work has to wait.
+    /// Runs queued work until no work is left or the next work waits for memory. Runs on the scheduler thread.
     private func runQueued() {
-        while let next = takeNext() {
+        while let next = nextWork() {
             switch decide(next) {
             case .drop: removeNext()
             case .refuse(let refusal):
@@ -113,13 +116,13 @@ final class WorkScheduler: Sendable {
                 return queue.asyncAfter(deadline: .now() + Self.memoryCheckInterval) { self.runQueued() }
             case .run(let reservation):
                 removeNext()
-                // The reservation lasts at least until the work has returned and freed what it does not hand on.
+                // The work frees its temporary memory when it returns, so the reservation must not end earlier.
                 withExtendedLifetime(reservation) { next.work.run(reservation) }
             }
         }
     }
 
-    private func takeNext() -> Queued? {
+    private func nextWork() -> Queued? {
         queues.withLock { queues in
             queues.next = queues.next ?? queues.queued.popFirst()
             queues.isRunning = queues.next != nil
@@ -130,33 +133,33 @@ final class WorkScheduler: Sendable {
     private func decide(_ next: Queued) -> Decision {
         let work = next.work
         guard work.isWanted() else { return .drop }
-        let isLate = clock.now() &- next.since > timeout
+        let isLate = clock.now() &- next.queueTime > timeout
         if isLate, work.refuse != nil { return .refuse(.timedOut) }
         let bytes = next.bytes ?? work.bytes()
         let capacity = budget.capacity
         if bytes > capacity, work.refuse != nil { return .refuse(.tooLarge(bytes: bytes, capacity: capacity)) }
         let missing = max(0, min(bytes, capacity) - (work.input?.bytes ?? 0))
         if let reservation = budget.reserve(missing) { return .run(reservation) }
-        // Work that must be done does not wait for memory for ever.
+        // Work that must not be refused starts after the timeout, even if the budget is exceeded.
         return isLate ? .run(budget.charge(missing)) : .wait(bytes: bytes)
     }
 
-    /// Removes the work that was decided about.
+    /// Removes the next work after `decide` has decided to run, refuse or drop it.
     private func removeNext() {
-        // The work is deallocated outside of the lock.
-        let (_, waited) = queues.withLock { queues in
+        // Returning the work from the closure deallocates it after the lock is released.
+        let (_, wasWaiting) = queues.withLock { queues in
             defer { queues.waitsForMemory = false }
             return (queues.next.take(), queues.waitsForMemory)
         }
-        if waited { budget.endWaiting() }
+        if wasWaiting { budget.endWaiting() }
     }
 
     private func wait(for bytes: Int) {
-        let waited = queues.withLock { queues in
+        let wasWaiting = queues.withLock { queues in
             defer { queues.waitsForMemory = true }
             queues.next?.bytes = bytes
             return queues.waitsForMemory
         }
-        if !waited { budget.beginWaiting() }
+        if !wasWaiting { budget.beginWaiting() }
     }
 }

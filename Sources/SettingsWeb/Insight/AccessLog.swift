@@ -3,20 +3,19 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The lines of the access log that one event loop has gathered. The loop hands them to the logging thread after each batch
-/// of events. Owned by the event loop.
+/// A buffer of access log lines, which go to the log thread after each batch of events. Owned by the event loop.
 struct AccessLog {
-    /// The gathered lines, each with its line feed.
+    /// The buffered lines, each with its line feed.
     private(set) var lines: [UInt8] = []
     private var clock = LogClock()
     private var hosts = HostTexts()
 
-    /// An answered request.
+    /// An answered request, which is one line of the access log.
     struct Entry {
         let request: LoggedRequest
         let status: Int
         let bodyBytes: Int
-        /// When the answer was given.
+        /// When the handler returned the answer.
         let time: Timestamp
         /// The time from the arrival of the request to its answer.
         let nanoseconds: UInt64
@@ -26,7 +25,7 @@ struct AccessLog {
         }
     }
 
-    /// Returns the gathered lines, and removes them.
+    /// Returns and removes the buffered lines.
     mutating func takeLines() -> [UInt8] {
         defer { lines = [] }
         return lines
@@ -71,13 +70,13 @@ struct AccessLog {
         }
     }
 
-    /// Appends a part of the request; `-` if the request does not have the part.
+    /// Appends a part of the request; `-` if the range is nil because the request does not have the part.
     private mutating func append(_ range: Range<Int>?, of bytes: [UInt8]) {
         if let range { appendEscaped(bytes.span.extracting(range)) } else { lines.append("-") }
     }
 
-    /// Appends a value the way Apache httpd does: with `\"`, `\\`, letters for the usual control characters, and `\xhh` for any
-    /// other byte that is not printable ASCII. An empty value is `-`.
+    /// Appends a value with the escapes of Apache httpd: `\"`, `\\`, `\b`, `\t`, `\n`, `\v`, `\r`, and `\xhh` for every
+    /// other byte that is not printable ASCII. Appends `-` for an empty value.
     private mutating func appendEscaped(_ text: Span<UInt8>) {
         guard !text.isEmpty else { return lines.append("-") }
         var start = 0
@@ -127,7 +126,7 @@ extension AccessLog.Entry: JSONWritable {
     }
 }
 
-/// Times in the form `10/Oct/2000:13:55:36 +0000`. Renders a second once, because thousands of requests arrive in one second.
+/// Renders times such as `10/Oct/2000:13:55:36 +0000`. Keeps the last text, because many requests have the same second.
 private struct LogClock {
     private var second: Int64 = .min
     private var text: [UInt8] = []
@@ -140,7 +139,7 @@ private struct LogClock {
         let second = time.milliseconds / 1000
         if second != self.second {
             self.second = second
-            // The form of the description is `2000-10-10T13:55:36.000Z`.
+            // The description is a text such as `2000-10-10T13:55:36.000Z`.
             let description = time.description
             let date = description.prefix(10).split(separator: "-")
             let month = Int(date[1]).map { Self.months[$0 - 1] } ?? "-"
@@ -150,7 +149,7 @@ private struct LogClock {
     }
 }
 
-/// The texts of client addresses. Keeps the texts of recent addresses, because rendering an address calls the C library.
+/// A cache of the texts of client addresses, because rendering an address calls the C library.
 private struct HostTexts {
     private var texts: [SocketAddress: [UInt8]] = [:]
 

@@ -10,13 +10,15 @@ package struct RequestLogging: Sendable {
     }
 
     package var access = Access.off
-    /// The milliseconds from which on a request is logged as slow; 0 for never.
+    /// A request that takes at least this many milliseconds is logged as slow; 0 to log no slow requests.
     package var slowMilliseconds = 1000
 
     package init() {}
 
-    /// True if a request may be logged. A request that waits for an event is never slow. While the access log is off, such
-    /// a request is not copied for the log, and gets no line if a reload switches the access log on before its answer.
+    /// True if the answer to a request may be logged, so that the event loop must copy the head of the request.
+    ///
+    /// A request that waits for an event, such as a long poll, is never slow. So it is not copied while the access log
+    /// is off, and gets no line if a reload switches the access log on before the answer.
     func mayLog(_ timing: RequestTiming) -> Bool {
         access != .off || slowMilliseconds > 0 && !timing.waitsForEvent
     }
@@ -26,21 +28,22 @@ package struct RequestLogging: Sendable {
     }
 }
 
-/// A copy of the head of a request for the logs, with the durations of the parts of its processing. Owned by the event loop.
+/// A copy of the head of a request for the logs, with the durations of the processing steps. Owned by the event loop.
 final class LoggedRequest {
     let head: RequestHead
+    /// The bytes of the head. The ranges of `head` refer to this array.
     let bytes: [UInt8]
     let peer: SocketAddress
-    /// The name of the caller; nil if the caller is not known.
+    /// The name of the caller; nil without access control, and for an unknown credential.
     let caller: String?
     private let number: (loop: Int, count: Int)
-    /// The durations of the parts of a write; nil unless the write was slow.
+    /// The durations of the steps of a write; nil unless the write was slow.
     var times: WriteTimes?
     /// The duration of rendering the answer in the background, in nanoseconds.
     var rendering: UInt64?
 
-    /// - Parameter number: the number of the event loop, and of the request on that loop. Both make the name of a request that
-    ///   does not have the field `X-Request-Id`.
+    /// - Parameter number: the number of the event loop, and the number of the request on this loop. The two numbers
+    ///   are the identifier of a request without the field `X-Request-Id`.
     init(
         _ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, by caller: String?,
         number: (loop: Int, count: Int)
@@ -56,20 +59,21 @@ final class LoggedRequest {
     var target: String { text(head.target) }
     /// The host of the client, or `unix`.
     var host: String { peer.isUnix ? "unix" : peer.host }
-    /// The name of the request: the client's, or a name that this daemon makes.
-    var id: String { head.field(.requestID).flatMap(name) ?? "\(number.loop)-\(number.count)" }
-    var traceParent: String? { head.field(.traceParent).flatMap(name) }
+    /// The identifier of the request: the field `X-Request-Id`, or an identifier that the daemon assigns.
+    var id: String { head.field(.requestID).flatMap(identifier) ?? "\(number.loop)-\(number.count)" }
+    /// The field `traceparent`, which identifies the request in distributed tracing (W3C Trace Context).
+    var traceParent: String? { head.field(.traceParent).flatMap(identifier) }
 
     private func text(_ range: Range<Int>) -> String {
         let bytes = bytes
         return bytes.span.text(in: range)
     }
 
-    private static let maximumNameLength = 128
+    private static let maximumIdentifierLength = 128
 
-    /// Returns the text of a field that names the request; nil if the text could break the line of a log.
-    private func name(_ range: Range<Int>) -> String? {
-        guard !range.isEmpty, range.count <= Self.maximumNameLength,
+    /// Returns the text of an identifying field; nil if it is empty, too long, or could break the format of a log line.
+    private func identifier(_ range: Range<Int>) -> String? {
+        guard !range.isEmpty, range.count <= Self.maximumIdentifierLength,
             range.allSatisfy({ bytes[$0] > 0x20 && bytes[$0] < 0x7F && bytes[$0] != UInt8(ascii: "\"") })
         else { return nil }
         return text(range)

@@ -3,52 +3,54 @@ internal import SettingsModel
 internal import SettingsStorage
 internal import Synchronization
 
-/// The method and the resource of a request.
+/// The method and the resource of a request, which are the labels of its duration in the metrics.
 struct RouteName: Equatable, BitwiseCopyable {
     let method: Method
     let resource: Resource
 }
 
-/// The figures of one loop. It counts without locks, and they are summed when they are asked for.
+/// The counters and histograms of one event loop for `/metrics`. Owned by the event loop, so counting needs no lock.
+/// When a client requests `/metrics`, a ``FigureCollector`` adds the figures of all loops.
 struct LoopFigures: Sendable {
-    /// Answers by the class of their status.
+    /// The number of answers by status class, from 1xx to 5xx.
     private(set) var statuses = [0, 0, 0, 0, 0]
-    /// The routes in the order in which they first came: few, and apart from their times, so that a search is quick.
+    /// The routes in the order of their first requests. A linear search is fast, because there are few routes.
     private var routes: [RouteName] = []
-    /// The times of `routes`, by position.
-    private var times: [Histogram] = []
+    /// The durations of the requests of each route, at the position of the route in `routes`.
+    private var durations: [Histogram] = []
+    /// The number of refusals by ``ErrorCode/number``.
     private(set) var refusals: [UInt8: Int] = [:]
-    /// Watchers that commits have woken.
+    /// How often a commit has woken a watcher, which is a request that waits for changes.
     var wakeUps = 0
-    /// Streams of events, as of now.
+    /// The number of open event streams.
     var streams = 0
     var slowRequests = 0
+    /// The number of batches of events that took the loop longer than 20 ms.
     var slowBatches = 0
 
-    /// Counts an answer.
-    mutating func count(_ status: Int, _ refusal: UInt8) {
+    /// Counts an answer. `refusal` is the number of its error code; 0 if the answer is not an error.
+    mutating func countAnswer(status: Int, refusal: UInt8) {
         statuses[min(max(status / 100, 1), 5) - 1] += 1
         if refusal != 0 { refusals[refusal, default: 0] += 1 }
     }
 
-    /// Counts the time of a request.
-    mutating func count(_ route: RouteName, _ nanoseconds: UInt64) {
-        times[position(of: route)].add(nanoseconds)
+    mutating func addDuration(_ nanoseconds: UInt64, of route: RouteName) {
+        durations[position(of: route)].add(nanoseconds)
     }
 
+    /// Returns the position of a route. Adds the route if it is new.
     private mutating func position(of route: RouteName) -> Int {
         if let position = routes.firstIndex(of: route) { return position }
         routes.append(route)
-        times.append(.times)
+        durations.append(.times)
         return routes.count - 1
     }
 
-    /// The times by route.
-    var timesByRoute: [(route: RouteName, times: Histogram)] { Array(zip(routes, times)) }
+    var durationsByRoute: [(route: RouteName, durations: Histogram)] { Array(zip(routes, durations)) }
 
     mutating func add(_ other: LoopFigures) {
         for index in statuses.indices { statuses[index] += other.statuses[index] }
-        for (route, added) in other.timesByRoute { times[position(of: route)].add(added) }
+        for (route, added) in other.durationsByRoute { durations[position(of: route)].add(added) }
         refusals.merge(other.refusals, uniquingKeysWith: +)
         wakeUps += other.wakeUps
         streams += other.streams
@@ -57,20 +59,20 @@ struct LoopFigures: Sendable {
     }
 }
 
-/// A sum of the figures of all loops, which come one after the other.
-final class FigureSum: Sendable {
-    private let state: Mutex<(sum: LoopFigures, missing: Int)>
+/// Adds the figures of all event loops, which report their figures one after the other. Thread-safe.
+final class FigureCollector: Sendable {
+    private let state: Mutex<(sum: LoopFigures, remainingLoops: Int)>
 
-    init(of loops: Int) {
-        state = Mutex((LoopFigures(), loops))
+    init(loopCount: Int) {
+        state = Mutex((LoopFigures(), loopCount))
     }
 
-    /// Adds those of a loop, none if it has stopped. Returns the sum if they were the last.
+    /// Adds the figures of a loop; nil if the loop has stopped. Returns the sum if all loops have reported.
     func add(_ figures: LoopFigures?) -> LoopFigures? {
         state.withLock { state in
             if let figures { state.sum.add(figures) }
-            state.missing -= 1
-            return state.missing == 0 ? state.sum : nil
+            state.remainingLoops -= 1
+            return state.remainingLoops == 0 ? state.sum : nil
         }
     }
 }

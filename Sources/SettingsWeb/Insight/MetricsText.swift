@@ -1,41 +1,44 @@
 internal import SettingsStorage
 
-/// A text of metrics as Prometheus reads it.
+/// A text in the exposition format of Prometheus.
 struct MetricsText {
     var text = ""
 
-    mutating func begin(_ name: String, _ kind: String, _ help: String) {
-        text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
+    /// Begins a metric of a type such as `counter`. The caller then adds its samples.
+    mutating func beginMetric(_ name: String, type: String, _ help: String) {
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     }
 
-    mutating func add(_ name: String, _ labels: [(String, String)], _ value: String) {
+    /// Adds a sample of the metric that was begun last.
+    mutating func addSample(_ name: String, _ labels: [(String, String)], _ value: String) {
         let list = labels.map { "\($0.0)=\"\($0.1)\"" }.joined(separator: ",")
         text += "\(name)\(list.isEmpty ? "" : "{\(list)}") \(value)\n"
     }
 
-    mutating func gauge(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
-        begin(name, "gauge", help)
-        add(name, [], value.description)
+    mutating func addGauge(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
+        beginMetric(name, type: "gauge", help)
+        addSample(name, [], value.description)
     }
 
-    mutating func counter(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
-        begin(name, "counter", help)
-        add(name, [], value.description)
+    mutating func addCounter(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
+        beginMetric(name, type: "counter", help)
+        addSample(name, [], value.description)
     }
 
-    /// Adds the samples of a histogram of which `begin` has told.
-    ///
-    /// - Parameter unit: what a value of one is divided by.
-    mutating func add(_ name: String, _ labels: [(String, String)], _ histogram: Histogram, unit: Double) {
+    /// Adds the samples of a histogram. The divisor converts its unit, for example nanoseconds to seconds.
+    mutating func addSamples(
+        _ name: String, _ labels: [(String, String)], of histogram: Histogram, dividedBy divisor: Double
+    ) {
         for (bound, count) in histogram.buckets {
-            let bound = bound.map { Self.number(Double($0) / unit) } ?? "+Inf"
-            add("\(name)_bucket", labels + [("le", bound)], "\(count)")
+            let bound = bound.map { Self.formatted(Double($0) / divisor) } ?? "+Inf"
+            addSample("\(name)_bucket", labels + [("le", bound)], "\(count)")
         }
-        add("\(name)_sum", labels, Self.number(Double(histogram.sum) / unit))
-        add("\(name)_count", labels, "\(histogram.count)")
+        addSample("\(name)_sum", labels, Self.formatted(Double(histogram.sum) / divisor))
+        addSample("\(name)_count", labels, "\(histogram.count)")
     }
 
-    private static func number(_ value: Double) -> String {
+    /// Writes an integral value without a fraction.
+    private static func formatted(_ value: Double) -> String {
         value == value.rounded() && value < 1e15 ? "\(Int(value))" : "\(value)"
     }
 }

@@ -19,10 +19,10 @@ extension APIHandler {
             let route = Route(head.path, in: bytes), route.resource == .evaluation,
             let found = findPlain(route, bytes), !(reader != nil && found.isSecret)
         else { return nil }
-        // A program usually sends the same context with each request. The daemon parses a repeated context only once.
-        if !body.hasSameBytes(as: knownContext.span) {
+        // A program mostly sends the same context again. It is not parsed again then.
+        if !body.hasSameBytes(as: lastValidContext.span) {
             guard (try? EvaluationContext.check(body)) != nil else { return nil }
-            knownContext = body.withUnsafeBufferPointer { Array($0) }
+            lastValidContext = body.withUnsafeBufferPointer { Array($0) }
         }
         let flag = Flag(found.suite, found.record, value: found.record.stored)
         return Response(
@@ -45,7 +45,7 @@ extension APIHandler {
         guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: reader) }
         let handling =
             if request.route.resource == .evaluation {
-                give(
+                renderAnswer(
                     try suite.flag(try request.key(in: bytes), for: reader, at: state.cursor), to: exchange.ticket,
                     for: ClientKey(of: request.caller, exchange))
             } else {
@@ -76,9 +76,9 @@ extension APIHandler {
             Response(json: FlagList(suite, for: reader).jsonBytes(), cursor: cursor, tag: tag)
         }
         guard !rendering.exceedsLoopLimit else {
-            return give(
+            return renderAnswer(
                 rendering, to: exchange.ticket, for: ClientKey(of: request.caller, exchange),
-                as: .question(question, place: .zero, revision: state.revision))
+                as: .question(question, clientRevision: .zero, revision: state.revision))
         }
         let response = rendering.make()
         cache.keep(ResponseCache.Entry(revision: revision, cursor: cursor, response: response), for: question)

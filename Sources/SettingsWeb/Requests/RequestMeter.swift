@@ -72,7 +72,7 @@ extension Problem {
 extension ClientKey {
     /// The key for limits per caller: the name of a known caller, otherwise the user or the address of the peer.
     init(of caller: Caller?, _ exchange: Exchange) {
-        if let caller, caller.isKnown {
+        if let caller, caller.hasOwnGrants {
             self = .caller(caller.name)
         } else {
             self.init(exchange.peer, exchange.user?.id)

@@ -111,13 +111,13 @@ extension WatchNotifier {
         _ rendering: Rendering, _ question: Question, after revision: Revision = .zero, for watcher: Watcher,
         upTo reached: Revision
     ) {
-        let key = BackgroundAnswers.Key.question(question, place: revision, revision: reached)
-        watcher.form = question.form
+        let key = BackgroundAnswers.Key.question(question, clientRevision: revision, revision: reached)
+        watcher.form = question.kind
         watcher.phase = .rendering(key)
         if let response = handler.backgroundAnswers.recentAnswer(key) {
             return sendPiece(response, to: watcher, upTo: reached)
         }
-        handler.render(rendering, key, for: watcher.id, of: watcher.client.key, isOwed: true)
+        handler.renderInBackground(rendering, key, for: watcher.id, of: watcher.client.key, mustAnswer: true)
     }
 
     /// Sends the event that the suite does not exist, unless the client knows that. The stream waits for the suite.

@@ -82,7 +82,7 @@ final class WatchNotifier {
         }
         let watcher = Watcher(
             id: exchange.ticket, topic: topic, topicPosition: position, client: client, revision: revision,
-            form: question.form, phase: phase)
+            form: question.kind, phase: phase)
         watcherCount += 1
         handler.setWaiting(exchange.ticket, for: phase == nil ? .watcher(watcher) : .stream(watcher))
         return watcher
@@ -187,7 +187,7 @@ extension WatchNotifier {
 /// An answer that is valid for all watchers with the same question and revision.
 private struct WatcherAnswer {
     private let topic: Topic
-    private let form: Question.Form
+    private let form: Question.Kind
     private let revision: Revision
     let response: Response
 

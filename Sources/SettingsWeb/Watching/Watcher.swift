@@ -28,16 +28,15 @@ final class Watcher {
     var revision: Revision
     /// The phase of an event stream; nil for a request that gets one answer.
     var phase: StreamPhase?
-    /// What the client asks about the subject, such as the changes after its revision. May change during the wait.
-    var form: Question.Form
-    /// True if the watcher is in the queue of watchers that the notifier will evaluate.
+    var form: Question.Kind
+    /// True if the watcher is in the queue of watchers that are woken up.
     var isDue = false
     /// True for a stream that ends once the client has been sent all published events.
     var endsWhenLive = false
 
     init(
         id: Ticket, topic: Topic, topicPosition: Int, client: ClientCounts.Client, revision: Revision,
-        form: Question.Form, phase: StreamPhase?
+        form: Question.Kind, phase: StreamPhase?
     ) {
         self.id = id
         self.topic = topic

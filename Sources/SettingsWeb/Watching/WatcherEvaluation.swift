@@ -46,7 +46,7 @@ extension WatchNotifier {
         let subject = watcher.topic.subject
         let question = Question(subject, .state(isReset: true))
         guard state.watchReader.hasState(for: subject) else {
-            watcher.form = question.form
+            watcher.form = question.kind
             return
         }
         answer(watcher, question, on: state) { state.watchReader.rendering(of: subject, isReset: true) }
@@ -117,10 +117,10 @@ extension WatchNotifier {
         if let response = handler.cache.response(to: question, after: revision, at: state.revision) {
             return .answer(response)
         }
-        let key = BackgroundAnswers.Key.question(question, place: revision, revision: state.revision)
-        if let shared = handler.share(key, with: id) { return shared }
+        let key = BackgroundAnswers.Key.question(question, clientRevision: revision, revision: state.revision)
+        if let shared = handler.shareAnswer(key, with: id) { return shared }
         let rendering = rendering()
-        guard !rendering.exceedsLoopLimit else { return handler.give(rendering, to: id, for: client, as: key) }
+        guard !rendering.exceedsLoopLimit else { return handler.renderAnswer(rendering, to: id, for: client, as: key) }
         let response = rendering.make()
         cache(response, for: question, after: revision, on: state)
         return .answer(response)
@@ -129,7 +129,7 @@ extension WatchNotifier {
     /// Adds an answer to the cache for other requests with the same question.
     func cache(_ response: Response, for question: Question, after revision: Revision, on state: State) {
         let entry = ResponseCache.Entry(
-            place: revision, revision: state.revision, cursor: state.cursor, response: response)
+            clientRevision: revision, revision: state.revision, cursor: state.cursor, response: response)
         handler.cache.keep(entry, for: question)
     }
 
@@ -145,7 +145,7 @@ extension WatchNotifier {
 
     /// Answers a watcher with an answer that no other request shares.
     private func answer(_ watcher: Watcher, _ rendering: Rendering) {
-        let handling = handler.give(rendering, to: watcher.id, for: watcher.client.key)
+        let handling = handler.renderAnswer(rendering, to: watcher.id, for: watcher.client.key)
         if case .answer(let response) = handling { handler.answer(watcher.id, response) }
     }
 }

@@ -22,7 +22,7 @@ struct ResponseCacheTests {
     private mutating func keep(_ body: [UInt8], _ suite: String, after place: Int64 = 0, at number: Int64) throws {
         let epoch = try #require(Epoch("e0"))
         let entry = ResponseCache.Entry(
-            place: revision(place), revision: revision(number),
+            clientRevision: revision(place), revision: revision(number),
             cursor: Cursor(epoch: epoch, revision: revision(number)), response: Response(status: 200, body: body))
         cache.keep(entry, for: try question(suite))
     }

@@ -55,7 +55,7 @@ struct UnfinishedRequestsTests {
     func waits() {
         var requests = UnfinishedRequests()
         requests.insert(first, .serviceCall, from: current(first))
-        requests.insert(second, .backup(SentBackup()), from: current(second))
+        requests.insert(second, .backup(BackupTransfer()), from: current(second))
         #expect(requests.entry(first)?.timing.waitsForEvent == false)
         #expect(requests.entry(second)?.timing.waitsForEvent == true)
     }

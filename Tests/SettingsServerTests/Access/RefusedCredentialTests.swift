@@ -47,7 +47,7 @@ struct RefusedCredentialTests {
         #expect(
             lines.all.map { String($0.prefix { $0 != ";" }) } == [
                 "cannot authenticate token:ci from 192.0.2.7: the token expired at 1970-01-01T00:00:00.005Z",
-                "cannot authenticate a client at 127.0.0.1: the token is not known here",
+                "cannot authenticate a client at 127.0.0.1: the daemon does not know the token",
                 """
                 cannot authenticate a client at 192.0.2.8: \
                 the field Authorization must be the word Bearer and a token

@@ -85,9 +85,9 @@ struct TokenFileTests {
         var status = stat()
         #expect(stat(path, &status) == 0)
         #expect(status.st_uid == 0 && status.st_gid == 1 && status.st_mode & 0o777 == 0o640)
-        #expect(try TokenFile(at: path, isForRoot: true).tokens.map(\.name) == ["a", "b"])
+        #expect(try TokenFile(at: path, acceptsAnyOwnerForRoot: true).tokens.map(\.name) == ["a", "b"])
         #expect(chmod(path, 0o660) == 0)
-        #expect { try TokenFile(at: path, isForRoot: true) } throws: { "\($0)".contains("chmod 600") }
+        #expect { try TokenFile(at: path, acceptsAnyOwnerForRoot: true) } throws: { "\($0)".contains("chmod 600") }
     }
 
     @Test("A file of more than 4 MiB is refused unread, and a change that would make the file longer is refused")
@@ -114,7 +114,7 @@ struct TokenFileTests {
         for number in 0..<12 {
             Thread.detachNewThread { [path] in
                 let end = Result {
-                    try TokenFile.change(at: path, patience: .seconds(Deadline.patience)) {
+                    try TokenFile.change(at: path, timeout: .seconds(Deadline.patience)) {
                         (file: inout TokenFile) throws(ConfigurationError) in
                         _ = try file.create("t\(number)", [], expires: nil, now: Timestamp(milliseconds: 0))
                     }
@@ -155,7 +155,7 @@ struct TokenFileTests {
             "has no rights"
         ),
         (#"{"tokens":[{"name":"a","sha256":"\#(digest)","grants":[],"created":"today"}]}"#, "/tokens/0/created"),
-        (#"{"tokens":[\#(entry),\#(entry)]}"#, "stands twice"),
+        (#"{"tokens":[\#(entry),\#(entry)]}"#, "occurs twice"),
     ]
     private static let digest = String(repeating: "0", count: 64)
     private static let entry = #"{"name":"a","sha256":"\#(digest)","grants":[],"created":"2026-01-01T00:00:00.000Z"}"#
@@ -185,7 +185,7 @@ struct TokenFileTests {
         _ = try create("a")
         #expect(chown(path, 1, 1) == 0)
         #expect { try TokenFile(at: path) } throws: { "\($0)".contains("belongs to another user") }
-        #expect(try TokenFile(at: path, isForRoot: true).tokens.map(\.name) == ["a"])
+        #expect(try TokenFile(at: path, acceptsAnyOwnerForRoot: true).tokens.map(\.name) == ["a"])
         _ = try create("b")
         let owner = try FileManager.default.attributesOfItem(atPath: path)[.ownerAccountID] as? Int
         #expect(owner == 1, "a command of root leaves the file to its owner")
@@ -201,7 +201,7 @@ struct TokenFileTests {
         let other = try OpenFile(path + ".new", .new, in: POSIXFileSystem())
         #expect(try other.lock())
         #expect {
-            try TokenFile.change(at: path, patience: .zero) { (_: inout TokenFile) throws(ConfigurationError) in }
+            try TokenFile.change(at: path, timeout: .zero) { (_: inout TokenFile) throws(ConfigurationError) in }
         } throws: { "\($0)".contains("another command is changing it") }
         withExtendedLifetime(other) {}
     }
