@@ -78,7 +78,7 @@ extension State {
             suite: try request.suite(in: bytes),
             filter: KeyFilter(keys: keys, prefixes: request.query.texts(.prefix)), by: request.query.text(.by),
             before: request.query.revision(.before), limit: request.query.count(.historyLimit) ?? 50,
-            reader: request.caller?.reader, pageBytes: min(HistoryQuestion.usualPageBytes, budget / 4))
+            reader: request.caller?.reader, pageBytes: min(HistoryQuestion.defaultPageBytes, budget / 4))
         let fileMemory = Service.pastFileMemory(source)
         let cost = { @Sendable limit in
             self.recentPast.renderingCost(of: question, within: limit) + Cost(microseconds: 0, bytes: fileMemory)

@@ -9,7 +9,7 @@ internal import SettingsStorage
 ///
 /// A stream catches up first: it sends the state, or the commits after the revision that the client knows. It sends a
 /// piece when the kernel has accepted the piece before. Afterwards the stream is live: it sends each event at once. The
-/// `form` of a watcher is the content of the next piece: the state (`stateEvent`) or commits (`commitEvents`).
+/// `questionKind` of a watcher is the content of the next piece: the state (`stateEvent`) or commits (`commitEvents`).
 extension WatchNotifier {
     /// The size of a piece in bytes. A larger event is sent as one piece.
     private static let pieceBytes = 64 << 10
@@ -64,7 +64,7 @@ extension WatchNotifier {
         guard case .catchingUp? = watcher.phase else { return }
         let subject = watcher.topic.subject
         let state = service.store.state.withCursors(for: subject.reader)
-        if case .stateEvent(let isReset, _) = watcher.form {
+        if case .stateEvent(let isReset, _) = watcher.questionKind {
             return sendState(to: watcher, isReset: isReset, on: state)
         }
         guard state.watchReader.hasHistory(for: subject, after: watcher.revision) else { return restartWithState(watcher) }
@@ -77,14 +77,14 @@ extension WatchNotifier {
 
     /// Sends the state, because the history does not contain all commits after the revision of the client.
     private func restartWithState(_ watcher: Watcher) {
-        watcher.form = .stateEvent(isReset: true, watcher.form.style)
+        watcher.questionKind = .stateEvent(isReset: true, watcher.questionKind.style)
         watcher.phase = .catchingUp
         sendNextPiece(to: watcher)
     }
 
     private func sendState(to watcher: Watcher, isReset: Bool, on state: State) {
         let subject = watcher.topic.subject
-        guard watcher.form.style == .changes else {
+        guard watcher.questionKind.style == .changes else {
             let text = EventText.refetch(subject, on: state)
             return sendPiece(Response(status: 200, body: text), to: watcher, upTo: state.revision)
         }
@@ -112,7 +112,7 @@ extension WatchNotifier {
         upTo reached: Revision
     ) {
         let key = BackgroundAnswers.Key.question(question, clientRevision: revision, revision: reached)
-        watcher.form = question.kind
+        watcher.questionKind = question.kind
         watcher.phase = .rendering(key)
         if let response = handler.backgroundAnswers.recentAnswer(key) {
             return sendPiece(response, to: watcher, upTo: reached)
@@ -122,9 +122,9 @@ extension WatchNotifier {
 
     /// Sends the event that the suite does not exist, unless the client knows that. The stream waits for the suite.
     private func sendMissingSuite(to watcher: Watcher, isKnown: Bool = false, on state: State) {
-        let (subject, style) = (watcher.topic.subject, watcher.form.style)
+        let (subject, style) = (watcher.topic.subject, watcher.questionKind.style)
         watcher.revision = state.revision
-        watcher.form = .stateEvent(isReset: true, style)
+        watcher.questionKind = .stateEvent(isReset: true, style)
         watcher.phase = .live
         guard !isKnown else { return }
         let missing = EventText.text(of: .missing(subject.suites[0], state.cursor))
@@ -138,7 +138,7 @@ extension WatchNotifier {
         let text = piece.body
         if !text.isEmpty { push(text, owner: piece.owner, to: watcher) }
         watcher.revision = max(watcher.revision, reached)
-        watcher.form = .commitEvents(watcher.form.style)
+        watcher.questionKind = .commitEvents(watcher.questionKind.style)
         // After a larger piece, further events could exceed the limit of unsent bytes, so the stream waits.
         let isLive = text.count <= Self.pieceBytes && watcher.revision >= service.store.state.revision
         watcher.phase = isLive ? .live : .catchingUp
@@ -158,7 +158,7 @@ extension WatchNotifier {
     func sendNewEvents(to watcher: Watcher, on state: State) -> Bool {
         guard !watcher.isCatchingUp else { return false }
         let (subject, revision) = (watcher.topic.subject, watcher.revision)
-        if case .stateEvent = watcher.form {
+        if case .stateEvent = watcher.questionKind {
             // The stream waits for the suite. The suite may have been created and removed again.
             guard state.watchReader.hasState(for: subject) else { return false }
             sendState(to: watcher, isReset: true, on: state)
@@ -186,7 +186,7 @@ extension WatchNotifier {
         _ commits: [KeptCommit], for watcher: Watcher, upTo reached: Revision, on state: State
     ) -> [UInt8]? {
         let subject = watcher.topic.subject
-        guard watcher.form.style == .changes else {
+        guard watcher.questionKind.style == .changes else {
             return commits.flatMap { EventText.refetch(subject, after: $0.commit, in: state.epoch) }
         }
         let rendering = Rendering(cost: state.watchReader.renderingCost(ofChangesIn: commits), isUpperBound: true) {

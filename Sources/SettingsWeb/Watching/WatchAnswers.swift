@@ -31,8 +31,8 @@ extension WatchNotifier {
     func wait(
         for reading: Reading, of caller: Caller?, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
-        let form = Question.Kind.reading(reading, known: known, hadSuite: state.hasSuite(reading.suite))
-        try register(exchange, Question(reading.subject, form), of: caller, after: state.revision, on: state)
+        let questionKind = Question.Kind.reading(reading, known: known, hadSuite: state.hasSuite(reading.suite))
+        try register(exchange, Question(reading.subject, questionKind), of: caller, after: state.revision, on: state)
         setDeadline(exchange.ticket, seconds: seconds, of: caller)
         return .later
     }

@@ -82,7 +82,7 @@ final class WatchNotifier {
         }
         let watcher = Watcher(
             id: exchange.ticket, topic: topic, topicPosition: position, client: client, revision: revision,
-            form: question.kind, phase: phase)
+            questionKind: question.kind, phase: phase)
         watcherCount += 1
         handler.setWaiting(exchange.ticket, for: phase == nil ? .watcher(watcher) : .stream(watcher))
         return watcher
@@ -187,16 +187,16 @@ extension WatchNotifier {
 /// An answer that is valid for all watchers with the same question and revision.
 private struct WatcherAnswer {
     private let topic: Topic
-    private let form: Question.Kind
+    private let questionKind: Question.Kind
     private let revision: Revision
     let response: Response
 
     init(to watcher: Watcher, _ response: Response) {
-        (topic, form, revision) = (watcher.topic, watcher.form, watcher.revision)
+        (topic, questionKind, revision) = (watcher.topic, watcher.questionKind, watcher.revision)
         self.response = response
     }
 
     func isValid(for watcher: Watcher) -> Bool {
-        !watcher.isStream && watcher.topic === topic && watcher.revision == revision && watcher.form == form
+        !watcher.isStream && watcher.topic === topic && watcher.revision == revision && watcher.questionKind == questionKind
     }
 }

@@ -28,7 +28,7 @@ final class Watcher {
     var revision: Revision
     /// The phase of an event stream; nil for a request that gets one answer.
     var phase: StreamPhase?
-    var form: Question.Kind
+    var questionKind: Question.Kind
     /// True if the watcher is in the queue of watchers that are woken up.
     var isDue = false
     /// True for a stream that ends once the client has been sent all published events.
@@ -36,19 +36,19 @@ final class Watcher {
 
     init(
         id: Ticket, topic: Topic, topicPosition: Int, client: ClientCounts.Client, revision: Revision,
-        form: Question.Kind, phase: StreamPhase?
+        questionKind: Question.Kind, phase: StreamPhase?
     ) {
         self.id = id
         self.topic = topic
         self.topicPosition = UInt32(topicPosition)
         self.client = client
         self.revision = revision
-        self.form = form
+        self.questionKind = questionKind
         self.phase = phase
     }
 
-    /// The subject with the form. Watchers with the same question and revision share one answer.
-    var question: Question { Question(topic.subject, form) }
+    /// The subject together with the kind of question. Watchers with the same question and revision share one answer.
+    var question: Question { Question(topic.subject, questionKind) }
 
     var isStream: Bool { phase != nil }
 

@@ -12,7 +12,7 @@ extension WatchNotifier {
         let (question, subject, revision) = (watcher.question, watcher.topic.subject, watcher.revision)
         let state = state.withCursors(for: subject.reader)
         watcher.isDue = false
-        switch watcher.form {
+        switch watcher.questionKind {
         case .changes(let limit, let keepsLatest):
             guard state.watchReader.hasHistory(for: subject, after: revision) else {
                 return answerWithState(watcher, on: state)
@@ -46,7 +46,7 @@ extension WatchNotifier {
         let subject = watcher.topic.subject
         let question = Question(subject, .state(isReset: true))
         guard state.watchReader.hasState(for: subject) else {
-            watcher.form = question.kind
+            watcher.questionKind = question.kind
             return
         }
         answer(watcher, question, on: state) { state.watchReader.rendering(of: subject, isReset: true) }
@@ -63,7 +63,7 @@ extension WatchNotifier {
         guard handler.requests.watcher(watcher.id) === watcher else { return }
         let subject = watcher.topic.subject
         state = state.withCursors(for: subject.reader)
-        switch watcher.form {
+        switch watcher.questionKind {
         case .state:
             let problem = state.watchReader.missingSuiteError(for: subject)
             answer(watcher, Rendering(Response(toObserver: problem, cursor: state.cursor)))
