@@ -208,7 +208,7 @@ package final class EtcdLog: StorageLog {
             let most = health == nil ? options.writeTime : Self.shortTime
             try flush(batch, &writer, by: .now + min(time, most))
             // Where etcd has no space it still answers reads.
-            if batch.last != nil || !lacksSpace { report(nil) }
+            if batch.lastRevision != nil || !lacksSpace { report(nil) }
         } catch {
             if error.outcome == .unknown { logFigures.update { $0.unknownOutcomes += 1 } }
             if error.cause != .contended { report(error) }
@@ -235,7 +235,7 @@ package final class EtcdLog: StorageLog {
             inbox.noteApplied(head)
             inbox.noteHeard(at: start)
             order.withLock { order in
-                if batch.last != nil { order.note(head, at: .now) }
+                if batch.lastRevision != nil { order.note(head, at: .now) }
                 order.note(round: .now - start)
             }
         case .overtaken(let entries):

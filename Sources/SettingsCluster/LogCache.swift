@@ -36,7 +36,7 @@ package final class LogCache: Sendable {
         _ directory: DataDirectory, prefix: String, limits: History.Limits, log: Log
     ) throws(RecoveryError) -> (LogCache, (LogInbox.Replacement, Timestamp)?) {
         let lock = try DirectoryLock(directory)
-        let listing = try directory.reading { () throws(FileError) in try directory.list() }
+        let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
         let cache = LogCache(directory, lock, prefix)
         let isNew = !listing.contains(DataDirectory.clusterName)
         guard !isNew || listing.journals.isEmpty && listing.snapshots.isEmpty else {
@@ -44,8 +44,8 @@ package final class LogCache: Sendable {
                 .inaccessible,
                 "\(directory.path) has the data of a daemon without etcd; choose another directory with --data")
         }
-        try directory.reading { () throws(FileError) in
-            try directory.mark(as: "cluster")
+        try directory.mapErrors { () throws(FileError) in
+            try directory.writeLockFile(directoryID: "cluster")
             for name in listing.temporaries { try directory.fileSystem.remove(directory.path(of: name)) }
             // Before the first snapshot: with that alone the directory would be one of a daemon without etcd.
             if isNew { try cache.begin() }
@@ -64,10 +64,10 @@ package final class LogCache: Sendable {
         } catch {
             log.warning("the copy of the log in \(directory.path) cannot be read: \(error); it is set aside")
         }
-        try directory.reading { () throws(FileError) in
+        try directory.mapErrors { () throws(FileError) in
             for name in listing.snapshots.map(\.name) + [DataDirectory.clusterName] {
                 try directory.fileSystem.rename(
-                    directory.path(of: name), to: directory.path(of: listing.freeAsideName(of: name)))
+                    directory.path(of: name), to: directory.path(of: listing.unusedSetAsideName(for: name)))
             }
             try cache.begin()
         }
@@ -76,7 +76,7 @@ package final class LogCache: Sendable {
 
     /// True if a directory is one of a daemon in a cluster.
     package static func isAt(_ directory: DataDirectory) throws(RecoveryError) -> Bool {
-        try directory.reading { () throws(FileError) in try directory.list() }.contains(DataDirectory.clusterName)
+        try directory.mapErrors { () throws(FileError) in try directory.list() }.contains(DataDirectory.clusterName)
     }
 
     /// Says what a directory has of a log, and changes nothing; nil if it is none of a daemon in a cluster.
@@ -103,7 +103,7 @@ package final class LogCache: Sendable {
 
     /// Reads the copy in a directory; nil if there is none yet.
     private static func read(_ directory: DataDirectory, _ limits: History.Limits) throws -> Copy? {
-        let bytes = try directory.reading { () throws(FileError) in
+        let bytes = try directory.mapErrors { () throws(FileError) in
             try OpenFile(directory.path(of: DataDirectory.clusterName), .reading, in: directory.fileSystem).readAll()
         }
         let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
@@ -127,7 +127,7 @@ package final class LogCache: Sendable {
     private func place(_ mark: JSONObject, _ head: [UInt8]) throws(FileError) {
         let bytes = JSONValue.object(mark).bytes() + [UInt8(ascii: "\n")] + head
         _ = try directory.writeTemporary(DataDirectory.clusterName, bytes)
-        try directory.placeTemporary(DataDirectory.clusterName)
+        try directory.renameTemporary(DataDirectory.clusterName)
     }
 
     /// Replaces the copy.
@@ -148,7 +148,7 @@ package final class LogCache: Sendable {
 
     /// Throws if the directory was moved or removed.
     func checkPlace() throws(FileError) {
-        try lock.withLock { $0 }?.checkPlace()
+        try lock.withLock { $0 }?.verifyPath()
     }
 
     /// Releases the directory. Nothing is written to it afterwards.

@@ -74,7 +74,7 @@ extension EtcdClient {
         _ epoch: Epoch, beyond revision: Revision, behind end: LogHead, by daemon: String, _ keys: LogKeys,
         by deadline: Instant
     ) throws(EtcdError) {
-        guard let first = max(revision, end.revision).advanced(by: Recovery.leap) else {
+        guard let first = max(revision, end.revision).advanced(by: Recovery.epochRevisionGap) else {
             throw EtcdError(outcome: .refused, description: "there are no revisions left")
         }
         let head = end.next(to: first, bytes: 0, parts: 0, by: daemon, beginning: epoch)

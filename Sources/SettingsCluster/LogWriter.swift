@@ -66,7 +66,7 @@ struct LogWriter: Sendable {
 
     /// Writes a batch behind the end of the log.
     mutating func write(_ batch: JournalBatch, behind end: LogHead, by deadline: Instant) -> Outcome {
-        guard let last = batch.last else { return confirm(end, by: deadline) }
+        guard let last = batch.lastRevision else { return confirm(end, by: deadline) }
         let parts = batch.bytes.count > LogKeys.partSize ? (batch.bytes.count - 1) / LogKeys.partSize + 1 : 0
         let head = end.next(to: last, bytes: batch.bytes.count, parts: parts, by: daemon)
         return write(LogEntry(head, lines: batch.bytes), behind: end, by: deadline)

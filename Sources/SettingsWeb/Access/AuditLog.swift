@@ -81,7 +81,7 @@ package final class AuditLog: Sendable {
         let last = (known + (auditedRevisions?.revisions ?? []) + missing.map(\.revision)).filter { $0 <= floor }.max()
         let gone = Int(floor.number - max(last ?? after, after).number)
         // A new epoch skips more revisions than a history has commits.
-        if gone > 0, gone < Recovery.leap {
+        if gone > 0, gone < Recovery.epochRevisionGap {
             lost.add(gone, ordering: .relaxed)
             reported.add(gone, ordering: .relaxed)
             log.error(
