@@ -80,7 +80,7 @@ package struct ClusterTool {
             throw Failure(
                 .refused, "\(directory.path) contains no data", remedy: "name the data directory of a daemon")
         }
-        if recovery.mustBeginEpoch { recovery = try recovery.beginning(Epoch.random(), in: directory) }
+        if recovery.mustBeginEpoch { recovery = try recovery.beginningEpoch(Epoch.random(), in: directory) }
         for note in recovery.notes { printLine(note.description) }
         let state = recovery.state
         let head = LogHead.beginning(state.epoch, at: state.revision, by: "import")
@@ -117,8 +117,8 @@ package struct ClusterTool {
         try directory.assumeOwner()
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
-        let listing = try directory.reading { () throws(FileError) in try directory.list() }
-        guard listing.journals.isEmpty, listing.snapshots.isEmpty, listing.past.isEmpty,
+        let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
+        guard listing.journals.isEmpty, listing.snapshots.isEmpty, listing.pastFiles.isEmpty,
             !listing.contains(DataDirectory.clusterName)
         else {
             throw Failure(
@@ -133,7 +133,7 @@ package struct ClusterTool {
                 .unavailable, "there is no log in etcd under \(prefix)", remedy: "check --etcd.prefix"
             )
         }
-        try directory.reading { () throws(FileError) in try directory.begin(with: found.state) }
+        try directory.mapErrors { () throws(FileError) in try directory.writeInitialFiles(for: found.state) }
         printLine("exported: \(found.state.summary), at \(found.state.cursor)")
         printLine("start a daemon with --data \(directory.path); do not start other daemons on this log in etcd")
     }

@@ -216,7 +216,7 @@ package final class EtcdLog: StorageLog {
             let timeout = health == nil ? options.writeTime : Self.shortTimeout
             try flush(batch, &writer, by: .now + min(time, timeout))
             // An empty batch only reads, so its success does not show that etcd has free space again.
-            if batch.last != nil || !lacksSpace { recordWriteFailure(nil) }
+            if batch.lastRevision != nil || !lacksSpace { recordWriteFailure(nil) }
         } catch {
             if error.outcome == .unknown { logFigures.update { $0.unknownOutcomes += 1 } }
             if error.cause != .contended { recordWriteFailure(error) }
@@ -243,7 +243,7 @@ package final class EtcdLog: StorageLog {
             inbox.recordApplied(head)
             inbox.recordContact(at: start)
             turnOrder.withLock { order in
-                if batch.last != nil { order.recordBatch(head, at: .now) }
+                if batch.lastRevision != nil { order.recordBatch(head, at: .now) }
                 order.recordRoundTrip(.now - start)
             }
         case .overtaken(let entries):

@@ -37,7 +37,7 @@ package final class LogCache: Sendable {
         _ directory: DataDirectory, prefix: String, limits: History.Limits, log: Log
     ) throws(RecoveryError) -> (LogCache, (LogInbox.LoadedState, Timestamp)?) {
         let lock = try DirectoryLock(directory)
-        let listing = try directory.reading { () throws(FileError) in try directory.list() }
+        let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
         let cache = LogCache(directory, lock, prefix)
         let isNew = !listing.contains(DataDirectory.clusterName)
         guard !isNew || listing.journals.isEmpty && listing.snapshots.isEmpty else {
@@ -45,8 +45,8 @@ package final class LogCache: Sendable {
                 .inaccessible,
                 "\(directory.path) has the data of a daemon without etcd; choose another directory with --data")
         }
-        try directory.reading { () throws(FileError) in
-            try directory.mark(as: "cluster")
+        try directory.mapErrors { () throws(FileError) in
+            try directory.writeLockFile(directoryID: "cluster")
             for name in listing.temporaries { try directory.fileSystem.remove(directory.path(of: name)) }
             // Before the first snapshot, because a directory with only a snapshot belongs to a daemon without etcd.
             if isNew { try cache.writeEmptyClusterFile() }
@@ -65,10 +65,10 @@ package final class LogCache: Sendable {
         } catch {
             log.warning("cannot read the copy of the log in \(directory.path): \(error); the copy is set aside")
         }
-        try directory.reading { () throws(FileError) in
+        try directory.mapErrors { () throws(FileError) in
             for name in listing.snapshots.map(\.name) + [DataDirectory.clusterName] {
                 try directory.fileSystem.rename(
-                    directory.path(of: name), to: directory.path(of: listing.freeAsideName(of: name)))
+                    directory.path(of: name), to: directory.path(of: listing.unusedSetAsideName(for: name)))
             }
             try cache.writeEmptyClusterFile()
         }
@@ -77,7 +77,7 @@ package final class LogCache: Sendable {
 
     /// True if the directory belongs to a daemon whose log is in etcd.
     package static func exists(in directory: DataDirectory) throws(RecoveryError) -> Bool {
-        try directory.reading { () throws(FileError) in try directory.list() }.contains(DataDirectory.clusterName)
+        try directory.mapErrors { () throws(FileError) in try directory.list() }.contains(DataDirectory.clusterName)
     }
 
     /// Verifies the copy in a directory without changes. Returns a report for the operator and whether the copy is
@@ -106,7 +106,7 @@ package final class LogCache: Sendable {
 
     /// Reads the copy in a directory; nil if there is no copy yet.
     private static func read(_ directory: DataDirectory, _ limits: History.Limits) throws -> Copy? {
-        let bytes = try directory.reading { () throws(FileError) in
+        let bytes = try directory.mapErrors { () throws(FileError) in
             try OpenFile(directory.path(of: DataDirectory.clusterName), .reading, in: directory.fileSystem).readAll()
         }
         let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
@@ -132,7 +132,7 @@ package final class LogCache: Sendable {
     private func writeClusterFile(_ metadata: JSONObject, _ head: [UInt8]) throws(FileError) {
         let bytes = JSONValue.object(metadata).bytes() + [UInt8(ascii: "\n")] + head
         _ = try directory.writeTemporary(DataDirectory.clusterName, bytes)
-        try directory.placeTemporary(DataDirectory.clusterName)
+        try directory.renameTemporary(DataDirectory.clusterName)
     }
 
     /// Replaces the copy in the directory.
@@ -153,7 +153,7 @@ package final class LogCache: Sendable {
 
     /// Throws if the directory was moved or removed.
     func checkPlace() throws(FileError) {
-        try lock.withLock { $0 }?.checkPlace()
+        try lock.withLock { $0 }?.verifyPath()
     }
 
     /// Unlocks the directory. The caller writes nothing to it afterwards.

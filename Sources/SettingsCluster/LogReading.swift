@@ -73,7 +73,7 @@ extension EtcdClient {
         _ epoch: Epoch, beyond revision: Revision, after end: LogHead, by daemon: String, _ keys: LogKeys,
         by deadline: Instant
     ) throws(EtcdError) {
-        guard let first = max(revision, end.revision).advanced(by: Recovery.leap) else {
+        guard let first = max(revision, end.revision).advanced(by: Recovery.epochRevisionGap) else {
             throw EtcdError(outcome: .refused, description: "cannot begin an epoch: the revisions are exhausted")
         }
         let head = end.next(to: first, bytes: 0, parts: 0, by: daemon, beginning: epoch)

@@ -73,7 +73,7 @@ struct LogWriter: Sendable {
 
     /// Appends a batch after the head `end`. For an empty batch, only confirms that the log still ends there.
     mutating func write(_ batch: JournalBatch, after end: LogHead, by deadline: Instant) -> Outcome {
-        guard let last = batch.last else { return confirmEnd(end, by: deadline) }
+        guard let last = batch.lastRevision else { return confirmEnd(end, by: deadline) }
         let parts = batch.bytes.count > LogKeys.partSize ? (batch.bytes.count - 1) / LogKeys.partSize + 1 : 0
         let head = end.next(to: last, bytes: batch.bytes.count, parts: parts, by: daemon)
         return write(LogEntry(head, lines: batch.bytes), after: end, by: deadline)

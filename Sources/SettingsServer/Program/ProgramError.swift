@@ -77,7 +77,7 @@ extension RecoveryError.Kind {
         switch self {
         case .locked: .locked
         case .inaccessible: .cannotWrite
-        case .damaged, .fromTheFuture: .damagedData
+        case .damaged, .newerFormat: .damagedData
         }
     }
 }

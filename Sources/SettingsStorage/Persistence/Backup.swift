@@ -3,9 +3,9 @@ package import SettingsAPI
 package import SettingsEngine
 
 extension DataDirectory {
-    /// Writes a state as a snapshot into a file that has no name any more: it is gone when it is closed.
+    /// Writes a state as a snapshot into an unlinked file, which the file system deletes when the file is closed.
     package func backup(of state: State) throws(FileError) -> OpenFile {
-        // A crash leaves it at worst, and the next start removes it.
+        // If a crash leaves the temporary file, the next start removes it.
         let path = temporaryPath(of: "backup-\(state.revision)")
         do throws(FileError) {
             try SnapshotWriter.write(state, journal: state.revision, to: OpenFile(path, .replacing, in: fileSystem))
@@ -19,47 +19,48 @@ extension DataDirectory {
     }
 }
 
-/// A restore: an empty data directory filled from a backup, in a new epoch, as the history may have gone on elsewhere.
+/// Restores a backup into an empty data directory. The restored state begins a new epoch (a history whose revisions
+/// cannot be compared with earlier revisions), because the daemon may have committed more writes after the backup.
 package struct DirectoryRestore {
-    /// The report, for people.
+    /// The lines that the command `settingsd restore` prints.
     package let lines: [String]
 
-    /// Reads the backup, whole, then writes the directory. Throws if the backup is damaged or cut short, or if the directory
-    /// is in use or holds data already; then nothing was changed.
+    /// Reads the complete backup, then writes the directory. Throws without changes if the backup is damaged or
+    /// truncated, or if the directory is in use or already contains data.
     ///
-    /// - Parameter beforeWriting: called once the backup is read, before anything is written.
+    /// - Parameter beforeWriting: called after the backup is read and before anything is written.
     package init(
         of file: String, into directory: DataDirectory, limits: History.Limits, newEpoch: () -> Epoch,
         beforeWriting: () throws(RecoveryError) -> Void = {}
     ) throws(RecoveryError) {
-        let parts = file.split(separator: "/", omittingEmptySubsequences: false)
-        let folder = parts.count > 1 ? parts.dropLast().joined(separator: "/") : "."
-        let source = DataDirectory(folder.isEmpty ? "/" : folder, in: directory.fileSystem)
+        let components = file.split(separator: "/", omittingEmptySubsequences: false)
+        let parent = components.count > 1 ? components.dropLast().joined(separator: "/") : "."
+        let source = DataDirectory(parent.isEmpty ? "/" : parent, in: directory.fileSystem)
         var state: State
         do throws(RecoveryError) {
-            state = try SnapshotReader.read(named: String(parts.last ?? ""), in: source, limits: limits).state
+            state = try SnapshotReader.read(named: String(components.last ?? ""), in: source, limits: limits).state
         } catch {
             guard error.kind == .damaged else { throw error }
             throw RecoveryError(
-                .damaged, "\(file) is no whole backup: \(error.located). Nothing was changed; take another copy",
+                .damaged, "\(file) is not a complete backup: \(error.located). Nothing was changed; use another copy",
                 reason: error.reason)
         }
         try beforeWriting()
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
-        let listing = try directory.reading { () throws(FileError) in try directory.list() }
-        guard listing.journals.isEmpty, listing.snapshots.isEmpty, listing.past.isEmpty else {
+        let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
+        guard listing.journals.isEmpty, listing.snapshots.isEmpty, listing.pastFiles.isEmpty else {
             throw RecoveryError(
                 .inaccessible,
-                "\(directory.path) holds data already; nothing was changed; choose another directory with --data, or move "
-                    + "that one away")
+                "\(directory.path) already contains data. Nothing was changed; choose another directory with "
+                    + "--data, or move this directory away")
         }
-        let taken = state.cursor
-        state.beginEpoch(newEpoch(), at: try directory.leap(from: state.revision))
-        try directory.reading { () throws(FileError) in try directory.begin(with: state) }
+        let backupCursor = state.cursor
+        state.beginEpoch(newEpoch(), at: try directory.firstRevisionOfEpoch(after: state.revision))
+        try directory.mapErrors { () throws(FileError) in try directory.writeInitialFiles(for: state) }
         lines = [
-            "restored: \(state.summary), as it was at \(taken)",
-            "\(directory.path) starts at \(state.cursor), in a new epoch: clients begin anew",
+            "restored: \(state.summary), from a backup at \(backupCursor)",
+            "\(directory.path) starts at \(state.cursor), in a new epoch: clients read all settings again",
         ]
     }
 }

@@ -3,21 +3,20 @@ internal import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 
-/// A report on a data directory, which is only read: what `settingsd check` prints.
-///
-/// A daemon that runs there meanwhile goes on; what it is just writing may look like a torn end.
+/// The report that `settingsd check` prints about a data directory. The check changes nothing in the directory. If a
+/// daemon uses the directory at the same time, a write in progress may be reported as a torn end.
 package struct DirectoryCheck: Sendable {
     package enum Verdict: Sendable {
-        /// Everything is as it was written.
+        /// No file is damaged.
         case sound
-        /// The newest journal ends in lines that were being written; a start cuts them off by itself.
+        /// The newest journal ends with incomplete lines, as after a crash. The next start removes them.
         case torn
-        /// A file is not as it was written, or missing.
+        /// A file was changed after it was written, or is missing.
         case damaged
     }
 
     package private(set) var verdict = Verdict.sound
-    /// The report: a line a file, then the outcome of a start.
+    /// The report: one line for each file, then lines with the expected result of a start.
     package private(set) var lines: [String] = []
 
     private let directory: DataDirectory
@@ -27,26 +26,27 @@ package struct DirectoryCheck: Sendable {
     package init(_ directory: DataDirectory, limits: History.Limits = History.Limits()) throws(RecoveryError) {
         self.directory = directory
         self.limits = limits
-        let listing = try directory.reading { () throws(FileError) in try directory.list() }
-        guard listing.isOfDaemon else {
+        let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
+        guard listing.hasDaemonFiles else {
             throw RecoveryError(
                 .inaccessible,
-                "cannot check \(directory.path): it is not a data directory, because it has no file of a daemon; name the "
-                    + "data directory of a daemon")
+                "cannot check \(directory.path): it is not a data directory, because it has no file of a daemon; name "
+                    + "the data directory of a daemon")
         }
         for file in listing.snapshots { try add(snapshot: file) }
         try add(journals: listing.journals)
-        for file in listing.past { try add(past: file) }
+        for file in listing.pastFiles { try add(pastFile: file) }
         try add(newestIn: listing)
         try add(othersIn: listing)
         try addOutcome()
     }
 
     private func size(of name: String) throws(RecoveryError) -> Int {
-        try directory.reading { () throws(FileError) in try directory.fileSystem.status(directory.path(of: name)).size }
+        let path = directory.path(of: name)
+        return try directory.mapErrors { () throws(FileError) in try directory.fileSystem.status(path).size }
     }
 
-    private mutating func add(snapshot file: DataDirectory.Numbered) throws(RecoveryError) {
+    private mutating func add(snapshot file: DataDirectory.NumberedFile) throws(RecoveryError) {
         var text = "\(file.name): \(try size(of: file.name)) bytes, "
         do throws(RecoveryError) {
             text += "\(try SnapshotReader.read(file, in: directory, limits: limits).state.summary), sound"
@@ -58,20 +58,21 @@ package struct DirectoryCheck: Sendable {
         lines.append(text)
     }
 
-    private mutating func add(journals: [DataDirectory.Numbered]) throws(RecoveryError) {
+    private mutating func add(journals: [DataDirectory.NumberedFile]) throws(RecoveryError) {
         var next: JournalHead?
-        var told: [String] = []
+        var descriptions: [String] = []
         for (position, file) in journals.reversed().enumerated() {
             let (text, head) = try describe(file.name, before: next, isNewest: position == 0)
-            told.append("\(file.name): \(try size(of: file.name)) bytes, \(text)")
+            descriptions.append("\(file.name): \(try size(of: file.name)) bytes, \(text)")
             next = head
         }
-        lines += told.reversed()
+        lines += descriptions.reversed()
     }
 
-    /// Describes a journal by itself.
+    /// Describes a journal, and returns its head (first line); nil if the head is damaged.
     ///
-    /// - Parameter next: the head of the journal behind it: what this one has beyond its beginning does not count.
+    /// - Parameter next: the head of the next journal; nil if it is missing or damaged. Commits that come after the
+    ///   predecessor of the next journal were never published, and the check ignores them.
     private mutating func describe(
         _ name: String, before next: JournalHead?, isNewest: Bool
     ) throws(RecoveryError) -> (String, JournalHead?) {
@@ -84,40 +85,40 @@ package struct DirectoryCheck: Sendable {
             verdict = .damaged
             return ("DAMAGED: \(error.reason)", nil)
         }
-        var found = JournalReader.Contents()
-        if next.map({ head.revision < $0.after }) ?? true {
-            // With snapshots alone there are no commits in journals, which then follow none.
+        var contents = JournalReader.Contents()
+        if next.map({ head.revision < $0.predecessor }) ?? true {
+            // With durability `snapshot`, journals have no commits and need not continue each other.
             let start = head.durability == .snapshot ? nil : head.revision
-            found = try reader.read(after: start, upTo: next?.after) { entry throws(JournalReader.Refusal) in
+            contents = try reader.read(after: start, upTo: next?.predecessor) { entry throws(JournalReader.Rejection) in
                 do throws(BodyError) {
                     _ = try Commit(json: entry.json)
                 } catch {
-                    throw JournalReader.Refusal(reason: "the commit is not understood: \(error)")
+                    throw JournalReader.Rejection(reason: "the commit cannot be decoded: \(error)")
                 }
             }
         }
         var text = "epoch \(head.epoch), durability \(head.durability.rawValue), "
-        text += found.commits == 1 ? "1 commit" : "\(found.commits) commits"
-        text += " after \(head.revision)"
-        if let last = found.last, found.commits > 0 { text += " up to \(last)" }
-        if let damage = found.damage {
+        text += contents.commitCount == 1 ? "1 commit" : "\(contents.commitCount) commits"
+        text += " after revision \(head.revision)"
+        if let last = contents.lastRevision, contents.commitCount > 0 { text += " up to \(last)" }
+        if let damage = contents.damage {
             verdict = .damaged
             text += ", DAMAGED: \(damage.reason)"
-        } else if let torn = found.torn {
+        } else if let tornTail = contents.tornTail {
             if verdict == .sound { verdict = .torn }
-            text += ", TORN at byte \(torn.offset): what is behind was never acknowledged, and a start cuts it"
+            text += ", TORN at byte \(tornTail.offset): incomplete writes, which the next start removes"
         } else {
-            text += found.isClosed ? ", closed by a clean stop, sound" : ", sound"
+            text += contents.endsWithCleanStop ? ", ends with a clean stop, sound" : ", sound"
         }
         return (text, head)
     }
 
-    private mutating func add(past name: DataDirectory.PastName) throws(RecoveryError) {
+    private mutating func add(pastFile name: DataDirectory.PastFileName) throws(RecoveryError) {
         var text = "\(name.name): \(try size(of: name.name)) bytes, "
         do throws(RecoveryError) {
             let file = try PastReader.index(name, in: directory)
-            let count = try PastReader(file, in: directory).check()
-            text += "\(count) commits after \(file.from) up to \(file.to), sound"
+            let count = try PastReader(file, in: directory).verify()
+            text += "\(count) commits after revision \(file.from) up to \(file.to), sound"
         } catch {
             guard error.kind != .inaccessible else { throw error }
             verdict = .damaged
@@ -126,6 +127,7 @@ package struct DirectoryCheck: Sendable {
         lines.append(text)
     }
 
+    /// Adds the line about `NEWEST`, the file that names the newest journal.
     private mutating func add(newestIn listing: DataDirectory.Listing) throws(RecoveryError) {
         do throws(RecoveryError) {
             guard let newest = try directory.newestJournal(in: listing) else { return }
@@ -138,48 +140,49 @@ package struct DirectoryCheck: Sendable {
         }
     }
 
+    /// Adds lines about files that a daemon does not write, does not read, or has not finished.
     private mutating func add(othersIn listing: DataDirectory.Listing) throws(RecoveryError) {
-        let known = Set((listing.snapshots + listing.journals).map(\.name) + listing.past.map(\.name))
+        let known = Set((listing.snapshots + listing.journals).map(\.name) + listing.pastFiles.map(\.name))
         let unfinished = Set(listing.temporaries)
         let own = [
             DataDirectory.lockName, DataDirectory.newestName, DataDirectory.auditName, DataDirectory.tokenUseName,
         ]
         for name in listing.names where !known.contains(name) && !own.contains(where: { name.hasSameBytes(as: $0) }) {
-            let what =
+            let description =
                 if unfinished.contains(name) {
-                    "left behind while it was written; a start removes it"
-                } else if name.hasPrefix(DataDirectory.asidePrefix) {
-                    "set aside; no start reads it"
+                    "an unfinished file; the next start removes it"
+                } else if name.hasPrefix(DataDirectory.setAsidePrefix) {
+                    "set aside; the daemon does not read it"
                 } else {
-                    "not of settingsd; no start reads it"
+                    "not a file of settingsd; the daemon does not read it"
                 }
-            lines.append("\(name): \(try size(of: name)) bytes, \(what)")
+            lines.append("\(name): \(try size(of: name)) bytes, \(description)")
         }
     }
 
-    /// Adds the outcome of a start.
+    /// Adds lines that say how a start of the daemon would end.
     private mutating func addOutcome() throws(RecoveryError) {
         do throws(RecoveryError) {
             guard let recovery = try Recovery(of: directory, limits: limits) else {
-                lines.append("nothing is kept here yet")
+                lines.append("the directory has no data yet")
                 return
             }
-            lines.append("a start comes to \(recovery.state.summary)")
+            lines.append("a start would recover \(recovery.state.summary)")
             lines.append(
-                recovery.isClosed
-                    ? "the last stop was a clean one"
-                    : "no clean stop has closed it: a daemon runs, was killed, or has never run here")
+                recovery.endsWithCleanStop
+                    ? "the last stop was clean"
+                    : "there was no clean stop: a daemon is running, was killed, or has never run here")
             if recovery.lacksJournal { verdict = .damaged }
-            lines += recovery.notes.map { "it will say: \($0)" }
+            lines += recovery.notes.map { "the start would log: \($0)" }
             if recovery.isCopy {
-                lines.append("this is a copy of another data directory: a start begins a new epoch")
+                lines.append("this is a copy of another data directory: a start would begin a new epoch")
             } else if recovery.mustBeginEpoch {
-                lines.append("acknowledged writes may be missing: a start begins a new epoch")
+                lines.append("acknowledged writes may be missing: a start would begin a new epoch")
             }
         } catch {
             guard error.kind != .inaccessible else { throw error }
             verdict = .damaged
-            lines.append("a start refuses: \(error)")
+            lines.append("a start would fail: \(error)")
         }
     }
 }

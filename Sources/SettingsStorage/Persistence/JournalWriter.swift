@@ -3,145 +3,149 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A writer of the journal that begins another file after one that failed, and knows what is on disk for sure.
+/// Appends commits to the newest journal file, syncs it, and knows which commits are certainly on disk. If the effect
+/// of a failed write or sync is unknown, the writer stops using the file, and its owner begins another file. Runs on
+/// the commit thread. With durability `interval`, syncs run on a queue.
 struct JournalWriter {
-    /// The end of a sync on the other queue.
+    /// The result of a sync on the queue.
     private struct SyncReport: Sendable {
         let file: OpenFile
-        let place: JournalFile.Place
+        /// The end of the file when the sync began.
+        let position: JournalFile.Position
         let error: FileError?
     }
 
-    /// The file that is appended to; nil after it failed, until there is another.
+    /// The current file; nil before the first file begins, and after a failure until the next file begins.
     private(set) var file: JournalFile?
-    /// The head of the present file, or of the last one.
+    /// The head (first line) of the current file; without a file, the head of the previous file.
     private(set) var head: JournalHead
-    /// The last commit that is on disk for sure, in the journals or, with snapshots alone, not in any.
-    var trusted: Revision
+    /// The last commit that is certainly on disk. With durability `snapshot`, the last published commit.
+    var durableRevision: Revision
     private let directory: DataDirectory
     private let options: LocalLog.Options
-    private let syncing: BackgroundTask<SyncReport>
+    private let syncTask: BackgroundTask<SyncReport>
     private let figures: StorageFigures
     private var lastSync: UInt64 = 0
-    /// The bytes of the write that failed last.
-    private var refused = 0
+    /// The size of the last failed write in bytes; 0 after a successful ``reserve()``.
+    private var failedWriteBytes = 0
 
-    /// - Parameter head: the head of the first file that is begun.
+    /// - Parameter head: the head of the first file.
     init(_ head: JournalHead, in directory: DataDirectory, _ options: LocalLog.Options, _ figures: StorageFigures) {
         self.head = head
         self.directory = directory
         self.options = options
         self.figures = figures
-        trusted = head.revision
-        syncing = BackgroundTask(label: "settingsd.sync", qos: .userInitiated, runsInline: options.runsInline)
+        durableRevision = head.revision
+        syncTask = BackgroundTask(label: "settingsd.sync", qos: .userInitiated, runsInline: options.runsInline)
     }
 
-    /// Begins a file behind a revision, with commits that it starts with.
-    mutating func begin(after revision: Revision, _ commits: [Commit] = []) throws(FileError) {
+    /// Begins a new file that continues the history after a revision. It begins with the given commits.
+    mutating func beginFile(after revision: Revision, with commits: [Commit] = []) throws(FileError) {
         var next = head
         if revision != head.revision {
             next.revision = revision
-            next.after = revision
+            next.predecessor = revision
         }
-        file?.giveBackRoom()
+        file?.truncatePadding()
         do throws(JournalFile.Failure) {
-            let begun = try JournalFile(next, commits: commits, in: directory)
+            let newFile = try JournalFile(next, commits: commits, in: directory)
             head = next
-            file = begun
-            trusted = max(trusted, begun.place.last)
+            file = newFile
+            durableRevision = max(durableRevision, newFile.end.lastRevision)
         } catch {
-            // Where the new name may stand, recovery ignores what the file before has beyond it.
-            if !error.isUndone { file = nil }
+            // If the new file exists, recovery ignores later commits in the old file, so the old file is not used.
+            if !error.isRolledBack { file = nil }
             throw error.cause
         }
     }
 
-    /// Appends a batch, as durably as was promised.
+    /// Appends a batch of commits, and makes it as durable as the configured durability requires.
     mutating func append(_ batch: JournalBatch) throws(CommitLogError) {
         guard options.durability != .snapshot else { return }
         do throws(JournalFile.Failure) {
             try file?.append(batch)
             if options.durability == .always {
                 try figures.timing { () throws(JournalFile.Failure) in try file?.sync() }
-                trusted = file?.place.last ?? trusted
+                durableRevision = file?.end.lastRevision ?? durableRevision
             }
         } catch {
-            refused = batch.bytes.count
-            if error.isUndone { throw CommitLogError(.notDone, error.cause) }
-            // What is on disk now is unknown, and another sync that succeeds would prove nothing.
-            if options.durability == .always { file?.forgetUnsynced() }
+            failedWriteBytes = batch.bytes.count
+            if error.isRolledBack { throw CommitLogError(.notDone, error.cause) }
+            // It is unknown which bytes are on disk. After a failed sync, the kernel may report success for the next
+            // sync although the bytes are lost, so the file is not used again.
+            if options.durability == .always { file?.truncateUnsynced() }
             file = nil
             throw CommitLogError(.unknown, error.cause)
         }
     }
 
-    /// No write within the usual limits is larger.
-    private static let mostReserved = 16 << 20
+    /// An upper bound of the size of one write with the default limits of the daemon.
+    private static let maximumReservation = 16 << 20
 
-    /// Tries a write as large as the one that failed, up to a bound. Throws if writes cannot be taken yet.
+    /// After a failed write, tests whether a write of the same size succeeds now. Throws if it fails.
     mutating func reserve() throws(CommitLogError) {
         do throws(JournalFile.Failure) {
-            try file?.reserve(min(max(refused, 4096), Self.mostReserved))
+            try file?.reserve(min(max(failedWriteBytes, 4096), Self.maximumReservation))
         } catch {
-            if !error.isUndone { file = nil }
+            if !error.isRolledBack { file = nil }
             throw CommitLogError(.notDone, error.cause)
         }
-        refused = 0
+        failedWriteBytes = 0
     }
 
-    /// Gives the file up. It is never appended to again.
-    mutating func giveUp() {
+    /// Stops using the file. Nothing is appended to it again.
+    mutating func abandonFile() {
         file = nil
     }
 
-    /// Syncs the file on another queue, with durability `interval` and if it is time.
+    /// With durability `interval`: starts a sync on the queue if the interval has passed since the last sync.
     mutating func syncIfDue(now: () -> UInt64) {
-        guard options.durability == .interval, let file, !file.isSynced, !syncing.isBusy else { return }
+        guard options.durability == .interval, let file, !file.isSynced, !syncTask.isBusy else { return }
         let now = now()
         guard now &- lastSync >= options.syncInterval else { return }
         lastSync = now
-        syncing.begin { [figures] _ in
+        syncTask.begin { [figures] _ in
             do throws(FileError) {
                 try figures.timing { () throws(FileError) in try file.file.syncData() }
-                return SyncReport(file: file.file, place: file.place, error: nil)
+                return SyncReport(file: file.file, position: file.end, error: nil)
             } catch {
-                return SyncReport(file: file.file, place: file.place, error: error)
+                return SyncReport(file: file.file, position: file.end, error: error)
             }
         }
     }
 
-    /// Takes note of a sync that has ended on the other queue.
-    mutating func takeReport(_ log: Log) {
-        guard let report = syncing.takeReport(), report.file === file?.file else { return }
+    /// Collects the result of a sync that has ended on the queue.
+    mutating func collectSyncResult(_ log: Log) {
+        guard let report = syncTask.takeReport(), report.file === file?.file else { return }
         if let error = report.error {
-            log.error("cannot sync the journal: \(error); another takes its place")
+            log.error("cannot sync the journal: \(error); the daemon continues with a new journal")
             file = nil
         } else {
-            file?.noteSynced(to: report.place)
-            trusted = max(trusted, report.place.last)
+            file?.recordSync(upTo: report.position)
+            durableRevision = max(durableRevision, report.position.lastRevision)
         }
     }
 
-    /// Syncs the file, once a sync on the other queue has ended. A failed sync is reported once only: it must not be this
-    /// one that seems to succeed. If it fails, the file is given up.
+    /// Syncs the file, or stops using it if the sync fails. Waits for a sync on the queue first: the kernel reports a
+    /// failed write to one sync only, so this sync could succeed although data is lost.
     mutating func sync(_ log: Log) {
-        syncing.wait()
-        takeReport(log)
+        syncTask.wait()
+        collectSyncResult(log)
         do throws(JournalFile.Failure) {
             try file?.sync()
-            trusted = file?.place.last ?? trusted
+            durableRevision = file?.end.lastRevision ?? durableRevision
         } catch {
             file = nil
         }
     }
 
-    /// Marks a clean stop behind a revision.
+    /// Appends the line that marks a clean stop after a revision, and syncs the file.
     mutating func close(after revision: Revision) throws(FileError) {
-        var mark = JournalBatch()
-        mark.addClosed(after: revision)
+        var batch = JournalBatch()
+        batch.addCleanStop(after: revision)
         do throws(JournalFile.Failure) {
-            try file?.append(mark)
-            file?.giveBackRoom()
+            try file?.append(batch)
+            file?.truncatePadding()
             try file?.sync()
         } catch {
             throw error.cause

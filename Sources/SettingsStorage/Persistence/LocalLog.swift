@@ -4,26 +4,29 @@ package import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// A log that keeps commits in a directory of this machine: a journal that is synced, and snapshots from time to time.
+/// The commit log in a local data directory. It appends commits to a journal, and writes snapshots of the state.
 ///
-/// Used on the commit thread, except ``health``. That is why it may be shared unchecked.
-/// What runs on other queues reports through the mutex of a ``BackgroundTask``, and `obstacle` has its own.
+/// A start recovers the state from the newest snapshot and the journals after it. If the configuration keeps history
+/// for a number of days, the log also writes past files, which have the commits that the history in memory evicts.
+///
+/// Runs on the commit thread, except ``health``, which is thread-safe; therefore `@unchecked Sendable`. Background
+/// queues return their results through a ``BackgroundTask``, which has a mutex.
 package final class LocalLog: StorageLog, @unchecked Sendable {
     package struct Options: Sendable {
         package var durability: Durability
         /// The time between syncs with durability `interval`, in nanoseconds.
         package var syncInterval: UInt64 = 1_000_000_000
-        /// The growth of the journal after which a snapshot is written; more if the snapshot is larger.
+        /// The bytes of new commits after which a snapshot is written, or the size of the previous snapshot if larger.
         package var snapshotJournalBytes = 64 << 20
-        /// The time with changes after which a snapshot is written, in nanoseconds.
+        /// The nanoseconds after which a snapshot is written, if there are new commits.
         package var snapshotInterval: UInt64 = 300_000_000_000
-        /// Charges for the memory of large values that were replaced while a snapshot holds them; called with 0 after it.
+        /// Reports the memory of replaced large values that a snapshot in progress references; 0 after it.
         package var chargeReplaced: @Sendable (_ bytes: Int) -> Void = { _ in }
-        /// Charges for the memory of a long line of a snapshot; called with 0 once the line is written.
+        /// Reports the memory of a long line of a snapshot; 0 after the line is written.
         package var chargeSnapshotLine: @Sendable (_ bytes: Int) -> Void = { _ in }
-        /// Charges for the memory of commits that left the history and are not in a past file yet.
+        /// Reports the memory of commits that the history has evicted and that are not in a past file yet.
         package var chargePast: @Sendable (_ bytes: Int) -> Void = { _ in }
-        /// True to sync and to write snapshots in the call that finds them due, for tests.
+        /// True to sync and to write files synchronously instead of on background queues, for tests.
         package var runsInline = false
 
         package init(durability: Durability) {
@@ -32,62 +35,66 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     }
 
     private let directory: DataDirectory
-    private let name: String
+    /// The identifier of the data directory, which `LOCK` and the journals contain to recognise a copied directory.
+    private let directoryID: String
     private let options: Options
     private let log: Log
+    /// Returns the monotonic time in nanoseconds.
     private let clock: @Sendable () -> UInt64
-    private let obstacle = Mutex<CommitLogError?>(nil)
+    /// The reason why the log refuses writes now; nil if it accepts writes.
+    private let writeError = Mutex<CommitLogError?>(nil)
     package let figures = StorageFigures()
 
     /// The lock of the directory; nil after ``close(within:)``.
     private var lock: DirectoryLock?
-    /// The recovery to clean up after before anything is written; nil once that is done.
-    private var unsettled: Recovery?
+    /// The recovery whose cleanup must be done before the log writes; nil after the cleanup.
+    private var pendingCleanUp: Recovery?
     private var journal: JournalWriter
     private var snapshots: SnapshotSchedule
-    /// Nil if the history is no longer than what memory has.
-    private var past: PastSchedule?
+    /// Nil if the configuration does not keep past files.
+    private var pastSchedule: PastSchedule?
+    /// The commits that the next flush appends to the journal.
     private var staged = JournalBatch()
-    /// The memory of large values that the staged commits replaced, if a snapshot keeps them.
+    /// The memory of large values that the staged commits replaced, while a snapshot is being written.
     private var stagedReplacedBytes = 0
-    /// True if a commit whose outcome was reported as unknown may come back with the next start.
-    private var isInDoubt = false
-    /// The state that was published last: all that was flushed, whenever nothing is staged.
-    private var latest: State
-    /// The reason why the next start would not find what is written now; nil if the last look found all in place.
-    private var displaced: CommitLogError?
+    /// True if a flush failed and it is unknown whether the next start would recover its commits.
+    private var hasUnknownOutcome = false
+    /// The last published state. It contains all flushed commits while no commit is staged.
+    private var state: State
+    /// The error if the directory or the journal was found moved or removed; nil if the last check found both in place.
+    private var displacementError: CommitLogError?
 
-    /// Locks a directory, recovers what is in it, logs what an operator should know of that, and begins a new journal.
+    /// Locks a directory, recovers the state, logs the notes of the recovery, and begins a new journal.
     ///
-    /// Nothing is changed if it throws because of damage. When it returns, whatever the state holds is on disk, and the
-    /// new journal names the durability from now on. Where nothing can be written, because the disk is full or read-only,
-    /// ``tend()`` begins that journal later, and no writes are taken before.
+    /// If it throws because of damage, the directory is unchanged. When it returns, the recovered state is durable. On
+    /// a full or read-only disk, the log refuses writes until ``tend()`` can begin a journal.
     package static func open(
         _ directory: DataDirectory, options: Options, limits: History.Limits, log: Log, newEpoch: () -> Epoch,
         clock: @escaping @Sendable () -> UInt64
     ) throws(RecoveryError) -> (Recovery, LocalLog) {
         let lock = try DirectoryLock(directory)
-        let listing = try directory.reading { () throws(FileError) in try directory.list() }
+        let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
         guard !listing.contains(DataDirectory.clusterName) else {
             throw RecoveryError(
                 .inaccessible,
-                "\(directory.path) has a copy of what etcd keeps; start with --etcd.endpoints, or choose another "
-                    + "directory with --data")
+                "cannot use \(directory.path): it is a copy of a log in etcd; start with --etcd.endpoints, or choose "
+                    + "another directory with --data")
         }
-        // With durability `snapshot` a crash takes commits back that a file would still have.
+        // With durability `snapshot`, a crash loses commits that a past file would still contain.
         let keepsPast = limits.age < .max && options.durability != .snapshot
-        // What past files do not have yet may be more than memory has room for.
-        let bounds = keepsPast ? History.Limits.unbounded : limits
-        var recovery = try Recovery(of: directory, limits: bounds) ?? Recovery(new: newEpoch(), limits: bounds)
-        let (isOpenToOthers, name) = try directory.reading { () throws(FileError) in
+        // The journals may have commits beyond the limits that must be written to past files.
+        let recoveryLimits = keepsPast ? History.Limits.unbounded : limits
+        var recovery =
+            try Recovery(of: directory, limits: recoveryLimits) ?? Recovery(new: newEpoch(), limits: recoveryLimits)
+        let (isOpenToOthers, directoryID) = try directory.mapErrors { () throws(FileError) in
             let isOpenToOthers = try directory.fileSystem.status(directory.path).isOpenToOthers
-            let name = try directory.markedName() ?? newEpoch().text
+            let directoryID = try directory.lockFileDirectoryID() ?? newEpoch().text
             try directory.syncFiles()
-            return (isOpenToOthers, name)
+            return (isOpenToOthers, directoryID)
         }
-        let past = try open(recovery, keepsPast: keepsPast, in: directory, options, limits: limits, log)
-        if keepsPast { recovery.bound(by: limits) }
-        if recovery.mustBeginEpoch { recovery = try recovery.beginning(newEpoch(), in: directory) }
+        let pastSchedule = try openPast(recovery, keepsPast: keepsPast, in: directory, options, limits: limits, log)
+        if keepsPast { recovery.setHistoryLimits(limits) }
+        if recovery.mustBeginEpoch { recovery = try recovery.beginningEpoch(newEpoch(), in: directory) }
         if isOpenToOthers {
             log.warning(
                 "\(directory.path) can be entered by other users; 'chmod 700 \(directory.path)' keeps them out")
@@ -96,9 +103,10 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             if note.isWarning { log.warning(note.description) } else { log.info(note.description) }
         }
         let localLog = LocalLog(
-            recovery, in: directory, named: name, lock: lock, options: options, past, log: log, clock: clock)
+            recovery, in: directory, directoryID: directoryID, lock: lock, options: options, pastSchedule, log: log,
+            clock: clock)
         do throws(FileError) {
-            try localLog.begin()
+            try localLog.beginJournal()
         } catch {
             guard error.refusesWriting else { throw RecoveryError(error) }
             localLog.report(CommitLogError(.notDone, error))
@@ -106,68 +114,71 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         return (recovery, localLog)
     }
 
-    private static func open(
+    /// Opens the past files and schedules those that the recovered commits require; nil if the log keeps no past files.
+    private static func openPast(
         _ recovery: Recovery, keepsPast: Bool, in directory: DataDirectory, _ options: Options, limits: History.Limits,
         _ log: Log
     ) throws(RecoveryError) -> PastSchedule? {
         guard keepsPast else {
-            let count = try directory.reading { () throws(FileError) in try directory.list().past.count }
+            let count = try directory.mapErrors { () throws(FileError) in try directory.list().pastFiles.count }
             if count > 0 {
                 log.warning(
-                    "\(count) past files are not used, as history.days is 0 or durability is snapshot; remove them")
+                    "\(count) past files are unused, because history.days is 0 or durability is snapshot; remove them")
             }
             return nil
         }
-        let files = try PastFiles.open(directory, upTo: recovery.last, recovery.state.history, log)
-        var past = PastSchedule(files, recovery.state.history, limits: limits, runsInline: options.runsInline)
-        if past.isDue(recovery.state) { past.add(recovery.state) }
-        return past
+        let files = try PastFiles.open(directory, upTo: recovery.lastRevision, recovery.state.history, log)
+        var schedule = PastSchedule(files, recovery.state.history, limits: limits, runsInline: options.runsInline)
+        if schedule.isDue(recovery.state) { schedule.enqueue(recovery.state) }
+        return schedule
     }
 
     private init(
-        _ recovery: Recovery, in directory: DataDirectory, named name: String, lock: DirectoryLock, options: Options,
-        _ past: PastSchedule?, log: Log, clock: @escaping @Sendable () -> UInt64
+        _ recovery: Recovery, in directory: DataDirectory, directoryID: String, lock: DirectoryLock, options: Options,
+        _ pastSchedule: PastSchedule?, log: Log, clock: @escaping @Sendable () -> UInt64
     ) {
         self.directory = directory
-        self.name = name
+        self.directoryID = directoryID
         self.lock = lock
         self.options = options
         self.log = log
         self.clock = clock
-        unsettled = recovery
-        self.past = past
-        latest = recovery.state
+        pendingCleanUp = recovery
+        self.pastSchedule = pastSchedule
+        state = recovery.state
         snapshots = SnapshotSchedule(
-            latest: recovery.snapshot ?? .zero, grown: recovery.replayed, options, now: clock())
-        // What comes before counts up to the last commit that was recovered; an epoch may begin here.
-        var after = recovery.last
-        if let previous = recovery.head, previous.revision == latest.revision { after = previous.after }
+            latestRevision: recovery.snapshot ?? .zero, bytesSinceSnapshot: recovery.replayedBytes, options,
+            now: clock())
+        // Readers ignore commits of older journals after this commit. If the newest journal has the same revision, the
+        // new journal replaces it.
+        var predecessor = recovery.lastRevision
+        if let previous = recovery.head, previous.revision == state.revision { predecessor = previous.predecessor }
         let head = JournalHead(
-            epoch: latest.epoch, revision: latest.revision, after: after, durability: options.durability,
-            directory: name)
+            epoch: state.epoch, revision: state.revision, predecessor: predecessor, durability: options.durability,
+            directoryID: directoryID)
         journal = JournalWriter(head, in: directory, options, figures)
     }
 
-    /// The past files; nil if the history is no longer than what memory has. They are the same for as long as the log is.
-    package var pastFiles: PastFiles? { past?.files }
+    /// The past files; nil if the log keeps no past files. The object is the same during the lifetime of the log.
+    package var pastFiles: PastFiles? { pastSchedule?.files }
 
-    /// The reason why writes are refused now; nil if they are taken. May be called from any thread.
-    package var health: String? { obstacle.withLock { $0?.reason } }
+    /// The reason why the log refuses writes now; nil if it accepts writes. Thread-safe.
+    package var health: String? { writeError.withLock { $0?.reason } }
 
-    /// Notes whether writes are taken. Logs each change.
+    /// Records the reason why the log refuses writes; nil if it accepts writes. Logs each change.
     private func report(_ error: CommitLogError?) {
-        let before = obstacle.withLock { obstacle in
-            defer { obstacle = error }
-            return obstacle
+        let before = writeError.withLock { writeError in
+            defer { writeError = error }
+            return writeError
         }
         guard before?.description != error?.description else { return }
-        if let error { log.error("writes fail: \(error)") } else { log.info("writes are taken again") }
+        if let error { log.error("writes fail: \(error)") } else { log.info("writes are accepted again") }
     }
 
     // MARK: CommitLog
 
     package func stage(_ commit: KeptCommit, after predecessor: Revision) {
-        // Only the first line of a batch can say that everything before it is on disk.
+        // Of the lines of a batch, only the first line can follow a sync.
         let followsSync = staged.isEmpty && journal.file?.isSynced ?? true
         staged.add(commit.commit, after: predecessor, followsSync: followsSync)
         if snapshots.isWriting, commit.size >= SnapshotSchedule.largeCommitBytes {
@@ -175,7 +186,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         }
     }
 
-    package var requiresFlush: Bool { isInDoubt }
+    package var requiresFlush: Bool { hasUnknownOutcome }
 
     package func flush(by deadline: UInt64 = .max) throws(CommitLogError) {
         defer {
@@ -184,30 +195,30 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         }
         do throws(CommitLogError) {
             try ensureJournal()
-            // If the outcome of a commit was unknown, the present journal begins without that commit.
-            isInDoubt = false
+            // If an earlier flush had an unknown outcome, the present journal excludes its commits.
+            hasUnknownOutcome = false
             guard !staged.isEmpty else { return }
             try journal.append(staged)
             snapshots.noteCommits(bytes: staged.bytes.count, replacedBytes: stagedReplacedBytes)
             journal.syncIfDue(now: clock)
             report(nil)
         } catch {
-            if error.outcome == .unknown { isInDoubt = true }
+            if error.outcome == .unknown { hasUnknownOutcome = true }
             report(error)
             throw error
         }
     }
 
     package func published(_ state: State) {
-        latest = state
-        if options.durability == .snapshot { journal.trusted = state.revision }
-        keepPast()
-        snapshotIfDue()
+        self.state = state
+        if options.durability == .snapshot { journal.durableRevision = state.revision }
+        writePastFiles()
+        beginSnapshotIfDue()
     }
 
     package func tend() {
         guard lock != nil else { return }
-        displaced = displacement()
+        displacementError = findDisplacement()
         do throws(CommitLogError) {
             try ensureJournal()
             if health != nil { try journal.reserve() }
@@ -216,195 +227,195 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             report(error)
         }
         journal.syncIfDue(now: clock)
-        if displaced == nil {
-            keepPast()
-            snapshotIfDue()
+        if displacementError == nil {
+            writePastFiles()
+            beginSnapshotIfDue()
         }
-        noteFigures()
+        updateFigures()
     }
 
-    private func noteFigures() {
-        let (journalBytes, snapshots) = (journal.file?.place.end ?? 0, snapshots)
-        let past = pastFiles?.list ?? []
-        figures.update { kept in
-            kept.journalBytes = journalBytes
-            kept.replayBytes = snapshots.grown
-            kept.snapshotBytes = snapshots.size
-            kept.snapshotTime = snapshots.written
-            kept.failedSnapshots = snapshots.failed
-            kept.pastFiles = past.count
-            kept.pastBytes = past.reduce(0) { $0 + $1.size }
-            kept.oldestPast = past.first?.commits.first?.earliest
+    private func updateFigures() {
+        let (journalBytes, snapshots) = (journal.file?.end.offset ?? 0, snapshots)
+        let pastFiles = pastFiles?.list ?? []
+        figures.update { figures in
+            figures.journalBytes = journalBytes
+            figures.replayBytes = snapshots.bytesSinceSnapshot
+            figures.snapshotBytes = snapshots.latestSize
+            figures.snapshotTime = snapshots.writeTime
+            figures.failedSnapshots = snapshots.failureCount
+            figures.pastFiles = pastFiles.count
+            figures.pastBytes = pastFiles.reduce(0) { $0 + $1.size }
+            figures.oldestPast = pastFiles.first?.commitLines.first?.earliest
         }
     }
 
     // MARK: The journal
 
-    /// Begins a journal if there is none that can be trusted. Throws if writes cannot be taken.
+    /// Begins a journal if there is none that the log may append to. Throws if the log must refuse writes.
     private func ensureJournal() throws(CommitLogError) {
         guard lock != nil else { throw CommitLogError(.notDone, .failed, "the data directory is closed") }
-        takeReports()
-        if journal.file == nil { displaced = displacement() }
-        if let displaced { throw displaced }
+        collectResults()
+        if journal.file == nil { displacementError = findDisplacement() }
+        if let displacementError { throw displacementError }
         guard journal.file == nil else { return }
         do throws(FileError) {
-            try begin()
+            try beginJournal()
         } catch {
             throw CommitLogError(.notDone, error)
         }
     }
 
-    /// The reason why the next start would not find what is written now: the directory or the journal was moved or
-    /// removed. The look costs a system call or two, so it is taken once a second and before a new journal.
-    private func displacement() -> CommitLogError? {
-        // Where the path of the journal leads to the journal, that of the directory leads to the directory.
-        if journal.file?.isInPlace(in: directory.fileSystem) ?? false { return nil }
+    /// Checks whether the directory or the journal was moved, removed or replaced, so that the next start would not
+    /// find new commits. Returns the error; nil if both are in place. The check takes one or two system calls, so it
+    /// runs once a second and before a new journal, not for each write.
+    private func findDisplacement() -> CommitLogError? {
+        // If the path of the journal still refers to the open file, the directory has not been replaced.
+        if journal.file?.isStillAtPath(in: directory.fileSystem) ?? false { return nil }
         do throws(FileError) {
-            try lock?.checkPlace()
+            try lock?.verifyPath()
         } catch {
-            let found = error.code == SystemErrorCode.staleFile ? "another is in its place" : error.reason
-            let what = "was moved or removed: \(found); move it back, and writes are taken again by themselves"
+            let cause = error.code == SystemErrorCode.staleFile ? "another directory is in its place" : error.reason
+            let text = "was moved or removed: \(cause); move it back, then the daemon accepts writes again"
             return CommitLogError(
-                .notDone, .failed, "the data directory \(directory.path) \(what)", reason: "the data directory \(what)")
+                .notDone, .failed, "the data directory \(directory.path) \(text)", reason: "the data directory \(text)")
         }
         guard let file = journal.file?.file else { return nil }
-        let what =
+        let text =
             "was moved, removed or replaced; move it back, or stop the daemon, which then writes a snapshot of all data"
-        return CommitLogError(.notDone, .failed, "\(file.path) \(what)", reason: "the journal \(what)")
+        return CommitLogError(.notDone, .failed, "\(file.path) \(text)", reason: "the journal \(text)")
     }
 
-    /// Begins a journal behind the last commit that is on disk for sure, once the directory is cleaned up. What was
-    /// acknowledged beyond that, with `interval`, is written to it again from memory.
-    private func begin() throws(FileError) {
-        try unsettled?.cleanUp(directory, as: name, log)
+    /// Cleans up after the recovery, then begins a journal after the last commit that is certainly on disk. With
+    /// durability `interval`, later commits were acknowledged too; the log writes them from memory to the new journal.
+    private func beginJournal() throws(FileError) {
+        try pendingCleanUp?.cleanUp(directory, directoryID: directoryID, log)
         if options.durability == .snapshot {
-            try journal.begin(after: max(journal.head.revision, snapshots.latest))
+            try journal.beginFile(after: max(journal.head.revision, snapshots.latestRevision))
         } else {
-            let trusted = journal.trusted
-            // The history may not reach back that far.
-            if trusted < latest.revision && latest.history.oldestAvailable > trusted { try replaceJournals() }
-            let commits = latest.history.commits(after: journal.trusted).map(\.commit)
-            try journal.begin(after: journal.trusted, commits)
+            // If the history has evicted some of these commits, only a snapshot can make them durable.
+            let (durable, oldest) = (journal.durableRevision, state.history.oldestAvailable)
+            if durable < state.revision && oldest > durable { try replaceJournalsWithSnapshot() }
+            let commits = state.history.commits(after: journal.durableRevision).map(\.commit)
+            try journal.beginFile(after: journal.durableRevision, with: commits)
         }
-        unsettled = nil
+        pendingCleanUp = nil
     }
 
-    /// Writes a snapshot of the state in place of the journals up to now.
-    private func replaceJournals() throws(FileError) {
-        snapshots.grown = 0
-        let size = try SnapshotWriter.write(latest, journal: latest.revision, in: directory)
-        snapshots.note(latest.revision, size: size, now: clock())
-        journal.trusted = latest.revision
+    /// Writes a snapshot of the published state, so that recovery needs none of the present journals.
+    private func replaceJournalsWithSnapshot() throws(FileError) {
+        snapshots.bytesSinceSnapshot = 0
+        let size = try SnapshotWriter.write(state, journal: state.revision, in: directory)
+        snapshots.recordSnapshot(state.revision, size: size, now: clock())
+        journal.durableRevision = state.revision
     }
 
-    /// Takes note of what the other queues did.
-    private func takeReports() {
-        journal.takeReport(log)
-        guard let written = snapshots.takeReport(now: clock, log), options.durability == .snapshot else { return }
-        // The journal names the snapshot, so that a start notices if that is missing.
+    /// Collects the results of syncs and snapshots that background queues have finished.
+    private func collectResults() {
+        journal.collectSyncResult(log)
+        guard let written = snapshots.collectResult(now: clock, log), options.durability == .snapshot else { return }
+        // The revision in the name of the journal shows at the next start whether the snapshot is missing.
         do throws(FileError) {
-            try journal.begin(after: written)
+            try journal.beginFile(after: written)
         } catch {
-            log.warning("cannot begin a journal after a snapshot: \(error); nothing is lost")
+            log.warning("cannot begin a journal after a snapshot: \(error); no data is lost")
         }
     }
 
-    /// Has commits written to a past file before memory drops them, once they are durable.
-    private func keepPast() {
-        past?.takeReport(now: clock(), log)
-        guard past != nil, unsettled == nil, journal.file != nil else { return }
-        if past?.isDue(latest) ?? false {
+    /// Schedules durable commits for a past file before the history evicts them from memory.
+    private func writePastFiles() {
+        pastSchedule?.collectResult(now: clock(), log)
+        guard pastSchedule != nil, pendingCleanUp == nil, journal.file != nil else { return }
+        if pastSchedule?.isDue(state) ?? false {
             if options.durability == .interval { journal.sync(log) }
-            if journal.file != nil { past?.add(latest) }
+            if journal.file != nil { pastSchedule?.enqueue(state) }
         }
-        past?.begin(now: clock())
-        if options.runsInline { past?.takeReport(now: clock(), log) }
-        options.chargePast(past?.heldBytes(beside: latest) ?? 0)
+        pastSchedule?.beginNextFile(now: clock())
+        if options.runsInline { pastSchedule?.collectResult(now: clock(), log) }
+        options.chargePast(pastSchedule?.evictedBytes(notIn: state) ?? 0)
     }
 
-    private func snapshotIfDue() {
-        guard journal.file != nil, snapshots.isDue(latest.revision, now: clock()) else { return }
-        // The journals that a snapshot outdates may be all that has these.
-        if past?.isBehind(latest) ?? false { return }
+    private func beginSnapshotIfDue() {
+        guard journal.file != nil, snapshots.isDue(state.revision, now: clock()) else { return }
+        // A snapshot removes old journals, which may have commits that are not in a past file yet.
+        if pastSchedule?.hasUnwrittenCommits(state) ?? false { return }
         do throws(FileError) {
-            try rotate()
+            try rotateJournal()
         } catch {
             snapshots.postpone(now: clock())
-            log.warning("cannot begin a snapshot: \(error); it is retried, nothing is lost")
+            log.warning("cannot begin a snapshot: \(error); the daemon tries again, and no data is lost")
             return
         }
         guard journal.file != nil else { return }
-        snapshots.begin(latest, journal: journal.head.revision, in: directory)
-        if options.runsInline { takeReports() }
+        snapshots.begin(state, journal: journal.head.revision, in: directory)
+        if options.runsInline { collectResults() }
     }
 
-    /// Begins another journal once all of this one is on disk, so that those before can go with their snapshots.
-    private func rotate() throws(FileError) {
-        guard options.durability != .snapshot, let file = journal.file, file.place.last != file.head.revision else {
-            return
-        }
-        // If snapshots fail again and again, there shall not be a journal for each attempt.
-        if snapshots.isRetry && file.place.end < options.snapshotJournalBytes { return }
+    /// Syncs the journal and begins a new journal, so that the older journals can be removed after the snapshot.
+    private func rotateJournal() throws(FileError) {
+        guard options.durability != .snapshot, let file = journal.file, file.end.lastRevision != file.head.revision
+        else { return }
+        // If snapshots fail repeatedly, not every attempt begins a journal.
+        if snapshots.isRetry && file.end.offset < options.snapshotJournalBytes { return }
         if options.durability == .interval { journal.sync(log) }
-        if journal.file != nil { try journal.begin(after: latest.revision) }
+        if journal.file != nil { try journal.beginFile(after: state.revision) }
     }
 
-    // MARK: The end
+    // MARK: Stopping
 
-    /// Makes everything durable, with a snapshot, marks the stop as clean, and releases the directory. Runs after the last
-    /// flush; no write is taken afterwards.
+    /// Syncs the journal, writes past files and a last snapshot, marks the stop as clean, and unlocks the directory.
+    /// Runs after the last flush. The log accepts no write afterwards.
     ///
-    /// - Parameter bound: the time that past files and the snapshot may take, in nanoseconds. What takes longer is abandoned,
-    ///   which costs nothing but time at the next start where there is a journal.
+    /// - Parameter bound: the nanoseconds after which past files and the snapshot are abandoned. With a journal no data
+    ///   is lost then, but the next start takes longer.
     package func close(within bound: UInt64 = .max) throws(FileError) {
         guard let lock else { return }
-        let (sum, isBeyond) = clock().addingReportingOverflow(bound)
-        let end = isBeyond ? .max : sum
+        let (sum, hasOverflowed) = clock().addingReportingOverflow(bound)
+        let deadline = hasOverflowed ? .max : sum
         defer {
             self.lock = nil
-            journal.giveUp()
+            journal.abandonFile()
         }
-        // Nothing was taken since the start.
-        guard unsettled == nil else { return }
+        // The log has not written anything since the start.
+        guard pendingCleanUp == nil else { return }
         snapshots.abandon()
         journal.sync(log)
-        takeReports()
+        collectResults()
         do throws(FileError) {
-            try lock.checkPlace()
+            try lock.verifyPath()
         } catch {
-            // Wherever the journal is now, it ends as it should.
-            try? journal.close(after: latest.revision)
+            // The directory was moved. Mark the clean stop in the journal at its new place.
+            try? journal.close(after: state.revision)
             throw error
         }
-        // Without its mark, as `LOCK` was removed, the directory would be taken for a copy.
-        if (try? directory.markedName()) == nil { try? directory.mark(as: name) }
-        past?.finish(until: end, clock: clock, log)
-        if let file = journal.file, !file.isInPlace(in: directory.fileSystem) {
-            journal.giveUp()
-            try replaceJournals()
+        // If `LOCK` was removed, write it again. Otherwise the next start would mistake the directory for a copy.
+        if (try? directory.lockFileDirectoryID()) == nil { try? directory.writeLockFile(directoryID: directoryID) }
+        pastSchedule?.writeQueuedStates(until: deadline, clock: clock, log)
+        if let file = journal.file, !file.isStillAtPath(in: directory.fileSystem) {
+            journal.abandonFile()
+            try replaceJournalsWithSnapshot()
         }
         do throws(FileError) {
-            if journal.file == nil { try begin() }
-            try writeLastSnapshot(until: end)
-            try journal.close(after: latest.revision)
+            if journal.file == nil { try beginJournal() }
+            try writeLastSnapshot(until: deadline)
+            try journal.close(after: state.revision)
         } catch {
-            guard options.durability == .always, journal.trusted == latest.revision else { throw error }
-            log.warning("cannot mark the stop as clean: \(error); nothing is lost")
+            guard options.durability == .always, journal.durableRevision == state.revision else { throw error }
+            log.warning("cannot mark the stop as clean: \(error); no data is lost")
         }
     }
 
-    private func writeLastSnapshot(until end: UInt64) throws(FileError) {
-        guard latest.revision > snapshots.latest else { return }
-        // The journals that it would outdate may be all that has these.
-        guard !(past?.isBehind(latest) ?? false) else {
+    private func writeLastSnapshot(until deadline: UInt64) throws(FileError) {
+        guard state.revision > snapshots.latestRevision else { return }
+        // A snapshot removes old journals, which may have commits that are not in a past file yet.
+        guard !(pastSchedule?.hasUnwrittenCommits(state) ?? false) else {
             return log.info(
-                "stopped before the history was written to past files; the next start goes on from the journal")
+                "stopped before all commits were written to past files; the next start reads them from the journal")
         }
         let clock = clock
         do throws(FileError) {
             _ = try SnapshotWriter.write(
-                latest, journal: journal.head.revision, in: directory, isAbandoned: { clock() >= end })
-            try directory.removeOutdated()
+                state, journal: journal.head.revision, in: directory, isAbandoned: { clock() >= deadline })
+            try directory.removeObsoleteFiles()
         } catch {
             if options.durability == .snapshot { throw error }
             log.warning("cannot write the last snapshot: \(error); the next start replays the journal")
@@ -413,12 +424,12 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 }
 
 extension CommitLogError {
-    /// The error of writes that the file system refused.
+    /// Makes the error for a failed operation of the file system on the data directory.
     init(_ outcome: Outcome, _ error: FileError) {
         let remedy =
             error.isFull
-            ? "; free some room, and writes are taken again by themselves"
-            : "; once the cause is gone, writes are taken again by themselves"
+            ? "; free some disk space, then the daemon accepts writes again"
+            : "; remove the cause, then the daemon accepts writes again"
         self.init(
             outcome, error.isFull ? .full : .failed, error.description + remedy,
             reason: "cannot write to the data directory: \(error.reason)\(remedy)")

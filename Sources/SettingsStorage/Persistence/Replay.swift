@@ -2,7 +2,8 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A state with the commits that a chain of journals adds to it, as far as they can be read.
+/// Applies the commits of journals to the state of a snapshot, up to the last commit that can be read. A journal has
+/// one line for each commit. Its first line, the head, names the commit before the journal.
 struct Replay {
     /// A journal with its head.
     struct Journal {
@@ -10,34 +11,36 @@ struct Replay {
         var head: JournalHead
     }
 
+    /// The state after the applied commits.
     private(set) var state: State
     /// The head of the newest journal; nil if there is none.
     private(set) var head: JournalHead?
-    /// True if the daemon stopped cleanly.
-    private(set) var isClosed = false
-    private(set) var torn: TornTail?
-    /// The bytes of the commits that were applied.
-    private(set) var size = 0
-    /// The damage that ended the replay. The state is then that of the last commit before it, if the prefix was kept.
+    /// True if the newest journal ends with the line that marks a clean stop.
+    private(set) var endsWithCleanStop = false
+    /// The incomplete lines at the end of the newest journal after a crash; nil if there are none.
+    private(set) var tornTail: TornTail?
+    /// The number of bytes of the applied commits in the journals.
+    private(set) var replayedBytes = 0
+    /// The damage that ended the replay; nil if there is none. See the parameter `keepsValidPrefix`.
     private(set) var damage: RecoveryError?
 
     private let directory: DataDirectory
-    private let keepsPrefix: Bool
-    /// The last commit of the journals that were read, which the next one has to follow.
-    private var reached: Revision
+    private let keepsValidPrefix: Bool
+    /// The last commit of the journals read so far. The next journal must continue it.
+    private var reachedRevision: Revision
 
-    /// Replays what the journals have beyond a state. Throws if one cannot be read.
+    /// Applies the commits after the revision of a state. Throws if a file cannot be read; for damage, see ``damage``.
     ///
     /// - Parameters:
     ///   - journals: the journals of the directory, oldest first.
-    ///   - keepsPrefix: true if the state has to stay whole also when a commit turns out not to fit, which costs time.
+    ///   - keepsValidPrefix: true if a commit that cannot be applied must leave the state unchanged (slower).
     init(
-        _ state: State, _ journals: [Journal], in directory: DataDirectory, keepsPrefix: Bool = false
+        _ state: State, _ journals: [Journal], in directory: DataDirectory, keepsValidPrefix: Bool = false
     ) throws(RecoveryError) {
         self.state = state
         self.directory = directory
-        self.keepsPrefix = keepsPrefix
-        reached = state.revision
+        self.keepsValidPrefix = keepsValidPrefix
+        reachedRevision = state.revision
         do throws(RecoveryError) {
             try replay(journals)
         } catch {
@@ -47,93 +50,94 @@ struct Replay {
     }
 
     private mutating func replay(_ journals: [Journal]) throws(RecoveryError) {
-        guard var position = try first(of: journals) else { return }
-        let first = journals[position]
+        guard var index = try startIndex(in: journals) else { return }
+        let first = journals[index]
         if first.head.beginsEpoch && first.head.revision > state.revision {
-            try follow(first)
+            try enter(first)
         } else if first.head.epoch != state.epoch {
-            throw otherEpoch(first)
+            throw otherEpochError(first)
         }
-        reached = first.head.revision
+        reachedRevision = first.head.revision
         while true {
-            let next = position + 1 < journals.count ? journals[position + 1] : nil
-            try replay(journals[position], upTo: next?.head.after)
-            head = journals[position].head
+            let next = index + 1 < journals.count ? journals[index + 1] : nil
+            try replay(journals[index], upTo: next?.head.predecessor)
+            head = journals[index].head
             guard let next else { break }
-            try follow(next)
-            reached = next.head.revision
-            position += 1
+            try enter(next)
+            reachedRevision = next.head.revision
+            index += 1
         }
-        guard reached == state.revision else {
+        guard reachedRevision == state.revision else {
             throw directory.damage(
-                journals[position].name, "it ends at revision \(reached), before the snapshot \(state.revision)")
+                journals[index].name,
+                "the journal ends at revision \(reachedRevision), before the snapshot of revision \(state.revision)")
         }
     }
 
-    /// The journal that leads on from the state: the last that begins at or before it, or one that begins an epoch right
-    /// behind it. Returns nil if there is no journal at all.
-    private func first(of journals: [Journal]) throws(RecoveryError) -> Int? {
+    /// Returns the index of the journal that continues the state: the last journal that begins at or before its
+    /// revision, or the oldest if an epoch begins with it directly after this revision; nil if there is no journal.
+    private func startIndex(in journals: [Journal]) throws(RecoveryError) -> Int? {
         if let index = journals.lastIndex(where: { $0.head.revision <= state.revision }) { return index }
-        guard let oldest = journals.first else { return nil }
-        guard oldest.head.beginsEpoch && oldest.head.after == state.revision else { throw gap(before: oldest) }
+        guard let first = journals.first else { return nil }
+        guard first.head.beginsEpoch && first.head.predecessor == state.revision else { throw gapError(before: first) }
         return 0
     }
 
-    /// Goes over to the next journal, and into the epoch that begins with it.
-    private mutating func follow(_ journal: Journal) throws(RecoveryError) {
-        guard journal.head.after == reached else { throw gap(before: journal) }
+    /// Verifies that a journal continues the previous journal. Begins the epoch that begins with it, if any.
+    private mutating func enter(_ journal: Journal) throws(RecoveryError) {
+        guard journal.head.predecessor == reachedRevision else { throw gapError(before: journal) }
         if journal.head.beginsEpoch {
-            guard state.revision == reached else { throw gap(before: journal) }
+            guard state.revision == reachedRevision else { throw gapError(before: journal) }
             state.beginEpoch(journal.head.epoch, at: journal.head.revision)
         } else if journal.head.epoch != state.epoch {
-            throw otherEpoch(journal)
+            throw otherEpochError(journal)
         }
     }
 
     private mutating func replay(_ journal: Journal, upTo end: Revision?) throws(RecoveryError) {
-        // With durability `snapshot`, journals have no commits: they only say that the daemon ran.
-        let isMark = journal.head.durability == .snapshot
-        if isMark { reached = max(reached, state.revision) }
-        if let end, reached >= end, !isMark { return }
+        // With durability `snapshot`, journals have no commits. They only show that a daemon used the directory.
+        let hasNoCommits = journal.head.durability == .snapshot
+        if hasNoCommits { reachedRevision = max(reachedRevision, state.revision) }
+        if let end, reachedRevision >= end, !hasNoCommits { return }
         let reader = JournalReader(directory: directory, name: journal.name, isNewest: end == nil)
-        let contents = try reader.read(after: reached, upTo: end) { entry throws(JournalReader.Refusal) in
+        let contents = try reader.read(after: reachedRevision, upTo: end) { entry throws(JournalReader.Rejection) in
             guard entry.revision > state.revision else { return }
-            guard state.revision == entry.after else {
-                throw JournalReader.Refusal(reason: "revision \(state.revision) is not in the journal")
+            guard state.revision == entry.predecessor else {
+                throw JournalReader.Rejection(reason: "the journal does not contain revision \(state.revision)")
             }
             try apply(entry)
         }
-        isClosed = contents.isClosed
-        torn = contents.torn
-        reached = contents.last ?? reached
+        endsWithCleanStop = contents.endsWithCleanStop
+        tornTail = contents.tornTail
+        reachedRevision = contents.lastRevision ?? reachedRevision
         if let damage = contents.damage { throw damage }
-        // What a crash took of such a journal may be in the snapshot all the same.
-        if journal.head.mayLose && reached < state.revision {
-            reached = state.revision
-            isClosed = false
+        // The snapshot may have commits that the journal lost in a crash.
+        if journal.head.mayLoseAcknowledgedWrites && reachedRevision < state.revision {
+            reachedRevision = state.revision
+            endsWithCleanStop = false
         }
     }
 
-    private mutating func apply(_ entry: JournalReader.Entry) throws(JournalReader.Refusal) {
-        let whole = keepsPrefix ? state : nil
+    private mutating func apply(_ entry: JournalReader.Entry) throws(JournalReader.Rejection) {
+        let stateBefore = keepsValidPrefix ? state : nil
         do {
             try state.apply(state.completed(Commit(json: entry.json)))
         } catch {
-            if let whole { state = whole }
-            throw JournalReader.Refusal(reason: "the commit cannot be applied: \(error)")
+            if let stateBefore { state = stateBefore }
+            throw JournalReader.Rejection(reason: "the commit cannot be applied: \(error)")
         }
-        size += entry.size
+        replayedBytes += entry.size
     }
 
-    private func otherEpoch(_ journal: Journal) -> RecoveryError {
-        directory.damage(
-            journal.name, line: 1, "it belongs to epoch \(journal.head.epoch), and what came before to \(state.epoch)")
-    }
-
-    private func gap(before journal: Journal) -> RecoveryError {
+    private func otherEpochError(_ journal: Journal) -> RecoveryError {
         directory.damage(
             journal.name, line: 1,
-            "it follows revision \(journal.head.after), but what came before ends at \(reached): what lies between is missing"
-        )
+            "the journal belongs to epoch \(journal.head.epoch), but the older files belong to \(state.epoch)")
+    }
+
+    private func gapError(before journal: Journal) -> RecoveryError {
+        directory.damage(
+            journal.name, line: 1,
+            "the journal follows revision \(journal.head.predecessor); the history after \(reachedRevision) is missing")
     }
 }

@@ -3,123 +3,127 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 
-/// A schedule of snapshots, with the task that writes them: one at a time, and never soon after one that failed.
+/// Decides when to write a snapshot (a file with the complete state), and writes it on a background queue. At most one
+/// snapshot is written at a time. A failure delays the next attempt. Runs on the commit thread.
 struct SnapshotSchedule {
-    /// The end of a snapshot.
+    /// The result of writing a snapshot.
     private struct Report: Sendable {
         let revision: Revision
-        /// The bytes of commits whose replay the snapshot saves.
-        let grown: Int
+        /// The bytes of commits in the journals that a start need not replay if it has this snapshot.
+        let savedBytes: Int
+        /// The size of the file.
         let result: Result<Int, FileError>
     }
 
-    /// The newest snapshot; zero if there is none.
-    private(set) var latest: Revision
-    /// The bytes of commits behind the newest snapshot.
-    var grown: Int
+    /// The revision of the newest snapshot; zero if there is no snapshot.
+    private(set) var latestRevision: Revision
+    /// The bytes of commits in the journals after the newest snapshot, or after the snapshot that is being written.
+    var bytesSinceSnapshot: Int
     private let options: LocalLog.Options
     private let task: BackgroundTask<Report>
-    private(set) var size = 0
-    /// When the newest was written; nil if none was since the start.
-    private(set) var written: UInt64?
-    private(set) var failed = 0
-    /// The time when the newest was written.
-    private var time: UInt64
-    /// The time before which none is begun, after one failed.
-    private var notBefore: UInt64 = 0
-    private var failures: UInt64 = 0
-    /// About how much memory the snapshot under way holds of large values that were replaced since it began.
-    private var replaced = 0 {
-        didSet { if replaced != oldValue { options.chargeReplaced(replaced) } }
+    /// The size of the newest snapshot; 0 if no snapshot was written since the start.
+    private(set) var latestSize = 0
+    /// The monotonic time when the newest snapshot was written; nil if none was written since the start.
+    private(set) var writeTime: UInt64?
+    /// The number of failures since the start.
+    private(set) var failureCount = 0
+    /// The monotonic time when the newest snapshot was written, or of the start.
+    private var intervalStart: UInt64
+    /// After a failure, the monotonic time before which no snapshot begins; otherwise 0.
+    private var earliestRetry: UInt64 = 0
+    /// The number of failures since the last success, at most 6.
+    private var consecutiveFailures: UInt64 = 0
+    /// The approximate memory of large values that were replaced while the current snapshot references them.
+    private var replacedBytes = 0 {
+        didSet { if replacedBytes != oldValue { options.chargeReplaced(replacedBytes) } }
     }
     /// A commit of at least this size is assumed to replace large values.
     static let largeCommitBytes = 256 << 10
 
-    init(latest: Revision, grown: Int, _ options: LocalLog.Options, now: UInt64) {
-        self.latest = latest
-        self.grown = grown
+    init(latestRevision: Revision, bytesSinceSnapshot: Int, _ options: LocalLog.Options, now: UInt64) {
+        self.latestRevision = latestRevision
+        self.bytesSinceSnapshot = bytesSinceSnapshot
         self.options = options
         task = BackgroundTask(label: "settingsd.snapshots", qos: .utility, runsInline: options.runsInline)
-        time = now
+        intervalStart = now
     }
 
-    /// True if the last one failed.
-    var isRetry: Bool { failures > 0 }
+    /// True if the last attempt failed.
+    var isRetry: Bool { consecutiveFailures > 0 }
 
-    /// True if it is time for a snapshot of a revision.
+    /// True if a snapshot of the state at a revision should begin now.
     func isDue(_ revision: Revision, now: UInt64) -> Bool {
-        guard revision > latest, now >= notBefore, !task.isBusy else { return false }
-        return grown >= max(options.snapshotJournalBytes, size) || now &- time >= options.snapshotInterval
+        guard revision > latestRevision, now >= earliestRetry, !task.isBusy else { return false }
+        return bytesSinceSnapshot >= max(options.snapshotJournalBytes, latestSize)
+            || now &- intervalStart >= options.snapshotInterval
     }
 
-    /// True while a snapshot is being written.
     var isWriting: Bool { task.isBusy }
 
     /// Records commits that one flush has written.
     ///
     /// - Parameters:
-    ///   - bytes: what they take in the journal.
-    ///   - replacedBytes: the memory of large values that they replaced.
+    ///   - bytes: the bytes of the commits in the journal.
+    ///   - replacedBytes: the memory of large values that the commits replaced.
     mutating func noteCommits(bytes: Int, replacedBytes: Int) {
-        grown += bytes
-        if task.isBusy { replaced += replacedBytes }
+        bytesSinceSnapshot += bytes
+        if task.isBusy { self.replacedBytes += replacedBytes }
     }
 
-    /// Begins to write a snapshot, which a journal goes on from.
+    /// Begins to write a snapshot. `journal` is the revision in the name of the journal that continues the snapshot.
     mutating func begin(_ state: State, journal: Revision, in directory: DataDirectory) {
-        let (grown, options) = (grown, options)
-        self.grown = 0
+        let (savedBytes, options) = (bytesSinceSnapshot, options)
+        self.bytesSinceSnapshot = 0
         task.begin { task in
             do throws(FileError) {
                 let size = try SnapshotWriter.write(
                     state, journal: journal, in: directory, isAbandoned: { task.isAbandoned },
                     chargeLine: options.chargeSnapshotLine)
-                // What cannot be removed now is removed after the next one.
-                try? directory.removeOutdated()
-                return Report(revision: state.revision, grown: grown, result: .success(size))
+                // If the removal fails, the files are removed after the next snapshot.
+                try? directory.removeObsoleteFiles()
+                return Report(revision: state.revision, savedBytes: savedBytes, result: .success(size))
             } catch {
-                return Report(revision: state.revision, grown: grown, result: .failure(error))
+                return Report(revision: state.revision, savedBytes: savedBytes, result: .failure(error))
             }
         }
     }
 
-    /// Takes note of a snapshot that the task has ended. Returns its revision if it was written.
-    mutating func takeReport(now: () -> UInt64, _ log: Log) -> Revision? {
+    /// Collects the result of a finished attempt. Returns the revision of the snapshot if it was written.
+    mutating func collectResult(now: () -> UInt64, _ log: Log) -> Revision? {
         guard let report = task.takeReport() else { return nil }
         let now = now()
-        replaced = 0
+        replacedBytes = 0
         switch report.result {
         case .success(let size):
-            note(report.revision, size: size, now: now)
+            recordSnapshot(report.revision, size: size, now: now)
             log.debug("wrote a snapshot of revision \(report.revision), \(size) bytes")
             return report.revision
         case .failure(let error):
-            grown += report.grown
+            bytesSinceSnapshot += report.savedBytes
             postpone(now: now)
             if error.code == SystemErrorCode.cancelled { return nil }
-            failed += 1
-            log.warning("cannot write a snapshot: \(error); it is retried, nothing is lost")
+            failureCount += 1
+            log.warning("cannot write a snapshot: \(error); the daemon tries again, and no data is lost")
             return nil
         }
     }
 
-    /// Takes note of a snapshot that the caller wrote.
-    mutating func note(_ revision: Revision, size: Int, now: UInt64) {
-        latest = max(latest, revision)
-        self.size = size
-        written = now
-        time = now
-        notBefore = 0
-        failures = 0
+    mutating func recordSnapshot(_ revision: Revision, size: Int, now: UInt64) {
+        latestRevision = max(latestRevision, revision)
+        latestSize = size
+        writeTime = now
+        intervalStart = now
+        earliestRetry = 0
+        consecutiveFailures = 0
     }
 
-    /// Backs off after a failure, longer after each.
+    /// Delays the next attempt after a failure: by 2 s after the first, doubled up to 64 s.
     mutating func postpone(now: UInt64) {
-        failures = min(failures + 1, 6)
-        notBefore = now &+ (1_000_000_000 << failures)
+        consecutiveFailures = min(consecutiveFailures + 1, 6)
+        earliestRetry = now &+ (1_000_000_000 << consecutiveFailures)
     }
 
-    /// Abandons a snapshot that is being written, and waits until none is.
+    /// Abandons a snapshot that is being written, and waits for the end of its task.
     func abandon() {
         task.abandon()
     }

@@ -87,8 +87,8 @@ package final class AuditLog: Sendable {
         let oldest = state.history.oldestAvailable
         let lastAudited = (audited + recorded + missing.map(\.revision)).filter { $0 <= oldest }.max()
         let evicted = Int(oldest.number - max(lastAudited ?? completeThrough, completeThrough).number)
-        // A new epoch skips `Recovery.leap` revisions. No commits have these revisions.
-        if evicted > 0, evicted < Recovery.leap {
+        // A new epoch skips `Recovery.epochRevisionGap` revisions. No commits have these revisions.
+        if evicted > 0, evicted < Recovery.epochRevisionGap {
             lostLineCount.add(evicted, ordering: .relaxed)
             reportedLineCount.add(evicted, ordering: .relaxed)
             log.error(

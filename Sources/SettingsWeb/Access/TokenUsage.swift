@@ -56,7 +56,7 @@ package final class TokenUsage: Sendable {
             let document: JSONObject = ["lastUsed": .object(lastUsed)]
             do throws(FileError) {
                 _ = try directory.writeTemporary(DataDirectory.tokenUseName, JSONValue.object(document).bytes())
-                try directory.placeTemporary(DataDirectory.tokenUseName)
+                try directory.renameTemporary(DataDirectory.tokenUseName)
             } catch {
                 log.warning(
                     "cannot write the last use of tokens: \(error); settingsd token list --json shows earlier times "

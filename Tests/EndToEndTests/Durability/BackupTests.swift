@@ -66,7 +66,7 @@ struct BackupTests {
                 _ = try DirectoryRestore(of: file, into: data, limits: History.Limits(), newEpoch: Epoch.random)
                 return false
             } catch {
-                return error.kind == .damaged && error.description.contains("no whole backup")
+                return error.kind == .damaged && error.description.contains("not a complete backup")
             }
         }
         for length in 0..<backup.count { try #require(try isRefused(Array(backup[..<length])), "cut at \(length)") }

@@ -82,7 +82,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         .fine("the newest snapshot empty", notes: ["snapshot-8.json is damaged"], .damaged) {
             $0.write("snapshot-8.json", [])
         },
-        .fine("the newest snapshot with another check", notes: ["the check fails"], .damaged) {
+        .fine("the newest snapshot with another check", notes: ["the checksum does not match"], .damaged) {
             try $0.edit("snapshot-8.json") { $0[$0.count - 5] ^= 1 }
         },
         .fine("the newest snapshot with commits out of order", notes: ["the commits are not in order"], .damaged) {
@@ -99,7 +99,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             try folder.edit("snapshot-8.json") { $0.removeLast(9) }
             try folder.edit("snapshot-4.json") { $0.removeLast(9) }
         },
-        .bad("both snapshots missing", ["no snapshot that the journals lead on from"], kept: 0) { folder in
+        .bad("both snapshots missing", ["no snapshot that the journals continue"], kept: 0) { folder in
             folder.remove("snapshot-8.json")
             folder.remove("snapshot-4.json")
         },
@@ -119,13 +119,13 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             for name in folder.names { folder.write(name, []) }
         },
         DamageCase(
-            name: "a snapshot of a newer version", start: .refuses(.fromTheFuture, ["snapshot-8.json", "format 9"]),
+            name: "a snapshot of a newer version", start: .refuses(.newerFormat, ["snapshot-8.json", "format 9"]),
             check: .damaged
         ) { try $0.edit("snapshot-8.json") { $0[12] = UInt8(ascii: "9") } },
     ]
 
     private static let journals: [DamageCase] = [
-        .bad("the newest journal missing", ["journal-8.jsonl: it is missing"], kept: 8) {
+        .bad("the newest journal missing", ["journal-8.jsonl: the file is missing"], kept: 8) {
             $0.remove("journal-8.jsonl")
         },
         .fine(
@@ -138,7 +138,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         .fine("nothing but a snapshot", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged) {
             for name in $0.names where name != "snapshot-8.json" { $0.remove(name) }
         },
-        .bad("an empty newest journal", ["journal-8.jsonl, line 1", "it is empty"], kept: 8) {
+        .bad("an empty newest journal", ["journal-8.jsonl, line 1", "the file is empty"], kept: 8) {
             $0.write("journal-8.jsonl", [])
         },
         .bad("a newest journal of zeros", ["journal-8.jsonl, line 1", "check"], kept: 8) {
@@ -164,7 +164,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             folder.remove("journal-8.jsonl")
         },
         DamageCase(
-            name: "a journal of a newer version", start: .refuses(.fromTheFuture, ["journal-8.jsonl", "format 9"]),
+            name: "a journal of a newer version", start: .refuses(.newerFormat, ["journal-8.jsonl", "format 9"]),
             check: .damaged
         ) { folder in
             try folder.editLines("journal-8.jsonl") { lines in

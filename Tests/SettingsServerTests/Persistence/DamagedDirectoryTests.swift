@@ -29,7 +29,7 @@ struct DamagedDirectoryTests {
             let notesFound = recovered.notes.map(\.description).joined(separator: "\n")
             for note in notes { #expect(notesFound.contains(note), "\(notesFound)") }
             #expect(recovered.beganEpoch == isNewEpoch)
-            #expect(recovered.state.revision.number == revision + (isNewEpoch ? Recovery.leap : 0))
+            #expect(recovered.state.revision.number == revision + (isNewEpoch ? Recovery.epochRevisionGap : 0))
             #expect(StateDescription(recovered.state).content == states[revision].map { StateDescription($0).content })
             // What a start has seen to, the next finds in order.
             try log.close()
@@ -59,7 +59,7 @@ struct DamagedDirectoryTests {
     func repair(_ damage: DamageCase) throws {
         let (folder, states) = try folder(damage)
         let before = try folder.contents()
-        if case .refuses(.fromTheFuture, _) = damage.start {
+        if case .refuses(.newerFormat, _) = damage.start {
             #expect(throws: RecoveryError.self) {
                 _ = try DirectoryRepair(folder.directory, apply: true, newEpoch: folder.newEpoch)
             }
@@ -80,7 +80,7 @@ struct DamagedDirectoryTests {
         #expect(try DirectoryCheck(folder.directory).verdict == .sound)
         let (recovered, _) = try folder.open(damage.durability)
         #expect(StateDescription(recovered.state).content == states[kept].map { StateDescription($0).content })
-        #expect(recovered.state.revision.number >= Recovery.leap + 8)
+        #expect(recovered.state.revision.number >= Recovery.epochRevisionGap + 8)
         #expect(recovered.state.epoch != states[12]?.epoch && recovered.notes.isEmpty, "\(recovered.notes)")
         let again = try DirectoryRepair(folder.directory, apply: false, newEpoch: folder.newEpoch)
         #expect(again.outcome == .nothingToDo)

@@ -202,7 +202,7 @@ struct FaultTests {
         if before.revision == .zero && found.revision == .zero { return }
         #expect(durability != .always, "\(title): a new epoch")
         #expect(found.epoch != before.epoch && found.revision > before.revision, "\(title): \(found.cursor)")
-        let revision = found.revision.advanced(by: -Recovery.leap)
+        let revision = found.revision.advanced(by: -Recovery.epochRevisionGap)
         let content = (acknowledged + possible).last { $0.revision == revision }.map { StateDescription($0).content }
         #expect(content == StateDescription(found).content, "\(title): found \(found.cursor)")
     }

@@ -82,7 +82,7 @@ struct HistoryRecoveryTests {
     private static func read(
         _ revision: Revision, in directory: DataDirectory, _ limits: History.Limits
     ) throws -> State {
-        let file = DataDirectory.Numbered(name: DataDirectory.snapshotName(at: revision), revision: revision)
+        let file = DataDirectory.NumberedFile(name: DataDirectory.snapshotName(at: revision), revision: revision)
         return try SnapshotReader.read(file, in: directory, limits: limits).state
     }
 

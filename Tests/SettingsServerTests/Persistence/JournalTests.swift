@@ -19,7 +19,7 @@ struct JournalTests {
         let disk = SimulatedDisk()
         let directory = DataDirectory("/data", in: disk)
         _ = try SnapshotWriter.write(state, journal: state.revision, in: directory)
-        let file = DataDirectory.Numbered(
+        let file = DataDirectory.NumberedFile(
             name: DataDirectory.snapshotName(at: state.revision), revision: state.revision)
         let content = try #require(disk.content(file.name))
         // It is one JSON document, which people can look at.

@@ -108,7 +108,7 @@ struct LocalLogTests {
         let charged = Atomic(0)
         var options = LocalLog.Options(durability: .always)
         options.chargeReplaced = { charged.store($0, ordering: .relaxed) }
-        var snapshots = SnapshotSchedule(latest: .zero, grown: 0, options, now: 0)
+        var snapshots = SnapshotSchedule(latestRevision: .zero, bytesSinceSnapshot: 0, options, now: 0)
         snapshots.noteCommits(bytes: 1_000_000, replacedBytes: 2_000_000)
         #expect(charged.load(ordering: .relaxed) == 0)
         let state = State(epoch: try #require(Epoch("e")))
@@ -116,7 +116,7 @@ struct LocalLogTests {
         for bytes in [1_000_000, 0, 500_000] { snapshots.noteCommits(bytes: 1_000, replacedBytes: bytes) }
         #expect(charged.load(ordering: .relaxed) == 1_500_000)
         try eventually {
-            _ = snapshots.takeReport(now: { 1 }, LogHarness.quiet)
+            _ = snapshots.collectResult(now: { 1 }, LogHarness.quiet)
             return charged.load(ordering: .relaxed) == 0
         }
     }
@@ -174,7 +174,7 @@ struct LocalLogTests {
         try log.close()
         #expect(throws: CommitLogError.self) { try log.flush() }
         try harness.open()
-        #expect(harness.recovered?.isClosed == true)
+        #expect(harness.recovered?.endsWithCleanStop == true)
         #expect(harness.recovered?.replayed == 0)
     }
 

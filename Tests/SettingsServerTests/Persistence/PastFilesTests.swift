@@ -221,7 +221,7 @@ struct PastFilesTests {
         #expect(oldest.from > .zero && files.count > 1)
         // Times count once others agree, which takes up to twice the age.
         let earliest = run.reference.time.milliseconds - 60_000
-        #expect(oldest.latest.milliseconds >= earliest)
+        #expect(oldest.latestTime.milliseconds >= earliest)
         #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == files.count)
         let view = try run.view
         for name in try Self.names.map({ try SuiteName($0) }) {
@@ -250,7 +250,7 @@ struct PastFilesTests {
         for _ in 0..<5 { try run.step() }
         let wrong = run.reference.revision
         run.harness.shiftClock(by: -years)
-        let oldest = try #require(past.list.first?.commits.first).earliest
+        let oldest = try #require(past.list.first?.commitLines.first).earliest
         #expect(time.milliseconds - oldest.milliseconds >= 15_000)
         for _ in 0..<100 { try run.step() }
         #expect(try #require(past.list.first).from >= wrong)
@@ -295,7 +295,7 @@ struct PastFilesTests {
             var run = try Run(seed: 9)
             for _ in 0..<40 { try run.step() }
             run.harness.crash(.syncedOnly, seed: 1)
-            let names = run.harness.disk.names.compactMap { DataDirectory.PastName($0) }.sorted { $0.to < $1.to }
+            let names = run.harness.disk.names.compactMap { DataDirectory.PastFileName($0) }.sorted { $0.to < $1.to }
             let damaged = names[names.count / 2]
             var bytes = try #require(run.harness.disk.content(damaged.name))
             if isAtEnd { bytes.removeLast(20) } else { bytes[40] ^= 1 }
@@ -350,7 +350,7 @@ struct PastFilesTests {
         let used = try #require(run.harness.log?.pastFiles).list
         #expect(used.allSatisfy { $0.to <= end })
         #expect(run.harness.disk.names.contains { $0.hasPrefix("set-aside-past-") })
-        #expect(!run.harness.disk.names.contains { DataDirectory.PastName($0).map { $0.to > end } ?? false })
+        #expect(!run.harness.disk.names.contains { DataDirectory.PastFileName($0).map { $0.to > end } ?? false })
     }
 }
 

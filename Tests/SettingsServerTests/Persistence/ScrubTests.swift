@@ -89,7 +89,7 @@ struct ScrubTests {
         let sound = try folder.read(newest)
         let start = sound.dropLast().lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         folder.write(newest, sound[..<start])
-        #expect(try scrub().first?.contains("it ends before commit 12") == true)
+        #expect(try scrub().first?.contains("the file ends before commit 12") == true)
         // The thirteenth commit is on its way.
         folder.write(newest, sound + sound[start...].prefix(20))
         #expect(try scrub() == [])

@@ -2,7 +2,12 @@ package import Platform
 package import SettingsAPI
 internal import SettingsModel
 
-/// The directory that a daemon keeps its data in, with the names of its files.
+/// The data directory of a daemon: the names of its files, and operations that create, replace and remove them.
+///
+/// - `journal-17.jsonl`: the commits after revision 17, one per line.
+/// - `snapshot-17.json`: the complete state at revision 17.
+/// - `past-3-17.jsonl`: a past file: the commits 4 to 17, for reads of history that is no longer in memory.
+/// - `set-aside-…`: a file that recovery or a repair renamed, so that the daemon no longer reads it.
 package struct DataDirectory: Sendable {
     package let path: String
     package let fileSystem: any FileSystem
@@ -16,69 +21,70 @@ package struct DataDirectory: Sendable {
 
     // MARK: Names
 
-    /// A file that is named by the revision that it begins with.
-    package struct Numbered: Hashable, Sendable {
+    /// A journal or a snapshot, with the revision in its name.
+    package struct NumberedFile: Hashable, Sendable {
         package let name: String
         let revision: Revision
     }
 
-    /// The names in a directory, in order.
+    /// The names of all files in the directory, sorted, and grouped by kind.
     package struct Listing: Sendable {
         let names: [String]
         /// The journals, oldest first.
-        package let journals: [Numbered]
+        package let journals: [NumberedFile]
         /// The snapshots, oldest first.
-        package let snapshots: [Numbered]
-        /// The past files, by their ends.
-        package let past: [PastName]
+        package let snapshots: [NumberedFile]
+        /// The past files, ordered by their last commits.
+        package let pastFiles: [PastFileName]
 
         init(_ names: [String]) {
             self.names = names.sorted()
-            journals = Numbered.all(in: names, "journal-", ".jsonl")
-            snapshots = Numbered.all(in: names, "snapshot-", ".json")
-            past = names.compactMap { PastName($0) }.sorted { ($0.to, $0.from) < ($1.to, $1.from) }
+            journals = NumberedFile.all(in: names, "journal-", ".jsonl")
+            snapshots = NumberedFile.all(in: names, "snapshot-", ".json")
+            pastFiles = names.compactMap { PastFileName($0) }.sorted { ($0.to, $0.from) < ($1.to, $1.from) }
         }
 
-        /// Files that were being written when a daemon ended.
+        /// The names with the suffix `.tmp`. At a start, they belong to unfinished files that a crash left.
         package var temporaries: [String] { names.filter { $0.hasSuffix(DataDirectory.temporarySuffix) } }
 
-        /// True if the directory has a file that a daemon makes in its data directory.
-        var isOfDaemon: Bool {
-            !journals.isEmpty || !snapshots.isEmpty || !past.isEmpty
+        /// True if the directory contains a file of a daemon; otherwise it is not a data directory.
+        var hasDaemonFiles: Bool {
+            !journals.isEmpty || !snapshots.isEmpty || !pastFiles.isEmpty
                 || [DataDirectory.lockName, DataDirectory.newestName, DataDirectory.clusterName].contains {
                     contains($0)
                 }
-                || names.contains { $0.hasPrefix(DataDirectory.asidePrefix) }
+                || names.contains { $0.hasPrefix(DataDirectory.setAsidePrefix) }
         }
 
         package func contains(_ name: String) -> Bool { names.contains { $0.hasSameBytes(as: name) } }
 
-        /// Returns a name to set a file aside under that no other file has.
-        package func freeAsideName(of name: String) -> String {
-            var candidate = DataDirectory.asidePrefix + name
+        /// Returns an unused name with the prefix `set-aside-`, to which the caller renames the file.
+        package func unusedSetAsideName(for name: String) -> String {
+            var candidate = DataDirectory.setAsidePrefix + name
             var number = 1
             while contains(candidate) {
                 number += 1
-                candidate = DataDirectory.asidePrefix + "\(number)-\(name)"
+                candidate = DataDirectory.setAsidePrefix + "\(number)-\(name)"
             }
             return candidate
         }
     }
 
+    /// The file that the daemon locks. It also contains the process identifier and the identifier of the directory.
     static let lockName = "LOCK"
-    /// The file that makes a directory a copy of a log in etcd.
+    /// The file that exists only if the commit log is in etcd and the directory is a cache of it.
     package static let clusterName = "CLUSTER"
-    /// The file that names the newest journal, so that a start notices if that is missing.
+    /// The file that contains the name of the newest journal, so that recovery notices if that journal is missing.
     ///
-    /// It is written once the journal stands, and before the journal takes its first commit. After a crash between the
-    /// two the newest journal may be a later one than it names. An earlier one means that a file was removed.
+    /// The daemon writes this file between creating the journal and appending its first commit. After a crash, a newer
+    /// journal may exist; but if all journals are older, a journal was removed.
     static let newestName = "NEWEST"
-    /// The file that names the commits whose lines the audit file got last.
+    /// The file with the revisions of the commits that were most recently written to the audit file.
     package static let auditName = "AUDIT"
-    /// The file with the last use of each token.
+    /// The file with the time at which each access token was last used.
     package static let tokenUseName = "token-use.json"
-    /// The beginning of the names of files that no start reads.
-    static let asidePrefix = "set-aside-"
+    /// The prefix of files that the daemon no longer reads.
+    static let setAsidePrefix = "set-aside-"
     private static let temporarySuffix = ".tmp"
 
     static func journalName(after revision: Revision) -> String { "journal-\(revision).jsonl" }
@@ -90,10 +96,10 @@ package struct DataDirectory: Sendable {
         Listing(try fileSystem.list(path))
     }
 
-    /// The path of a file while it is written.
+    /// The path at which a file is written before it is renamed to its final name.
     package func temporaryPath(of name: String) -> String { path(of: name + Self.temporarySuffix) }
 
-    /// Writes and syncs a file that ``placeTemporary(_:)`` puts in its place.
+    /// Writes and syncs a temporary file. The caller then calls ``renameTemporary(_:)``.
     package func writeTemporary(_ name: String, _ bytes: [UInt8]) throws(FileError) -> OpenFile {
         let file = try OpenFile(temporaryPath(of: name), .replacing, in: fileSystem, toBe: path(of: name))
         try file.write(bytes.span, at: 0)
@@ -101,8 +107,8 @@ package struct DataDirectory: Sendable {
         return file
     }
 
-    /// Gives a file that was written its name, durably.
-    package func placeTemporary(_ name: String) throws(FileError) {
+    /// Renames a temporary file to its final name and syncs the directory.
+    package func renameTemporary(_ name: String) throws(FileError) {
         try fileSystem.rename(temporaryPath(of: name), to: path(of: name))
         try fileSystem.syncDirectory(path)
     }
@@ -111,7 +117,8 @@ package struct DataDirectory: Sendable {
         try fileSystem.remove(temporaryPath(of: name))
     }
 
-    /// Syncs the journals and snapshots: what was read may have been in the page cache only, and is about to be served.
+    /// Syncs the journals and snapshots after recovery has read them. A previous process may have written data that is
+    /// only in the page cache; the daemon must not serve this data before it is durable.
     func syncFiles() throws(FileError) {
         let listing = try list()
         for file in listing.journals + listing.snapshots {
@@ -120,37 +127,37 @@ package struct DataDirectory: Sendable {
         try fileSystem.syncDirectory(path)
     }
 
-    /// Cuts a file, once what is cut is safe in another one.
-    func cut(_ name: String, at offset: Int, keepingAs aside: String) throws(FileError) {
+    /// Truncates a file to a length, after copying the removed bytes durably to another file.
+    func truncate(_ name: String, to length: Int, copyingTailTo copyName: String) throws(FileError) {
         let file = try OpenFile(path(of: name), .writing, in: fileSystem)
-        let copy = try OpenFile(path(of: aside), .replacing, in: fileSystem)
+        let copy = try OpenFile(path(of: copyName), .replacing, in: fileSystem)
         var piece = [UInt8](repeating: 0, count: 1 << 18)
-        var place = offset
+        var offset = length
         while true {
-            let count = try file.read(at: place, into: &piece)
+            let count = try file.read(at: offset, into: &piece)
             guard count > 0 else { break }
-            try copy.write(piece.span.extracting(0..<count), at: place - offset)
-            place += count
+            try copy.write(piece.span.extracting(0..<count), at: offset - length)
+            offset += count
         }
         try copy.sync()
         try fileSystem.syncDirectory(path)
-        try file.truncate(to: offset)
+        try file.truncate(to: length)
         try file.sync()
     }
 
-    /// Removes all but the last two snapshots, and the journals that only the removed ones need.
-    func removeOutdated() throws(FileError) {
+    /// Removes all snapshots except the newest two, and the journals that neither of these two snapshots needs.
+    func removeObsoleteFiles() throws(FileError) {
         let listing = try list()
         guard listing.snapshots.count > 1 else { return }
         let kept = listing.snapshots.suffix(2)
         for snapshot in listing.snapshots.dropLast(2) { try fileSystem.remove(path(of: snapshot.name)) }
-        // The last journal that begins at or before the older snapshot leads on from it.
-        let needed = listing.journals.lastIndex { $0.revision <= kept[kept.startIndex].revision } ?? 0
-        for journal in listing.journals[..<needed] { try fileSystem.remove(path(of: journal.name)) }
+        // Replay on top of the older snapshot begins with the last journal that starts at or before its revision.
+        let firstNeeded = listing.journals.lastIndex { $0.revision <= kept[kept.startIndex].revision } ?? 0
+        for journal in listing.journals[..<firstNeeded] { try fileSystem.remove(path(of: journal.name)) }
     }
 }
 
-extension DataDirectory.Numbered {
+extension DataDirectory.NumberedFile {
     fileprivate static func all(in names: [String], _ prefix: String, _ suffix: String) -> [Self] {
         names.compactMap { name -> Self? in
             guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }

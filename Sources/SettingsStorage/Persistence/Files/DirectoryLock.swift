@@ -1,62 +1,63 @@
 package import Platform
 internal import SettingsModel
 
-/// The lock of a data directory, held for as long as the object lives.
+/// An exclusive lock on a data directory, which keeps other daemons out. It is released when the object is deallocated.
 ///
-/// It is on the directory itself, which stays the same file whatever is removed from it, and on `LOCK`, for file systems
-/// that lock no directories.
+/// The object locks the directory itself, because a lock on a file in it is useless after that file is deleted. It also
+/// locks the file `LOCK`, because some file systems cannot lock directories. Thread-safe.
 package final class DirectoryLock: Sendable {
     private let directory: DataDirectory
-    private let folder: OpenFile
+    private let directoryFile: OpenFile
     private let identity: FileIdentity
-    /// `LOCK`; nil if it is missing and cannot be made.
-    private let file: OpenFile?
+    /// The file `LOCK`; nil if it is missing and cannot be created.
+    private let lockFile: OpenFile?
 
-    /// Takes the lock, and makes the directory if it is not there.
+    /// Locks the directory. Creates the directory if it is missing.
     package init(_ directory: DataDirectory) throws(RecoveryError) {
         self.directory = directory
         do throws(FileError) {
             try directory.fileSystem.makeDirectory(directory.path)
-            folder = try OpenFile(directory.path, .directory, in: directory.fileSystem)
-            identity = try folder.identity()
-            let isFree = try Self.lock(folder)
-            file = isFree ? try Self.lockFile(directory) : nil
-            if isFree, try file?.lock() ?? true { return }
+            directoryFile = try OpenFile(directory.path, .directory, in: directory.fileSystem)
+            identity = try directoryFile.identity()
+            let isFree = try Self.lock(directoryFile)
+            lockFile = isFree ? try Self.openLockFile(of: directory) : nil
+            if isFree, try lockFile?.lock() ?? true { return }
         } catch {
             throw RecoveryError(error)
         }
-        let process = (try? directory.lockText()).flatMap { DirectoryMark.process(in: $0) }
+        let process = (try? directory.lockFileText()).flatMap { LockFileRecord.process(in: $0) }
         throw RecoveryError(
             .locked,
-            "\(directory.path) is in use by another settingsd\(process.map { ", process \($0)" } ?? ""); stop that, "
-                + "or choose another directory with --data")
+            "\(directory.path) is in use by another settingsd\(process.map { ", process \($0)" } ?? ""); stop that "
+                + "daemon, or choose another directory with --data")
     }
 
-    /// The process that last had the lock; nil if that is not known. It may be gone.
+    /// The process that last locked the directory; nil if `LOCK` does not name a process. The process may have ended.
     package static func process(of directory: DataDirectory) -> Int32? {
-        (try? directory.lockText()).flatMap { DirectoryMark.process(in: $0) }.flatMap { Int32($0) }
+        (try? directory.lockFileText()).flatMap { LockFileRecord.process(in: $0) }.flatMap { Int32($0) }
     }
 
-    /// Throws if the path of the directory does not lead to it any more, because it was removed or moved.
-    package func checkPlace() throws(FileError) {
-        let found = try directory.fileSystem.identity(of: directory.path)
-        guard found.isSameFile(as: identity) else {
+    /// Throws if the directory was removed or moved, so that its path no longer refers to the locked directory.
+    package func verifyPath() throws(FileError) {
+        let current = try directory.fileSystem.identity(of: directory.path)
+        guard current.isSameFile(as: identity) else {
             throw FileError(.status, directory.path, code: SystemErrorCode.staleFile)
         }
     }
 
-    /// Locks a directory. Some file systems, as NFS, lock only what is open for writing: there `LOCK` is the only lock.
-    private static func lock(_ folder: OpenFile) throws(FileError) -> Bool {
+    /// Locks a directory; false if another process has locked it. True without a lock on file systems such as NFS,
+    /// which lock only files that are open for writing; there, the lock on `LOCK` suffices.
+    private static func lock(_ directoryFile: OpenFile) throws(FileError) -> Bool {
         do throws(FileError) {
-            return try folder.lock()
+            return try directoryFile.lock()
         } catch {
             guard SystemErrorCode.meansUnsupportedLock(error.code) else { throw error }
             return true
         }
     }
 
-    /// Opens `LOCK`, for reading only where nothing can be written.
-    private static func lockFile(_ directory: DataDirectory) throws(FileError) -> OpenFile? {
+    /// Opens `LOCK`. On a read-only or full file system, opens it for reading; nil if it is missing there.
+    private static func openLockFile(of directory: DataDirectory) throws(FileError) -> OpenFile? {
         let path = directory.path(of: DataDirectory.lockName)
         do throws(FileError) {
             return try OpenFile(path, .creating, in: directory.fileSystem)
@@ -73,35 +74,35 @@ package final class DirectoryLock: Sendable {
 }
 
 extension DataDirectory {
-    /// Writes this process and the name of the directory into `LOCK`, durably. The caller holds the lock.
-    package func mark(as name: String) throws(FileError) {
+    /// Writes the identifiers of this process and of the directory durably into `LOCK`. The caller has the lock.
+    package func writeLockFile(directoryID: String) throws(FileError) {
         let file = try OpenFile(path(of: Self.lockName), .creating, in: fileSystem)
-        let mark = DirectoryMark(name, in: try file.identity())
-        try file.write(Array(mark.text(process: CurrentProcess.identifier).utf8).span, at: 0)
+        let record = LockFileRecord(directoryID, in: try file.identity())
+        try file.write(Array(record.text(process: CurrentProcess.identifier).utf8).span, at: 0)
         try file.sync()
     }
 
-    /// The name of the directory by its mark; nil if it has none, or one that was written into another file.
-    func markedName() throws(FileError) -> String? {
-        guard let mark = try mark(), mark.belongs(to: try fileSystem.identity(of: path(of: Self.lockName))) else {
-            return nil
-        }
-        return mark.directory
+    /// The identifier of the directory according to `LOCK`; nil if `LOCK` has no identifier, or if the file is a copy.
+    func lockFileDirectoryID() throws(FileError) -> String? {
+        guard let record = try lockFileRecord(),
+            record.belongs(to: try fileSystem.identity(of: path(of: Self.lockName)))
+        else { return nil }
+        return record.directoryID
     }
 
-    /// True if the directory is a copy, or has journals of another one: its `LOCK` was marked as another file, or its
-    /// newest journal names another directory. Without any mark it is no copy.
-    func isCopy(withJournalOf name: String?) throws(FileError) -> Bool {
-        guard let own = try markedName() else { return try mark() != nil || name != nil }
-        return name.map { !$0.hasSameBytes(as: own) } ?? false
+    /// True if `LOCK` was copied from another directory, or if the directory identifier in the newest journal
+    /// (`journalID`) is missing in `LOCK` or different.
+    func isCopy(journalID: String?) throws(FileError) -> Bool {
+        guard let ownID = try lockFileDirectoryID() else { return try lockFileRecord() != nil || journalID != nil }
+        return journalID.map { !$0.hasSameBytes(as: ownID) } ?? false
     }
 
-    private func mark() throws(FileError) -> DirectoryMark? {
-        try lockText().flatMap { DirectoryMark($0) }
+    private func lockFileRecord() throws(FileError) -> LockFileRecord? {
+        try lockFileText().flatMap { LockFileRecord($0) }
     }
 
-    /// The content of `LOCK`; nil if it is not there.
-    fileprivate func lockText() throws(FileError) -> String? {
+    /// The content of `LOCK`; nil if the file is missing.
+    fileprivate func lockFileText() throws(FileError) -> String? {
         let file: OpenFile
         do throws(FileError) {
             file = try OpenFile(path(of: Self.lockName), .reading, in: fileSystem)
@@ -115,54 +116,56 @@ extension DataDirectory {
     }
 }
 
-/// A mark in `LOCK` that tells a directory from a copy of it.
+/// The content of `LOCK`, by which the daemon recognises a copied directory.
 ///
 ///     1234
 ///     directory 7f3a09c2 file 1835012 made 1763632800123456789
 ///
-/// The first line is the daemon's process. The second is the directory's name, which its journals have in their heads,
-/// and the identity of `LOCK` itself. In a copy it is another file. The device is left out: the number of a file system
-/// changes when it is mounted elsewhere, and a directory that moves with its file system stays what it is.
-private struct DirectoryMark {
-    let directory: String
+/// The first line is the process identifier of the daemon. The second line has the identifier of the directory, which
+/// is also in the first line of each journal, then the inode number and the creation time of `LOCK`. A copy of `LOCK`
+/// has a different inode number or creation time. The record does not contain the device number, because the device
+/// number changes when the file system is mounted elsewhere, and the directory is not a copy then.
+private struct LockFileRecord {
+    let directoryID: String
     private let inode: UInt64
-    /// The time when the file was made; nil where the file system does not record it.
-    private let made: Int64?
+    /// The creation time of the file in nanoseconds; nil if the file system does not record it.
+    private let creationTime: Int64?
 
-    init(_ directory: String, in file: FileIdentity) {
-        self.directory = directory
+    init(_ directoryID: String, in file: FileIdentity) {
+        self.directoryID = directoryID
         inode = file.inode
-        made = file.made
+        creationTime = file.made
     }
 
-    /// Reads the content of `LOCK`; nil if it has no mark.
+    /// Parses the content of `LOCK`; nil if it has no second line.
     init?(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         let words = lines.count > 1 ? lines[1].split(separator: " ") : []
         guard words.count >= 4, words[0] == "directory", words[2] == "file", let inode = UInt64(words[3]) else {
             return nil
         }
-        directory = String(words[1])
+        directoryID = String(words[1])
         self.inode = inode
-        made = words.count == 6 ? Int64(words[5]) : nil
+        creationTime = words.count == 6 ? Int64(words[5]) : nil
     }
 
-    /// True if the mark was written into this very file.
+    /// True if the record was written into this file, false if it was copied from another file.
     func belongs(to file: FileIdentity) -> Bool {
-        inode == file.inode && (made == file.made || made == nil || file.made == nil)
+        inode == file.inode && (creationTime == file.made || creationTime == nil || file.made == nil)
     }
 
-    /// The process in the content of `LOCK`.
+    /// The process identifier in the content of `LOCK`; nil if the content does not begin with a digit.
     static func process(in text: String) -> String? {
         let digits = text.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         return digits.isEmpty ? nil : String(digits)
     }
 
-    /// The content of `LOCK` while a process has it. Its length depends on the mark only: overwriting it with the text of
-    /// another process leaves the mark in place at every moment.
+    /// The content of `LOCK`. The process identifier is padded to ten characters, so that overwriting the file for
+    /// another process never moves or damages the second line, not even if a crash interrupts the write.
     func text(process: Int32) -> String {
         let digits = String(process)
         let padding = String(repeating: " ", count: max(0, 10 - digits.utf8.count))
-        return "\(digits)\(padding)\ndirectory \(directory) file \(inode)" + (made.map { " made \($0)" } ?? "") + "\n"
+        let creation = creationTime.map { " made \($0)" } ?? ""
+        return "\(digits)\(padding)\ndirectory \(directoryID) file \(inode)\(creation)\n"
     }
 }

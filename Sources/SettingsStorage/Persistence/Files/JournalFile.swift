@@ -2,150 +2,151 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The journal file that is being written. Its owner gives it up as soon as its content is in doubt.
+/// An open journal to which the daemon appends commits: a file with one line of JSON for each commit.
+///
+/// If an operation fails and its effect on the file is unknown, the owner must create another journal.
 struct JournalFile: Sendable {
-    /// A place in the file: its end at some moment, and the last commit before it.
-    struct Place: Sendable {
-        var end: Int
-        var last: Revision
+    /// A position between two lines of the file.
+    struct Position: Sendable {
+        var offset: Int
+        /// The revision of the last commit before the position.
+        var lastRevision: Revision
     }
 
-    /// An error of a change to the file.
+    /// The error of a failed change to the file.
     struct Failure: Error {
         let cause: FileError
-        /// True if everything is as it was before the change. Otherwise nothing is known, and the file must be given up.
-        let isUndone: Bool
+        /// True if the file is unchanged. If the effect is unknown, the owner must not append to the file again.
+        let isRolledBack: Bool
     }
 
     let file: OpenFile
     private let identity: FileIdentity
     let head: JournalHead
-    /// The end of the whole lines. Behind it there may be zeros.
-    private(set) var place: Place
-    /// The end of what is known to be on disk.
-    private(set) var synced: Place
-    /// The end of the room that was made in the file.
-    private var allocated: Int
+    /// The end of the last complete line. Preallocated zeros may follow.
+    private(set) var end: Position
+    /// The position up to which the file is known to be on disk.
+    private(set) var synced: Position
+    /// The offset at which the preallocated space ends.
+    private var allocatedEnd: Int
 
-    /// True if all of it is on disk.
-    var isSynced: Bool { synced.end == place.end }
+    /// True if the whole file is on disk.
+    var isSynced: Bool { synced.offset == end.offset }
 
-    /// Begins a file, with commits that are durable with it, and names it in `NEWEST`. All of that is on disk when this
-    /// returns. Replaces a file of the same name, which then holds nothing that counts.
+    /// Creates a journal with its first commits, and writes its name into the file `NEWEST`. Both files are durable
+    /// when the initializer returns. Replaces a journal of the same name, which has no commit that is still needed.
     ///
-    /// If it fails without being undone, the name may stand in the directory, now or after a crash.
+    /// If it throws a failure that is not rolled back, the new journal may exist, now or after a crash.
     init(_ head: JournalHead, commits: [Commit] = [], in directory: DataDirectory) throws(Failure) {
         var batch = JournalBatch()
         batch.add(head)
-        for commit in commits { batch.add(commit, after: batch.last ?? head.revision, followsSync: true) }
+        for commit in commits { batch.add(commit, after: batch.lastRevision ?? head.revision, followsSync: true) }
         let name = DataDirectory.journalName(after: head.revision)
         do throws(FileError) {
             file = try directory.writeTemporary(name, batch.bytes)
             identity = try file.identity()
             var newest = JournalBatch()
-            newest.add(newest: name)
+            newest.addNewestJournal(name)
             _ = try directory.writeTemporary(DataDirectory.newestName, newest.bytes)
         } catch {
-            // What cannot be removed now is removed at the next start.
+            // If the removal fails, the next start removes the temporary file.
             try? directory.removeTemporary(name)
-            throw Failure(cause: error, isUndone: true)
+            throw Failure(cause: error, isRolledBack: true)
         }
         do throws(FileError) {
-            try directory.placeTemporary(name)
-            try directory.placeTemporary(DataDirectory.newestName)
+            try directory.renameTemporary(name)
+            try directory.renameTemporary(DataDirectory.newestName)
         } catch {
-            throw Failure(cause: error, isUndone: false)
+            throw Failure(cause: error, isRolledBack: false)
         }
         self.head = head
-        place = Place(end: batch.bytes.count, last: batch.last ?? head.revision)
-        synced = place
-        allocated = place.end
+        end = Position(offset: batch.bytes.count, lastRevision: batch.lastRevision ?? head.revision)
+        synced = end
+        allocatedEnd = end.offset
     }
 
-    /// Adds lines. Cuts the file back if they cannot be written in full.
+    /// Appends the lines of a batch. If the write fails, truncates the file to its previous length.
     mutating func append(_ batch: JournalBatch) throws(Failure) {
-        makeRoom(for: batch.bytes.count)
+        preallocate(for: batch.bytes.count)
         try write(batch.bytes.span)
-        place = Place(end: place.end + batch.bytes.count, last: batch.last ?? place.last)
+        end = Position(offset: end.offset + batch.bytes.count, lastRevision: batch.lastRevision ?? end.lastRevision)
     }
 
-    /// Writes zeros where the next lines come, and syncs them. A write of so many bytes is then likely to succeed.
+    /// Allocates blocks by writing and syncing zeros, so that a later write of `count` bytes is likely to succeed.
     mutating func reserve(_ count: Int) throws(Failure) {
         try write([UInt8](repeating: 0, count: count).span)
-        allocated = max(allocated, place.end + count)
+        allocatedEnd = max(allocatedEnd, end.offset + count)
         do throws(FileError) {
             try file.syncData()
         } catch {
-            throw Failure(cause: error, isUndone: false)
+            throw Failure(cause: error, isRolledBack: false)
         }
     }
 
-    /// Makes everything durable.
     mutating func sync() throws(Failure) {
         guard !isSynced else { return }
         do throws(FileError) {
             try file.syncData()
         } catch {
-            throw Failure(cause: error, isUndone: false)
+            throw Failure(cause: error, isRolledBack: false)
         }
-        synced = place
+        synced = end
     }
 
-    /// Notes that the file was synced up to a place, on another queue.
-    mutating func noteSynced(to place: Place) {
-        if place.end > synced.end { synced = place }
+    /// Records that another queue has synced the file up to a position.
+    mutating func recordSync(upTo position: Position) {
+        if position.offset > synced.offset { synced = position }
     }
 
-    /// Cuts off what could not be synced, as far as that can be done. The page cache may keep it although the disk does
-    /// not have it: a process that starts again would read it, and no sync of its own would notice.
-    func forgetUnsynced() {
-        try? file.truncate(to: synced.end)
+    /// Truncates the file to the synced position after a failed sync; ignores errors. Otherwise the next process could
+    /// read lines that are only in the page cache, and its own sync would succeed without writing them.
+    func truncateUnsynced() {
+        try? file.truncate(to: synced.offset)
     }
 
-    /// Gives back the room that was not needed. Zeros behind the last line mean nothing, so nothing is lost if it
-    /// fails.
-    mutating func giveBackRoom() {
-        guard allocated > place.end else { return }
-        allocated = place.end
-        try? file.truncate(to: place.end)
+    /// Removes the preallocated zeros after the last line. Ignores errors, because readers ignore these zeros.
+    mutating func truncatePadding() {
+        guard allocatedEnd > end.offset else { return }
+        allocatedEnd = end.offset
+        try? file.truncate(to: end.offset)
     }
 
-    /// True if the journal's path still leads to it, so that a start finds what is written to it.
-    func isInPlace(in fileSystem: any FileSystem) -> Bool {
+    /// True if the path of the journal still refers to the open file, so that the next start finds its commits.
+    func isStillAtPath(in fileSystem: any FileSystem) -> Bool {
         (try? fileSystem.identity(of: file.path))?.isSameFile(as: identity) ?? false
     }
 
-    /// The room that is made at a time: enough for about a thousand commits, and quick to write.
-    private static let room = 256 << 10
+    /// The bytes that one preallocation adds: enough for about a thousand commits, and quick to write.
+    private static let preallocatedBytes = 256 << 10
 
-    /// Makes room behind what is to be written, filled with zeros. A sync then has only content to write, and no blocks
-    /// to allocate, which halves its time under load.
-    private mutating func makeRoom(for count: Int) {
-        let needed = place.end + count
-        guard needed > allocated else { return }
-        allocated = needed + Self.room
+    /// Preallocates space after the next write if that write does not fit into the present space. A sync then allocates
+    /// no blocks, which halves its time under load.
+    private mutating func preallocate(for count: Int) {
+        let needed = end.offset + count
+        guard needed > allocatedEnd else { return }
+        allocatedEnd = needed + Self.preallocatedBytes
         do throws(FileError) {
-            try file.makeRoom(needed..<allocated)
+            try file.makeRoom(needed..<allocatedEnd)
         } catch {
-            // If there is no room at all, the write itself says so.
-            allocated = needed
+            // If the disk is full, the write itself fails and reports the error.
+            allocatedEnd = needed
         }
     }
 
-    /// Writes behind the end. If that fails, cuts off what was written, for good: a part that came back after a crash would
-    /// be a commit that was refused.
+    /// Writes bytes after the last line. If the write fails, truncates the file and syncs the truncation: otherwise a
+    /// crash could restore a part of the bytes, and recovery would find a commit that the daemon had refused.
     private mutating func write(_ bytes: Span<UInt8>) throws(Failure) {
         do throws(FileError) {
-            try file.write(bytes, at: place.end)
+            try file.write(bytes, at: end.offset)
         } catch {
-            allocated = place.end
+            allocatedEnd = end.offset
             do throws(FileError) {
-                try file.truncate(to: place.end)
+                try file.truncate(to: end.offset)
                 try file.sync()
             } catch {
-                throw Failure(cause: error, isUndone: false)
+                throw Failure(cause: error, isRolledBack: false)
             }
-            throw Failure(cause: error, isUndone: true)
+            throw Failure(cause: error, isRolledBack: true)
         }
     }
 }

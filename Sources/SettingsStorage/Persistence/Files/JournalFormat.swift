@@ -2,86 +2,92 @@ internal import Platform
 package import SettingsAPI
 package import SettingsModel
 
-/// When a write is acknowledged.
+/// The condition under which the daemon acknowledges a write to the client.
 package enum Durability: String, CaseIterable, Sendable {
-    /// When it is on disk: no acknowledged write is ever lost.
+    /// The write is in the journal and the journal is synced. No acknowledged write is ever lost.
     case always
-    /// When the operating system has it. A sync follows within the interval; a crash of the machine may lose that much.
+    /// The write is in the journal, which is synced once per interval. A crash may lose the writes since the last sync.
     case interval
-    /// When it is in memory. The next snapshot has it.
+    /// The write is in memory. There are no commits in journals; the next snapshot makes the write durable.
     case snapshot
 }
 
-/// The first line of a journal: what its commits follow, and how far they can be trusted.
+/// The first line of a journal, which says where the journal continues the history and with which durability.
 package struct JournalHead: Hashable, Sendable {
-    /// The format that this daemon writes.
+    /// The version of the file format that this daemon writes.
     package static let currentFormat: Int64 = 2
 
-    /// The history that the commits belong to.
+    /// The epoch of the commits: the name of the history to which their revisions belong.
     package var epoch: Epoch
-    /// The revision that the first commit here follows. The file is named by it.
+    /// The revision before the first commit of the journal. It is also in the name of the file.
     package var revision: Revision
-    /// The last commit of older journals that counts; what they have beyond it never was published. It is ``revision``,
-    /// or an earlier one where an epoch begins with the file.
-    package var after: Revision
-    /// The durability in force when the journal was begun.
+    /// The last commit of the older journals that belongs to the history. Recovery ignores later commits in them,
+    /// because they were never published. Less than ``revision`` if an epoch begins here, because it skips revisions.
+    package var predecessor: Revision
+    /// The configured durability when the journal was created.
     package var durability: Durability
-    /// The name of the directory that the file was written in; nil if a repair wrote it.
-    package var directory: String?
+    /// The identifier of the data directory in which the journal was created; nil if a repair created it.
+    package var directoryID: String?
 
-    /// True if a new epoch begins with the file.
-    var beginsEpoch: Bool { revision != after }
+    /// True if a new epoch begins with this journal.
+    var beginsEpoch: Bool { revision != predecessor }
 
-    /// True if a crash may have taken what was acknowledged.
-    var mayLose: Bool { durability != .always }
+    /// True if a crash may have lost writes that were acknowledged.
+    var mayLoseAcknowledgedWrites: Bool { durability != .always }
 }
 
-/// A line of a journal, or the one line of `NEWEST`: an object whose first member is the CRC-32C of all that comes after
-/// it in the line.
+/// A line of a journal, or the only line of the file `NEWEST`: a JSON object whose first member is the CRC-32C of the
+/// bytes after the comma that follows it, up to the end of the line.
 ///
 ///     {"crc":"0badcafe","journal":2,"epoch":"7f3a…","revision":16,"after":16,"durability":"always",…}
 ///     {"crc":"1a2b3c4d","after":16,"synced":true,"commit":{"revision":17,…}}
 ///     {"crc":"5e6f7a8b","after":17,"closed":true}
 ///     {"crc":"7a8b9c0d","newest":"journal-17.jsonl"}
 ///
-/// `after` names the commit before, so that a line that is missing is noticed. `synced` says that everything before the
-/// line was on disk before the line was written: it stands on the first line of each batch that a sync covers. Behind
-/// the last line there may be zeros, which is room for lines to come.
+/// `after` is the revision of the previous commit, so that a reader notices a missing line. `synced` says that
+/// everything before the line was on disk before the line was written. It is in the first line of each batch that
+/// follows a sync. After the last line, the file may be padded with zeros: preallocated space for later lines.
 package enum JournalLine {
     case head(JournalHead)
-    /// A commit that is not decoded yet, with its revision.
+    /// A commit that is not decoded yet, its revision, and the revision of the commit before it.
     case commit(JSONValue, Revision, after: Revision, followsSync: Bool)
-    /// The mark of a clean stop.
+    /// The last line of a journal if the daemon stopped cleanly.
     case closed(after: Revision)
     /// The name of the newest journal.
     case newest(String)
 
     /// The reason why a line cannot be read.
     package enum Failure: Error {
-        case check
-        /// The check holds, and the content is in no known form.
-        case form
-        case format(Int64)
+        /// The checksum does not match, or the line has no checksum.
+        case checksum
+        /// The checksum matches, but the content is not a known kind of line.
+        case content
+        /// The line is the head of a journal in a newer format, whose version is given.
+        case newerFormat(Int64)
     }
 
-    /// Reads the bytes up to a line end, or up to the end of the file. The check does not cover the line end: behind the
-    /// last line it may be missing, or be another byte.
+    /// Parses a line. The checksum does not cover the line feed, which may be missing or damaged after a crash although
+    /// the line itself is valid.
+    ///
+    /// - Parameters:
+    ///   - bytes: the line without its line feed; for the last line, all bytes up to the end of the file.
+    ///   - isTerminated: true if a line feed follows the bytes.
     package static func read(_ bytes: Span<UInt8>, isTerminated: Bool) -> Result<JournalLine, Failure> {
-        guard let length = length(of: bytes, isTerminated: isTerminated) else { return .failure(.check) }
-        guard let json = try? JSONValue(kept: bytes.extracting(0..<length)) else { return .failure(.form) }
+        guard let length = length(of: bytes, isTerminated: isTerminated) else { return .failure(.checksum) }
+        guard let json = try? JSONValue(stored: bytes.extracting(0..<length)) else { return .failure(.content) }
         if let line = JournalLine(json) { return .success(line) }
         if let format = json["journal"]?.integer, format > JournalHead.currentFormat {
-            return .failure(.format(format))
+            return .failure(.newerFormat(format))
         }
-        return .failure(.form)
+        return .failure(.content)
     }
 
-    /// Reads any line without its end; nil if its check fails.
-    static func content(_ line: Span<UInt8>) -> JSONValue? {
-        isSound(line) ? try? JSONValue(kept: line) : nil
+    /// Parses any kind of line, given without its line feed; nil if its checksum does not match.
+    static func verifiedJSON(_ line: Span<UInt8>) -> JSONValue? {
+        hasValidChecksum(line) ? try? JSONValue(stored: line) : nil
     }
 
-    /// True if everything before the line was on disk before it was written.
+    /// True if everything before the line was on disk before the line was written.
     var followsSync: Bool {
         if case .commit(_, _, _, let followsSync) = self { return followsSync }
         return true
@@ -103,47 +109,49 @@ package enum JournalLine {
         }
     }
 
-    /// The digits of the check begin behind this.
-    private static let opening: StaticString = "{\"crc\":\""
+    // A line is the prefix, eight hexadecimal digits of the checksum, the separator, and the bytes of the checksum.
+    private static let prefix: StaticString = "{\"crc\":\""
     private static let separator: StaticString = "\","
-    private static let checkedFrom = 18
+    /// The offset of the first byte that the checksum covers: 8 + 8 + 2.
+    private static let checksummedStart = 18
 
+    /// The length of the line without its line feed, zeros or damaged last byte; nil if the checksum does not match.
     private static func length(of bytes: Span<UInt8>, isTerminated: Bool) -> Int? {
-        if isTerminated { return isSound(bytes) ? bytes.count : nil }
-        let written = bytes.countBeforeZeros
-        return [written, written - 1].first { $0 > 0 && isSound(bytes.extracting(0..<$0)) }
+        if isTerminated { return hasValidChecksum(bytes) ? bytes.count : nil }
+        let count = bytes.countWithoutTrailingZeros
+        return [count, count - 1].first { $0 > 0 && hasValidChecksum(bytes.extracting(0..<$0)) }
     }
 
-    /// True if the check of a line without its end holds.
-    private static func isSound(_ line: Span<UInt8>) -> Bool {
-        let digits = opening.utf8CodeUnitCount..<(opening.utf8CodeUnitCount + 8)
-        guard line.count > checkedFrom, line.extracting(0..<digits.lowerBound).consists(of: opening),
-            line.extracting(digits.upperBound..<checkedFrom).consists(of: separator)
+    /// True if the checksum of a line, given without its line feed, matches.
+    private static func hasValidChecksum(_ line: Span<UInt8>) -> Bool {
+        let digits = prefix.utf8CodeUnitCount..<(prefix.utf8CodeUnitCount + 8)
+        guard line.count > checksummedStart, line.extracting(0..<digits.lowerBound).isEqual(to: prefix),
+            line.extracting(digits.upperBound..<checksummedStart).isEqual(to: separator)
         else { return false }
-        return CRC32C(of: line.extracting(checkedFrom..<line.count)).isWritten(as: line.extracting(digits))
+        return CRC32C(of: line.extracting(checksummedStart..<line.count)).isWritten(as: line.extracting(digits))
     }
 
-    /// Appends a line to `bytes`: its members in braces, behind their check.
+    /// Inserts the checksum as the first member of a JSON object, and appends the object to `bytes` as a line.
     static func write(_ json: borrowing JSONWriter, to bytes: inout [UInt8]) {
         let line = json.bytes
-        let checked = line.span.extracting(1..<line.count)
-        bytes.append(opening)
-        bytes.append(bytesOf: CRC32C(of: checked).digits.span)
+        let checksummed = line.span.extracting(1..<line.count)
+        bytes.append(prefix)
+        bytes.append(bytesOf: CRC32C(of: checksummed).digits.span)
         bytes.append(separator)
-        bytes.append(bytesOf: checked)
+        bytes.append(bytesOf: checksummed)
         bytes.append(UInt8(ascii: "\n"))
     }
 }
 
-/// A buffer of lines on their way to the journal, which is used again for each batch.
+/// A buffer that collects the lines that one write appends to a journal. It is reused for each batch.
 package struct JournalBatch: Sendable {
     package private(set) var bytes: [UInt8] = []
-    /// The revision of the last commit in the batch.
-    package private(set) var last: Revision?
+    /// The revision of the last commit in the batch; nil if the batch has no commit.
+    package private(set) var lastRevision: Revision?
     private var json = JSONWriter()
 
-    /// The capacity that an emptied batch may keep.
-    private static let keptCapacity = 1 << 20
+    /// An emptied batch keeps its memory up to this capacity, so that one large commit does not occupy memory forever.
+    private static let maximumRetainedCapacity = 1 << 20
 
     package init() {}
 
@@ -160,7 +168,7 @@ package struct JournalBatch: Sendable {
             json.name(literal: "commit")
             commit.writeForJournal(to: &json)
         }
-        last = commit.revision
+        lastRevision = commit.revision
     }
 
     mutating func add(_ head: JournalHead) {
@@ -172,24 +180,24 @@ package struct JournalBatch: Sendable {
             json.name(literal: "revision")
             json.write(integer: head.revision.number)
             json.name(literal: "after")
-            json.write(integer: head.after.number)
+            json.write(integer: head.predecessor.number)
             json.name(literal: "durability")
             json.write(string: head.durability.rawValue)
-            if let directory = head.directory {
+            if let directoryID = head.directoryID {
                 json.name(literal: "directory")
-                json.write(string: directory)
+                json.write(string: directoryID)
             }
         }
     }
 
-    mutating func add(newest name: String) {
+    mutating func addNewestJournal(_ name: String) {
         add { json in
             json.name(literal: "newest")
             json.write(string: name)
         }
     }
 
-    mutating func addClosed(after revision: Revision) {
+    mutating func addCleanStop(after revision: Revision) {
         add { json in
             json.name(literal: "after")
             json.write(integer: revision.number)
@@ -199,8 +207,8 @@ package struct JournalBatch: Sendable {
     }
 
     package mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
-        last = nil
+        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.maximumRetainedCapacity)
+        lastRevision = nil
     }
 
     private mutating func add(_ members: (inout JSONWriter) -> Void) {
@@ -209,12 +217,12 @@ package struct JournalBatch: Sendable {
         members(&json)
         json.endObject()
         JournalLine.write(json, to: &bytes)
-        if json.bytes.capacity > Self.keptCapacity { json = JSONWriter() }
+        if json.bytes.capacity > Self.maximumRetainedCapacity { json = JSONWriter() }
     }
 }
 
 extension JournalHead {
-    /// Reads a head; nil if it has no known form.
+    /// Decodes a head; nil if a member is missing or invalid, or if the format is newer.
     fileprivate init?(_ json: JSONValue) {
         guard let format = json["journal"]?.integer, format <= Self.currentFormat,
             let epoch = json["epoch"]?.string.flatMap({ Epoch($0) }),
@@ -223,14 +231,14 @@ extension JournalHead {
             let durability = json["durability"]?.string.flatMap({ Durability(rawValue: $0) })
         else { return nil }
         self.init(
-            epoch: epoch, revision: revision, after: after, durability: durability,
-            directory: json["directory"]?.string)
+            epoch: epoch, revision: revision, predecessor: after, durability: durability,
+            directoryID: json["directory"]?.string)
     }
 }
 
 extension JSONValue {
-    /// Reads a document that the daemon wrote around values, which nest as deep as can be stored.
-    init(kept bytes: Span<UInt8>) throws(JSONParseError) {
+    /// Parses a document that the daemon wrote. It may nest deeper than a value may, because it contains stored values.
+    init(stored bytes: Span<UInt8>) throws(JSONParseError) {
         try self.init(parsing: bytes, maximumDepth: JSONValue.maximumDepthAroundValues)
     }
 }
@@ -246,8 +254,8 @@ extension [UInt8] {
 }
 
 extension Span<UInt8> {
-    /// True if these bytes are this text.
-    func consists(of text: StaticString) -> Bool {
+    /// True if the bytes are the UTF-8 encoding of the text.
+    func isEqual(to text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { buffer in
             for index in 0..<buffer.count where buffer[index] != self[index] { return false }
@@ -255,8 +263,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// The number of bytes before the zeros at the end.
-    var countBeforeZeros: Int {
+    var countWithoutTrailingZeros: Int {
         var end = count
         while end > 0, self[end - 1] == 0 { end -= 1 }
         return end

@@ -2,80 +2,85 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A reader of one journal that checks each line and what it follows, and judges what is behind the last sound one.
+/// Reads one journal: a file with one line of JSON for each commit, in which each line names the commit before it.
+///
+/// The reader verifies the checksum and the predecessor of each line. If a line is invalid, the reader decides whether
+/// a crash during the last write explains it (a torn tail), or whether the file was damaged later.
 struct JournalReader {
-    /// A commit in the journal, not decoded yet.
+    /// A line with a commit that is not decoded yet.
     struct Entry {
         let json: JSONValue
         let revision: Revision
-        /// The commit before.
-        let after: Revision
-        /// The bytes of the line.
+        /// The revision of the commit before it.
+        let predecessor: Revision
+        /// The bytes of the line, including the line feed.
         let size: Int
     }
 
-    /// The reason why the caller does not accept a commit.
-    struct Refusal: Error {
+    /// The error that the caller throws to reject a commit, for example because it cannot be decoded.
+    struct Rejection: Error {
         let reason: String
     }
 
-    /// The result of reading the lines behind the head.
+    /// The result of reading the lines after the head, which is the first line.
     struct Contents {
-        /// The last commit that was read, or the one that the first line has to follow.
-        var last: Revision?
-        var commits = 0
-        /// True if the daemon stopped cleanly.
-        var isClosed = false
-        var torn: TornTail?
-        /// The damage that ended the reading.
+        /// The last commit that was read; if none was read, the parameter `start` of ``read(after:upTo:_:)``.
+        var lastRevision: Revision?
+        var commitCount = 0
+        /// True if the last line says that the daemon stopped cleanly.
+        var endsWithCleanStop = false
+        /// The incomplete lines that a crash left; nil if there are none.
+        var tornTail: TornTail?
+        /// The damage at which the reader stopped; nil if there is none.
         var damage: RecoveryError?
     }
 
     let directory: DataDirectory
     let name: String
-    /// True for the newest journal: no other can be torn.
+    /// True for the newest journal. Only the newest journal can have a torn tail.
     var isNewest = false
 
-    /// Reads the head. A crash cannot tear that: a journal has its name only once its head is on disk.
+    /// Reads the head, which a crash cannot damage: a journal gets its name after its head is on disk.
     func head() throws(RecoveryError) -> JournalHead {
         var lines = LineReader(try open(), chunk: 4096)
-        guard let line = try next(&lines) else { throw directory.damage(name, line: 1, "it is empty") }
+        guard let line = try next(&lines) else { throw directory.damage(name, line: 1, "the file is empty") }
         switch read(line, in: lines) {
         case .success(.head(let head)):
-            let written = DataDirectory.journalName(after: head.revision)
-            guard written == name else { throw damage("it was written as \(written)", at: line) }
+            let originalName = DataDirectory.journalName(after: head.revision)
+            guard originalName == name else { throw damage("the file was written as \(originalName)", at: line) }
             return head
-        case .failure(.check): throw damage("the check of the line fails", at: line)
-        case .failure(.format(let format)): throw .fromTheFuture(directory.path(of: name), format: format)
-        default: throw damage("it does not begin as a journal does", at: line)
+        case .failure(.checksum): throw damage("the checksum of the line does not match", at: line)
+        case .failure(.newerFormat(let format)): throw .newerFormat(directory.path(of: name), format: format)
+        default: throw damage("the line is not the head of a journal", at: line)
         }
     }
 
-    /// Reads the lines behind the head, up to one that is damaged or torn. Throws if the file cannot be read.
+    /// Reads the lines after the head, up to damage or the torn tail. Throws if the file cannot be read.
     ///
     /// - Parameters:
-    ///   - start: the commit that the first line has to follow; nil for any.
-    ///   - end: the last commit to read. Others behind it were never published.
+    ///   - start: the commit that the first line must follow; nil for any commit.
+    ///   - end: the last commit to read; nil for no limit. Commits after it were never published.
+    ///   - body: called with each commit.
     func read(
-        after start: Revision?, upTo end: Revision?, _ body: (Entry) throws(Refusal) -> Void
+        after start: Revision?, upTo end: Revision?, _ body: (Entry) throws(Rejection) -> Void
     ) throws(RecoveryError) -> Contents {
-        var contents = Contents(last: start)
+        var contents = Contents(lastRevision: start)
         do throws(RecoveryError) {
             var lines = LineReader(try open())
             _ = try next(&lines)
-            while let line = try next(&lines), !isRoom(line, in: lines) {
-                let found = read(line, in: lines)
-                if case .failure(.check) = found, isNewest, try isTorn(from: line, lines) {
-                    contents.torn = TornTail(name: name, offset: line.offset)
-                    contents.isClosed = false
+            while let line = try next(&lines), !isPadding(line, in: lines) {
+                let result = read(line, in: lines)
+                if case .failure(.checksum) = result, isNewest, try isTorn(from: line, lines) {
+                    contents.tornTail = TornTail(journal: name, offset: line.offset)
+                    contents.endsWithCleanStop = false
                     break
                 }
-                do throws(Refusal) {
-                    try add(found, size: line.range.count + 1, to: &contents, upTo: end, body)
+                do throws(Rejection) {
+                    try add(result, size: line.range.count + 1, to: &contents, upTo: end, body)
                 } catch {
                     throw damage(error.reason, at: line)
                 }
-                if let end, let last = contents.last, last >= end, contents.commits > 0 { break }
+                if let end, let last = contents.lastRevision, last >= end, contents.commitCount > 0 { break }
             }
         } catch {
             guard error.kind == .damaged else { throw error }
@@ -84,51 +89,49 @@ struct JournalReader {
         return contents
     }
 
-    /// Takes a line, if it follows what came before.
+    /// Adds a line to the contents. Throws if the line is invalid or does not follow the line before it.
     private func add(
         _ line: Result<JournalLine, JournalLine.Failure>, size: Int, to contents: inout Contents, upTo end: Revision?,
-        _ body: (Entry) throws(Refusal) -> Void
-    ) throws(Refusal) {
-        contents.isClosed = false
-        func follow(_ after: Revision) throws(Refusal) {
-            guard let last = contents.last, after != last else { return }
-            throw Refusal(reason: "the line follows revision \(after), not \(last)")
+        _ body: (Entry) throws(Rejection) -> Void
+    ) throws(Rejection) {
+        contents.endsWithCleanStop = false
+        func checkPredecessor(_ after: Revision) throws(Rejection) {
+            guard let last = contents.lastRevision, after != last else { return }
+            throw Rejection(reason: "the line follows revision \(after), not \(last)")
         }
         switch line {
         case .success(.commit(let json, let revision, let after, _)):
-            try follow(after)
+            try checkPredecessor(after)
             guard revision > after, end.map({ revision <= $0 }) ?? true else {
-                throw Refusal(reason: "commit \(revision) has no place after \(after)")
+                throw Rejection(reason: "revision \(revision) is not allowed after \(after)")
             }
-            try body(Entry(json: json, revision: revision, after: after, size: size))
-            contents.last = revision
-            contents.commits += 1
+            try body(Entry(json: json, revision: revision, predecessor: after, size: size))
+            contents.lastRevision = revision
+            contents.commitCount += 1
         case .success(.closed(let after)):
-            try follow(after)
-            contents.last = after
-            contents.isClosed = true
-        case .failure(.check): throw Refusal(reason: "the check of the line fails")
-        default: throw Refusal(reason: "the line is sound but not understood; a newer version may have written it")
+            try checkPredecessor(after)
+            contents.lastRevision = after
+            contents.endsWithCleanStop = true
+        case .failure(.checksum): throw Rejection(reason: "the checksum of the line does not match")
+        default: throw Rejection(reason: "the line is of an unknown kind; a newer version may have written it")
         }
     }
 
-    private func read(
-        _ line: LineReader.Line, in lines: LineReader
-    ) -> Result<JournalLine, JournalLine.Failure> {
+    private func read(_ line: LineReader.Line, in lines: LineReader) -> Result<JournalLine, JournalLine.Failure> {
         JournalLine.read(lines.buffer.span.extracting(line.range), isTerminated: line.isTerminated)
     }
 
-    /// True if nothing is left but room for lines to come.
-    private func isRoom(_ line: LineReader.Line, in lines: LineReader) -> Bool {
-        !line.isTerminated && lines.buffer.span.extracting(line.range).countBeforeZeros == 0
+    /// True if the line consists of the preallocated zeros at the end of the file.
+    private func isPadding(_ line: LineReader.Line, in lines: LineReader) -> Bool {
+        !line.isTerminated && lines.buffer.span.extracting(line.range).countWithoutTrailingZeros == 0
     }
 
-    /// The size of what a disk writes as a whole or not at all, in bytes.
-    private static let sector = 512
+    /// The unit in bytes that a disk writes atomically.
+    private static let sectorBytes = 512
 
-    /// True if a crash can have left a line that is not sound, and what comes behind it. Either the file ends in the
-    /// middle of the line, or sectors are zeros, as they were before the batch was written. A line behind it that
-    /// follows a sync rules a crash out.
+    /// True if a crash during the last write can explain an invalid line and the lines after it: the file ends in the
+    /// middle of the line, or some sectors were not written and still are zeros. If any later line says that a sync
+    /// preceded it, a crash is no explanation, because the invalid line was already on disk then.
     private func isTorn(from first: LineReader.Line, _ lines: LineReader) throws(RecoveryError) -> Bool {
         var lines = lines
         var line = first
@@ -136,36 +139,37 @@ struct JournalReader {
         while true {
             if line.offset > first.offset {
                 switch read(line, in: lines) {
-                case .success(let sound) where !sound.followsSync: break
-                case .failure(.check): break
+                case .success(let valid) where !valid.followsSync: break
+                case .failure(.checksum): break
                 default: return false
                 }
             }
-            guard let zeros = zeros(line, in: lines) else { return false }
-            hasZeros = hasZeros || zeros > 0
+            guard let zeroRuns = countZeroRuns(line, in: lines) else { return false }
+            hasZeros = hasZeros || zeroRuns > 0
             guard let next = try next(&lines) else { return hasZeros || !first.isTerminated }
             line = next
         }
     }
 
-    /// Counts the sectors of zeros in a line, before its end; the first may have been zeros from the beginning of the line
-    /// on. Returns nil if there are other zeros.
-    private func zeros(_ line: LineReader.Line, in lines: LineReader) -> Int? {
+    /// Counts the runs of zeros in a line that unwritten sectors explain: a run begins at a sector boundary or with the
+    /// line, and ends at a sector boundary. Ignores zeros at the end of the file. Nil if there are other zeros.
+    private func countZeroRuns(_ line: LineReader.Line, in lines: LineReader) -> Int? {
         let bytes = lines.buffer.span.extracting(line.range)
-        let end = line.isTerminated ? bytes.count : bytes.countBeforeZeros
-        var found = 0
+        let end = line.isTerminated ? bytes.count : bytes.countWithoutTrailingZeros
+        var count = 0
         var index = 0
         while index < end {
             let start = index
             while index < end, bytes[index] == 0 { index += 1 }
             if index > start {
-                guard start == 0 || (line.offset + start) % Self.sector == 0, (line.offset + index) % Self.sector == 0
+                guard start == 0 || (line.offset + start) % Self.sectorBytes == 0,
+                    (line.offset + index) % Self.sectorBytes == 0
                 else { return nil }
-                found += 1
+                count += 1
             }
             index += 1
         }
-        return found
+        return count
     }
 
     private func damage(_ reason: String, at line: LineReader.Line) -> RecoveryError {
@@ -189,10 +193,10 @@ struct JournalReader {
     }
 }
 
-/// A tail of the newest journal that a crash left: lines that were being written, and never acknowledged.
+/// Incomplete lines at the end of the newest journal after a crash. Their writes were not acknowledged.
 package struct TornTail: Hashable, Sendable {
-    /// The journal.
-    package var name: String
-    /// The place where the tail begins.
+    /// The name of the journal.
+    package var journal: String
+    /// The offset at which the incomplete lines begin.
     package var offset: Int
 }

@@ -9,8 +9,8 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
         case inaccessible
         /// A file in the directory is damaged or missing.
         case damaged
-        /// A newer version of the daemon wrote the directory.
-        case fromTheFuture
+        /// A newer version of the daemon wrote a file in the directory.
+        case newerFormat
     }
 
     /// A place in a damaged file.
@@ -24,12 +24,11 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
     }
 
     package let kind: Kind
-    /// The cause and the line, without the file and the remedy. Equals ``description`` if the error was made without a
-    /// reason.
+    /// The cause with the line number, without path and remedy; ``description`` if no reason was given.
     let reason: String
     /// The complete message: the path of the file, the cause and the remedy.
     package let description: String
-    /// The damaged place; nil if the error does not concern a certain file.
+    /// The place in the damaged file; nil if the error does not concern one file.
     package let place: Place?
 
     package init(_ kind: Kind, _ description: String, reason: String? = nil, place: Place? = nil) {
@@ -43,32 +42,31 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
         self.init(.inaccessible, "\(error); the daemon must be able to read and write there")
     }
 
-    static func fromTheFuture(_ path: String, format: Int64) -> RecoveryError {
+    static func newerFormat(_ path: String, format: Int64) -> RecoveryError {
         RecoveryError(
-            .fromTheFuture,
-            "\(path) is of format \(format), which a newer version writes; run that version, or use another directory",
-            reason: "it is of format \(format)")
+            .newerFormat,
+            "\(path) has format \(format), which a newer version wrote; run that version, or use another directory",
+            reason: "the file has format \(format)")
     }
 
-    /// The reason, preceded by the name of the damaged file if there is one.
+    /// ``reason``, preceded by the name of the damaged file if there is one.
     var located: String { (place.map { "\($0.file), " } ?? "") + reason }
 }
 
 extension DataDirectory {
-    /// Makes the error for a file that was changed after it was written, or that does not fit the other files of the
-    /// directory.
+    /// Returns the error for a file that was changed after it was written, or contradicts the other files.
     func damage(_ name: String, line: Int? = nil, offset: Int = 0, _ reason: String) -> RecoveryError {
         let place = line.map { ", line \($0), at byte \(offset)" } ?? ""
         return RecoveryError(
             .damaged,
-            "\(self.path(of: name))\(place): \(reason). Nothing was changed. Look with 'settingsd check \(path)', restore a "
-                + "copy, or have 'settingsd repair \(path)' cut what cannot be read",
+            "\(self.path(of: name))\(place): \(reason). Nothing was changed. Run 'settingsd check \(path)', "
+                + "restore a copy of the directory, or run 'settingsd repair \(path)' to remove unreadable data",
             reason: (line.map { "line \($0), at byte \(offset): " } ?? "") + reason,
             place: RecoveryError.Place(file: name, line: line, offset: offset))
     }
 
-    /// Calls a function that uses the file system, and turns its error into a `RecoveryError`.
-    package func reading<Result>(_ body: () throws(FileError) -> Result) throws(RecoveryError) -> Result {
+    /// Calls a function and converts the `FileError` that it throws into a `RecoveryError`.
+    package func mapErrors<Result>(_ body: () throws(FileError) -> Result) throws(RecoveryError) -> Result {
         do throws(FileError) {
             return try body()
         } catch {
@@ -76,9 +74,8 @@ extension DataDirectory {
         }
     }
 
-    /// If the process runs as root, gives it the rights of the user who owns the directory, so that the daemon can read
-    /// the files that the process creates.
+    /// If the process runs as root, switches to the owner of the directory, so that the daemon can read new files.
     package func assumeOwner() throws(RecoveryError) {
-        try reading { () throws(FileError) in try ProcessUser.assumeOwner(of: path) }
+        try mapErrors { () throws(FileError) in try ProcessUser.assumeOwner(of: path) }
     }
 }

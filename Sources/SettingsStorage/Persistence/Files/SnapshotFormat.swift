@@ -2,7 +2,8 @@ internal import SettingsAPI
 package import SettingsEngine
 package import SettingsModel
 
-/// The format of snapshots: one JSON document, laid out in lines that can be read and written one at a time.
+/// The format of snapshots. A snapshot is one JSON document with the state of all suites (named sets of settings) and
+/// the recent commits. Each record is on its own line, so that the daemon reads and writes a snapshot line by line.
 ///
 ///     {"snapshot":4,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
 ///     ,"historyBase":0,"passed":3,"journal":17,"historyTime":1763632600123
@@ -21,17 +22,21 @@ package import SettingsModel
 ///     ]
 ///     ,"check":"crc32c:1a2b3c4d"}
 ///
-/// A record is the key, what is stored, the commit and the time of the last change, the standing if it is not `stored`,
-/// and `true` if what is stored is a secret, whatever the schema says. Behind these, which it then has all, come who made
-/// the change and why, if that is known.
+/// A record of `records` has the key, the stored value, the revision and the time (in milliseconds) of the last change,
+/// then optionally the source of the value (`stored` if omitted), `true` if the value is a secret, the caller that made
+/// the change, and the note of the change. A record that has an optional element has all optional elements before it.
 ///
-/// A log belongs to a suite, which may have been dropped. The history has every commit after its first revision that touched the
-/// suite. Its second revision, if there is one, is the last commit that was too large for the history. The history has every commit
-/// after `historyFloor`, and `historyTime` is the time of that commit, if it is known. `historyBase` is the oldest available revision
-/// of suites without a log. The commits up to `passed` are retained because a suite protects them. A commit is written behind its
-/// size. The check covers all lines before its own.
+/// A record of `logs` has the name of a suite, which may have been dropped, and a revision. The history has every
+/// commit after this revision that changed the suite. An optional second revision is the last commit that was too large
+/// for the history. A record of `history` has the size in memory of a commit, and the commit.
+///
+/// The history has every commit after `historyFloor`; `historyTime` is the time of commit `historyFloor`, if it is
+/// known. For suites without a log, the history has every commit after `historyBase`. The commits up to `passed` would
+/// have been evicted from the history, if suites did not protect their newest commits. `journal` is the revision in the
+/// name of the journal that continues the snapshot. `lastDrop` is the last commit that dropped a suite. The `floor` of
+/// a suite is the revision that keys without a record have. The checksum `check` covers all lines before its own line.
 enum SnapshotFormat {
-    /// The format that this daemon writes.
+    /// The version of the format that this daemon writes.
     static let current: Int64 = 4
 
     static let suites: StaticString = ",\"suites\":["
@@ -41,14 +46,15 @@ enum SnapshotFormat {
     static let logs: StaticString = "],\"logs\":["
     static let history: StaticString = "],\"history\":["
     static let historyEnd: StaticString = "]"
-    static let check: StaticString = ",\"check\":\"crc32c:"
+    static let checksum: StaticString = ",\"check\":\"crc32c:"
     static let end: StaticString = "\"}"
 }
 
 /// The content of a snapshot.
 package struct Snapshot {
     package let state: State
-    /// The journal that goes on from it, or a later one does: if there is none, what was committed since is lost.
+    /// The revision in the name of the journal that continues the snapshot. If neither that journal nor a later journal
+    /// exists, the commits after the snapshot are lost.
     let journal: Revision
 
     var name: String { DataDirectory.snapshotName(at: state.revision) }
@@ -64,10 +70,10 @@ extension SuiteLog: JSONWritable {
         json.endArray()
     }
 
-    /// Reads what ``write(to:)`` writes.
+    /// Decodes an array that ``write(to:)`` has written.
     init(_ json: JSONValue) throws(BodyError) {
         guard let fields = json.array, fields.count == 2 || fields.count == 3 else {
-            throw BodyError("a log is an array of two or three")
+            throw BodyError("a log must be an array of two or three elements")
         }
         self.init(
             try SuiteName(json: fields[0]), evictedThrough: try Revision(json: fields[1]),
@@ -76,8 +82,7 @@ extension SuiteLog: JSONWritable {
 }
 
 extension KeyRecord: JSONWritable {
-    /// Writes `[key, stored, revision, milliseconds]`, the standing if it is not `stored`, `true` for a secret, and the
-    /// origin.
+    /// Writes `[key, value, revision, milliseconds, source, isSecret, caller, note]`, the last four if necessary.
     package func write(to json: inout JSONWriter) {
         json.beginArray()
         key.write(to: &json)
@@ -93,15 +98,15 @@ extension KeyRecord: JSONWritable {
         json.endArray()
     }
 
-    /// Reads what ``write(to:)`` writes.
+    /// Decodes an array that ``write(to:)`` has written.
     init(_ json: JSONValue) throws(BodyError) {
         guard let fields = json.array, (4...8).contains(fields.count), let milliseconds = fields[3].integer else {
-            throw BodyError("a record is an array of four to eight")
+            throw BodyError("a record must be an array of four to eight elements")
         }
         var standing = Standing.stored
         if fields.count > 4 {
             guard let named = fields[4].string.flatMap({ Standing(Source($0)) }) else {
-                throw BodyError("the standing of a record is unknown")
+                throw BodyError("the source of a record is unknown")
             }
             standing = named
         }

@@ -3,29 +3,29 @@ internal import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 
-/// A reader of a snapshot. It reads line by line, so that it needs memory for the state and one line, not for the whole
-/// file.
+/// Reads a snapshot: a JSON document with the complete state of all suites, laid out as ``SnapshotFormat`` describes.
+/// The reader reads line by line, so that it needs memory for the state and one line, but not for the whole file.
 package struct SnapshotReader {
     private let directory: DataDirectory
     private let name: String
-    /// True if the file must end after the document.
-    private let isAlone: Bool
+    /// True if the file must end after the snapshot.
+    private let endsFile: Bool
     private var lines: LineReader
     private var line = LineReader.Line()
-    /// The origins of the records that were read, so that records with equal origins share one object.
+    /// The origins (caller and note) of the records read so far, so that records with equal origins share one object.
     private var origins: Set<CommitOrigin> = []
     /// The checksum of all lines before the current line.
-    private var check = CRC32C()
+    private var checksum = CRC32C()
 
     /// Reads a snapshot. Throws if its revision is not the revision in its name.
     static func read(
-        _ snapshot: DataDirectory.Numbered, in directory: DataDirectory, limits: History.Limits
+        _ snapshot: DataDirectory.NumberedFile, in directory: DataDirectory, limits: History.Limits
     ) throws(RecoveryError) -> Snapshot {
-        let found = try read(named: snapshot.name, in: directory, limits: limits)
-        guard found.state.revision == snapshot.revision else {
-            throw directory.damage(snapshot.name, line: 1, "it is of revision \(found.state.revision)")
+        let result = try read(named: snapshot.name, in: directory, limits: limits)
+        guard result.state.revision == snapshot.revision else {
+            throw directory.damage(snapshot.name, line: 1, "the file has revision \(result.state.revision)")
         }
-        return found
+        return result
     }
 
     /// Reads a snapshot without comparing its revision with its name.
@@ -37,88 +37,86 @@ package struct SnapshotReader {
     }
 
     /// Verifies the revision and the checksum of a snapshot without building the state. Needs memory for one line only.
-    static func check(_ snapshot: DataDirectory.Numbered, in directory: DataDirectory) throws(RecoveryError) {
+    static func verify(_ snapshot: DataDirectory.NumberedFile, in directory: DataDirectory) throws(RecoveryError) {
         var reader = try SnapshotReader(snapshot.name, directory)
         try reader.advance()
-        let revision = try reader.revision("revision", of: try reader.openJSON())
-        guard revision == snapshot.revision else { throw reader.damage("it is of revision \(revision)") }
-        while !reader.isAtCheck { try reader.advance() }
-        try reader.checkEnd()
+        let revision = try reader.revision("revision", of: try reader.parseObjectStart())
+        guard revision == snapshot.revision else { throw reader.damage("the file has revision \(revision)") }
+        while !reader.isAtChecksum { try reader.advance() }
+        try reader.verifyLastLine()
     }
 
     /// True if the current line is the last line, which has the checksum.
-    private var isAtCheck: Bool {
-        let prefix = SnapshotFormat.check.utf8CodeUnitCount
+    private var isAtChecksum: Bool {
+        let prefix = SnapshotFormat.checksum.utf8CodeUnitCount
         let start = line.range.lowerBound
         return line.range.count > prefix
-            && lines.buffer.span.extracting(start..<(start + prefix)).consists(of: SnapshotFormat.check)
+            && lines.buffer.span.extracting(start..<(start + prefix)).isEqual(to: SnapshotFormat.checksum)
     }
 
-    /// Reads a snapshot from a file that has other content, too. The history of the state has no limits.
+    /// Reads a snapshot that is embedded in a file, such as a past file. The history of the state has no limits.
     static func read(
         at offset: Int, of file: OpenFile, named name: String, in directory: DataDirectory
     ) throws(RecoveryError) -> State {
-        var reader = SnapshotReader(LineReader(file, from: offset, chunk: 64 << 10), name, directory, isAlone: false)
+        var reader = SnapshotReader(LineReader(file, from: offset, chunk: 64 << 10), name, directory, endsFile: false)
         return try reader.snapshot(.unbounded).state
     }
 
     private init(_ name: String, _ directory: DataDirectory) throws(RecoveryError) {
-        let file = try directory.reading { () throws(FileError) in
+        let file = try directory.mapErrors { () throws(FileError) in
             try OpenFile(directory.path(of: name), .reading, in: directory.fileSystem)
         }
-        self.init(LineReader(file), name, directory, isAlone: true)
+        self.init(LineReader(file), name, directory, endsFile: true)
     }
 
-    private init(_ lines: LineReader, _ name: String, _ directory: DataDirectory, isAlone: Bool) {
-        (self.lines, self.name, self.directory, self.isAlone) = (lines, name, directory, isAlone)
+    private init(_ lines: LineReader, _ name: String, _ directory: DataDirectory, endsFile: Bool) {
+        (self.lines, self.name, self.directory, self.endsFile) = (lines, name, directory, endsFile)
     }
 
     private mutating func snapshot(_ limits: History.Limits) throws(RecoveryError) -> Snapshot {
         try advance()
-        let head = try openJSON()
-        guard let format = head["snapshot"]?.integer else { throw damage("it does not begin as a snapshot") }
+        let head = try parseObjectStart()
+        guard let format = head["snapshot"]?.integer else { throw damage("this is not a snapshot") }
         guard format <= SnapshotFormat.current else {
-            throw .fromTheFuture(directory.path(of: name), format: format)
+            throw .newerFormat(directory.path(of: name), format: format)
         }
-        guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else { throw damage("the epoch is none") }
+        guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else { throw damage("the epoch is invalid") }
         let (revision, lastDrop) = (try self.revision("revision", of: head), try self.revision("lastDrop", of: head))
-        // Three names in the file differ from the names in the code: `historyFloor` is the oldest available revision of
-        // the history, `historyBase` the oldest available revision of suites without a log, and `passed` is
-        // `evictedThrough`.
+        // In the file, the oldest available revision of the history is named `historyFloor`, that of suites without a
+        // log is named `historyBase`, and `evictedThrough` is named `passed`.
         let oldest = try self.revision("historyFloor", of: head)
         let oldestWithoutLog = try self.revision("historyBase", of: head)
         let (evictedThrough, journal) = (try self.revision("passed", of: head), try self.revision("journal", of: head))
-        let time = try form { () throws(BodyError) in try Timestamp(json: head["time"] ?? .null) }
+        let time = try decode { () throws(BodyError) in try Timestamp(json: head["time"] ?? .null) }
 
         try expect(SnapshotFormat.suites)
         var suites = OrderedTree<Suite>()
-        while try !atLine(SnapshotFormat.logs) {
+        while try !advanceAndMatch(SnapshotFormat.logs) {
             guard suites.restore(try suite()) else { throw damage("the suites are not in order") }
         }
         var logs = OrderedTree<SuiteLog>()
-        while try !atLine(SnapshotFormat.history) {
-            let json = try parse(element)
-            let log = try form { () throws(BodyError) in try SuiteLog(json) }
+        while try !advanceAndMatch(SnapshotFormat.history) {
+            let json = try parse(elementRange)
+            let log = try decode { () throws(BodyError) in try SuiteLog(json) }
             guard logs.restore(log) else { throw damage("the logs are not in order") }
         }
         let oldestTime = head["historyTime"]?.integer.map { Timestamp(milliseconds: $0) }
         var history = History(
             oldestAvailable: oldest, at: oldestTime, oldestAvailableWithoutLog: oldestWithoutLog, logs: logs)
         var newest = Revision.zero
-        while try !atLine(SnapshotFormat.historyEnd) {
-            // The size of a commit is computed again, because this build may need more or less memory for it than the
-            // writer did.
-            guard let fields = try parse(element).array, fields.count == 2, fields[0].integer != nil else {
-                throw damage("a commit that is kept has its size before it")
+        while try !advanceAndMatch(SnapshotFormat.historyEnd) {
+            // The size of a commit is computed again, because this build may need another amount of memory for it.
+            guard let fields = try parse(elementRange).array, fields.count == 2, fields[0].integer != nil else {
+                throw damage("an element of the history must be an array of a size and a commit")
             }
-            let commit = try form { () throws(BodyError) in try Commit(json: fields[1]) }
+            let commit = try decode { () throws(BodyError) in try Commit(json: fields[1]) }
             guard commit.revision > newest else { throw damage("the commits are not in order") }
             newest = commit.revision
             history.append(KeptCommit(commit), limits: limits)
         }
         history.finishRestoring(evictedThrough: evictedThrough, limits: limits)
         try advance()
-        try checkEnd()
+        try verifyLastLine()
         return Snapshot(
             state: State(
                 epoch: epoch, revision: revision, time: time, suites: suites, lastDrop: lastDrop, history: history,
@@ -126,27 +124,29 @@ package struct SnapshotReader {
             journal: journal)
     }
 
-    private mutating func checkEnd() throws(RecoveryError) {
-        let prefix = SnapshotFormat.check.utf8CodeUnitCount
+    /// Verifies the checksum in the current line, and that the file ends there if it must.
+    private mutating func verifyLastLine() throws(RecoveryError) {
+        let prefix = SnapshotFormat.checksum.utf8CodeUnitCount
         let last = Array(lines.buffer[line.range])
         let bytes = last.span
         guard bytes.count == prefix + 8 + SnapshotFormat.end.utf8CodeUnitCount,
-            bytes.extracting(0..<prefix).consists(of: SnapshotFormat.check),
-            bytes.extracting((prefix + 8)..<bytes.count).consists(of: SnapshotFormat.end)
-        else { throw damage("the check is missing") }
-        guard check.isWritten(as: bytes.extracting(prefix..<(prefix + 8))) else { throw damage("the check fails") }
-        if isAlone, try nextLine() != nil { throw damage("something comes behind its end") }
+            bytes.extracting(0..<prefix).isEqual(to: SnapshotFormat.checksum),
+            bytes.extracting((prefix + 8)..<bytes.count).isEqual(to: SnapshotFormat.end)
+        else { throw damage("the checksum is missing") }
+        let digits = bytes.extracting(prefix..<(prefix + 8))
+        guard checksum.isWritten(as: digits) else { throw damage("the checksum does not match") }
+        if endsFile, try nextLine() != nil { throw damage("the file does not end after the snapshot") }
     }
 
     private mutating func suite() throws(RecoveryError) -> Suite {
-        let head = try openJSON()
-        let id = try form { () throws(BodyError) in try SuiteName(json: head["suite"] ?? .null) }
+        let head = try parseObjectStart()
+        let id = try decode { () throws(BodyError) in try SuiteName(json: head["suite"] ?? .null) }
         let (revision, floor) = (try self.revision("revision", of: head), try self.revision("floor", of: head))
         let schemaRevision = try self.revision("schemaRevision", of: head)
         var schema: SchemaVersion?
         let text = head["schemaText"]?.string
-        let kept = try form { () throws(BodyError) in try text.map(JSONValue.init(ofSchemaText:)) }
-        if let document = kept ?? head["schema"] {
+        let parsedText = try decode { () throws(BodyError) in try text.map(JSONValue.init(ofSchemaText:)) }
+        if let document = parsedText ?? head["schema"] {
             do {
                 schema = SchemaVersion(try Schema(kept: document, text: text), revision: schemaRevision)
             } catch {
@@ -156,32 +156,32 @@ package struct SnapshotReader {
         var records = OrderedTree<KeyRecord>()
         var removed = RemovedKeys(unknownKeyRevision: floor)
         try expect(SnapshotFormat.records)
-        while try !atLine(SnapshotFormat.removed) {
+        while try !advanceAndMatch(SnapshotFormat.removed) {
             guard records.restore(try record()) else { throw damage("the keys are not in order") }
         }
-        while try !atLine(SnapshotFormat.suiteEnd) { removed.add(try record()) }
+        while try !advanceAndMatch(SnapshotFormat.suiteEnd) { removed.add(try record()) }
         return Suite(
             id, revision: revision, schema: schema, schemaRevision: schemaRevision, records: records, removed: removed)
     }
 
     private mutating func record() throws(RecoveryError) -> KeyRecord {
-        let json = try parse(element)
-        var record = try form { () throws(BodyError) in try KeyRecord(json) }
+        let json = try parse(elementRange)
+        var record = try decode { () throws(BodyError) in try KeyRecord(json) }
         if let origin = record.origin { record.origin = origins.insert(origin).memberAfterInsert }
         return record
     }
 
     private func revision(_ name: String, of json: JSONValue) throws(RecoveryError) -> Revision {
-        try form { () throws(BodyError) in try Revision(json: json[name] ?? .null) }
+        try decode { () throws(BodyError) in try Revision(json: json[name] ?? .null) }
     }
 
-    /// Returns the object that the current line begins. The members of the object that follow in later lines, such as
-    /// `suites` and `records`, are not in the result.
-    private func openJSON() throws(RecoveryError) -> JSONValue {
-        var closed: [UInt8] = []
-        closed.append(bytesOf: lines.buffer.span.extracting(element))
-        closed.append(UInt8(ascii: "}"))
-        return try parse(closed.span)
+    /// Parses the current line, in which an object begins that ends in a later line. The members in later lines, such
+    /// as `suites` and `records`, are not in the result.
+    private func parseObjectStart() throws(RecoveryError) -> JSONValue {
+        var object: [UInt8] = []
+        object.append(bytesOf: lines.buffer.span.extracting(elementRange))
+        object.append(UInt8(ascii: "}"))
+        return try parse(object.span)
     }
 
     private func parse(_ range: Range<Int>) throws(RecoveryError) -> JSONValue {
@@ -190,13 +190,14 @@ package struct SnapshotReader {
 
     private func parse(_ bytes: Span<UInt8>) throws(RecoveryError) -> JSONValue {
         do {
-            return try JSONValue(kept: bytes)
+            return try JSONValue(stored: bytes)
         } catch {
             throw damage(error.description)
         }
     }
 
-    private func form<Value>(_ read: () throws(BodyError) -> Value) throws(RecoveryError) -> Value {
+    /// Calls a function that decodes JSON, and converts its error.
+    private func decode<Value>(_ read: () throws(BodyError) -> Value) throws(RecoveryError) -> Value {
         do {
             return try read()
         } catch {
@@ -205,29 +206,30 @@ package struct SnapshotReader {
     }
 
     /// The range of the current line in the buffer, without a leading comma.
-    private var element: Range<Int> {
-        let isNext = !line.range.isEmpty && lines.buffer[line.range.lowerBound] == UInt8(ascii: ",")
-        return (line.range.lowerBound + (isNext ? 1 : 0))..<line.range.upperBound
+    private var elementRange: Range<Int> {
+        let hasComma = !line.range.isEmpty && lines.buffer[line.range.lowerBound] == UInt8(ascii: ",")
+        return (line.range.lowerBound + (hasComma ? 1 : 0))..<line.range.upperBound
     }
 
+    /// Advances to the next line. Throws if that line is not the given text.
     private mutating func expect(_ text: StaticString) throws(RecoveryError) {
-        guard try atLine(text) else { throw damage("it goes on otherwise than a snapshot") }
+        guard try advanceAndMatch(text) else { throw damage("the line should be '\(text)'") }
     }
 
     /// Advances to the next line. Returns true if that line is the given text.
-    private mutating func atLine(_ text: StaticString) throws(RecoveryError) -> Bool {
+    private mutating func advanceAndMatch(_ text: StaticString) throws(RecoveryError) -> Bool {
         try advance()
-        return lines.buffer.span.extracting(line.range).consists(of: text)
+        return lines.buffer.span.extracting(line.range).isEqual(to: text)
     }
 
     /// Adds the current line to the checksum and advances to the next line.
     private mutating func advance() throws(RecoveryError) {
         if line.isTerminated {
-            var check = check
-            check.update(lines.buffer.span.extracting(line.range.lowerBound..<(line.range.upperBound + 1)))
-            self.check = check
+            var checksum = checksum
+            checksum.update(lines.buffer.span.extracting(line.range.lowerBound..<(line.range.upperBound + 1)))
+            self.checksum = checksum
         }
-        guard let next = try nextLine(), next.isTerminated else { throw damage("it ends too early") }
+        guard let next = try nextLine(), next.isTerminated else { throw damage("the file ends too early") }
         line = next
     }
 

@@ -3,15 +3,18 @@ package import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 
-/// A writer of states, each as one JSON document, a line a record, in slices.
+/// Writes snapshots: the complete state of all suites as one JSON document, laid out as ``SnapshotFormat`` describes. A
+/// writer writes one snapshot to a file or to a closure, or several snapshots to one past file.
 package struct SnapshotWriter {
-    private static let slice = 256 << 10
-    /// The bytes that may wait in the page cache: more would make the journal's next sync wait.
-    private static let unsynced = 1 << 20
+    /// The buffer is flushed when it has this size.
+    private static let flushBytes = 256 << 10
+    /// The writer asks the kernel to write the file to disk each time the page cache has this many bytes of it. Larger
+    /// amounts would delay the next sync of the journal.
+    private static let writebackBytes = 1 << 20
 
     private enum Output {
         case file(OpenFile)
-        /// A closure that gets pieces in order.
+        /// A closure that is called with consecutive pieces of the document.
         case pieces(([UInt8]) -> Void)
     }
 
@@ -20,14 +23,18 @@ package struct SnapshotWriter {
     private let chargeLine: (_ bytes: Int) -> Void
     private var buffer: [UInt8] = []
     private var json = JSONWriter()
-    /// The end of what was written.
+    /// The number of bytes that were written.
     private(set) var offset = 0
-    private var startedTo = 0
-    private var check = CRC32C()
+    /// The offset up to which the kernel was asked to write the file to disk.
+    private var writebackOffset = 0
+    /// The checksum of the current snapshot up to ``offset``.
+    private var checksum = CRC32C()
+    /// The first error. The writer writes nothing after an error.
     private var failure: FileError?
 
-    /// Writes a snapshot, durably and under its own name, and returns its size. Removes what was written if that fails, or
-    /// once `isAbandoned` returns true (`ECANCELED`).
+    /// Writes a snapshot durably into the data directory, and returns its size. If it throws, there is no new snapshot.
+    /// `journal` is the revision in the name of the journal that continues the snapshot. If `isAbandoned` returns true,
+    /// the error is `ECANCELED`. `chargeLine` is called with the memory of a long line, and with 0 after the line.
     package static func write(
         _ state: State, journal: Revision, in directory: DataDirectory, isAbandoned: @escaping () -> Bool = { false },
         chargeLine: @escaping (_ bytes: Int) -> Void = { _ in }
@@ -37,16 +44,16 @@ package struct SnapshotWriter {
             let file = try OpenFile(directory.temporaryPath(of: name), .replacing, in: directory.fileSystem)
             let size = try write(
                 state, journal: journal, to: file, isAbandoned: isAbandoned, chargeLine: chargeLine)
-            try directory.placeTemporary(name)
+            try directory.renameTemporary(name)
             return size
         } catch {
-            // Only room is lost if it stays: the next start removes it.
+            // If the removal fails, the next start removes the temporary file.
             try? directory.removeTemporary(name)
             throw error
         }
     }
 
-    /// Writes a snapshot into a file, durably, and returns its size.
+    /// Writes a snapshot into an open file, syncs the file, and returns its size.
     @discardableResult
     static func write(
         _ state: State, journal: Revision, to file: OpenFile, isAbandoned: @escaping () -> Bool = { false },
@@ -58,8 +65,7 @@ package struct SnapshotWriter {
         return writer.offset
     }
 
-    /// Renders a snapshot and calls `send` with its pieces, most of them of 256 KiB. Returns false if `isAbandoned` returned true
-    /// before the end.
+    /// Renders a snapshot and calls `send` with pieces of about 256 KiB. Returns false if it was abandoned.
     package static func send(
         _ state: State, isAbandoned: @escaping () -> Bool, _ send: @escaping ([UInt8]) -> Void
     ) -> Bool {
@@ -82,19 +88,18 @@ package struct SnapshotWriter {
         self.output = output
         self.isAbandoned = isAbandoned
         self.chargeLine = chargeLine
-        buffer.reserveCapacity(Self.slice + 4096)
+        buffer.reserveCapacity(Self.flushBytes + 4096)
     }
 
-    /// Adds a line of another format behind the documents. Returns its offset.
+    /// Writes a line outside of snapshots, for the index of a past file. Returns its offset.
     mutating func add(line: [UInt8]) throws(FileError) -> Int {
         try write(line)
         return offset - line.count
     }
 
-    /// Adds a document.
     mutating func add(_ state: State, journal: Revision) throws(FileError) {
-        check = CRC32C()
-        addOpen(true) { json in
+        checksum = CRC32C()
+        addObjectStart(true) { json in
             json.name("snapshot")
             json.write(integer: SnapshotFormat.current)
             json.name("epoch")
@@ -131,8 +136,8 @@ package struct SnapshotWriter {
         addAll { (visit: (KeptCommit) -> Bool) in state.history.forEach(after: .zero, visit) }
         add(SnapshotFormat.historyEnd)
         flush()
-        let digits = check.digits
-        buffer.append(SnapshotFormat.check)
+        let digits = checksum.digits
+        buffer.append(SnapshotFormat.checksum)
         for index in digits.indices { buffer.append(digits[index]) }
         add(SnapshotFormat.end)
         flush()
@@ -140,7 +145,7 @@ package struct SnapshotWriter {
     }
 
     private mutating func add(_ suite: Suite, _ isFirst: Bool) {
-        addOpen(isFirst) { json in
+        addObjectStart(isFirst) { json in
             json.name("suite")
             suite.id.write(to: &json)
             json.name("revision")
@@ -160,15 +165,15 @@ package struct SnapshotWriter {
         add(SnapshotFormat.suiteEnd)
     }
 
-    /// Adds a line of its own for the beginning of an object that goes on behind it.
-    private mutating func addOpen(_ isFirst: Bool, _ members: (inout JSONWriter) -> Void) {
+    /// Adds a line with the beginning of an object, without the closing brace. The object continues in the next lines.
+    private mutating func addObjectStart(_ isFirst: Bool, _ members: (inout JSONWriter) -> Void) {
         add(isFirst) { json in
             json.beginObject()
             members(&json)
         }
     }
 
-    /// Adds the elements of an array, each in a line of its own, until the file cannot be written.
+    /// Adds the elements of an array, each on its own line. Stops after an error.
     private mutating func addAll<Element: JSONWritable>(_ forEach: ((Element) -> Bool) -> Void) {
         var isFirst = true
         forEach { element in
@@ -178,24 +183,25 @@ package struct SnapshotWriter {
         }
     }
 
-    /// Adds an element in a line of its own.
+    /// Adds an element of an array on its own line, preceded by a comma unless it is the first element.
     private mutating func add(_ isFirst: Bool, _ element: (inout JSONWriter) -> Void) {
         json.removeAll(keepingCapacity: true)
         element(&json)
         if !isFirst { buffer.append(UInt8(ascii: ",")) }
         let rendered = json.bytes
-        guard rendered.count < Self.slice else {
-            // A long line is written from where it was rendered, and its memory is not kept for the next line.
+        guard rendered.count < Self.flushBytes else {
+            // A long line is written without a copy in the buffer, and its memory is released after the line. The
+            // capacity of a growing array is up to twice its size.
             chargeLine(2 * rendered.count)
             flush()
-            write(checking: rendered)
+            writeChecksummed(rendered)
             json = JSONWriter()
             chargeLine(0)
             return buffer.append(UInt8(ascii: "\n"))
         }
         buffer.append(bytesOf: rendered.span)
         buffer.append(UInt8(ascii: "\n"))
-        if buffer.count >= Self.slice { flush() }
+        if buffer.count >= Self.flushBytes { flush() }
     }
 
     private mutating func add(_ line: StaticString) {
@@ -205,16 +211,16 @@ package struct SnapshotWriter {
 
     private mutating func flush() {
         if failure == nil && isAbandoned() { failure = FileError(.write, "snapshot", code: SystemErrorCode.cancelled) }
-        write(checking: buffer)
+        writeChecksummed(buffer)
         buffer.removeAll(keepingCapacity: true)
     }
 
-    private mutating func write(checking bytes: [UInt8]) {
+    private mutating func writeChecksummed(_ bytes: [UInt8]) {
         guard failure == nil else { return }
         do throws(FileError) {
-            var check = check
-            check.update(bytes.span)
-            self.check = check
+            var checksum = checksum
+            checksum.update(bytes.span)
+            self.checksum = checksum
             try write(bytes)
         } catch {
             failure = error
@@ -229,9 +235,9 @@ package struct SnapshotWriter {
         case .file(let file):
             try file.write(bytes.span, at: offset)
             offset += bytes.count
-            guard offset - startedTo >= Self.unsynced else { return }
-            try file.startWriting(from: startedTo, count: offset - startedTo)
-            startedTo = offset
+            guard offset - writebackOffset >= Self.writebackBytes else { return }
+            try file.startWriting(from: writebackOffset, count: offset - writebackOffset)
+            writebackOffset = offset
         }
     }
 }

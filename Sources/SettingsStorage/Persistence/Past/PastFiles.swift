@@ -3,9 +3,10 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import Synchronization
 
-/// The past files that are in use: from the oldest on each goes on where the one before ends.
+/// The past files that the daemon uses, without gaps: each file begins at the revision at which the previous file ends.
 ///
-/// Called from any thread. The task that writes them adds and removes them, readers only cut off what is damaged.
+/// A past file has older commits, which the history in memory may have evicted. The task that writes past files adds
+/// new files and removes expired files. A reader removes a damaged file and all older files. Thread-safe.
 package final class PastFiles: Sendable {
     let directory: DataDirectory
     private let log: Log
@@ -17,48 +18,45 @@ package final class PastFiles: Sendable {
         self.files = Mutex(files)
     }
 
-    /// Finds the files that lead up to what memory has. Those that cannot be used are logged, and left where they are.
-    ///
-    /// - Parameters:
-    ///   - last: the last commit that was recovered.
-    ///   - history: what was recovered.
+    /// Opens the past files that reach without a gap up to the recovered history, except files with commits after the
+    /// last recovered commit. Logs and keeps other files.
     static func open(
         _ directory: DataDirectory, upTo last: Revision, _ history: History, _ log: Log
     ) throws(RecoveryError) -> PastFiles {
-        let names = try directory.reading { () throws(FileError) in try directory.list().past }.filter { $0.to <= last }
-        var run: [PastFile] = []
+        let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
+        let names = listing.pastFiles.filter { $0.to <= last }
+        var chain: [PastFile] = []
         var next = names.last
         while let name = next {
             do throws(RecoveryError) {
-                run.append(try PastReader.index(name, in: directory))
+                chain.append(try PastReader.index(name, in: directory))
             } catch {
-                log.error(
-                    "cannot read \(name.name): \(error.reason); the history goes back to revision \(name.to) only")
+                log.error("cannot read \(name.name): \(error.reason); the history begins at revision \(name.to)")
                 break
             }
             next = names.last { $0.to == name.from && $0.from < name.from }
         }
-        if let newest = run.first, newest.to < history.oldestAvailable {
+        if let newest = chain.first, newest.to < history.oldestAvailable {
             log.warning(
-                "the past files end at revision \(newest.to), and the history begins at \(history.oldestAvailable)")
-            run = []
+                "the past files end at revision \(newest.to), before the history begins in memory; they are not used")
+            chain = []
         }
-        if run.count < names.count {
+        if chain.count < names.count {
             log.warning(
-                "\(names.count - run.count) past files are not used; 'settingsd check \(directory.path)' lists them")
+                "\(names.count - chain.count) past files are not used; 'settingsd check \(directory.path)' lists them")
         }
-        return PastFiles(directory, run.reversed(), log)
+        return PastFiles(directory, chain.reversed(), log)
     }
 
-    /// Oldest first.
+    /// The files in use, oldest first.
     var list: [PastFile] { files.withLock { $0 } }
 
     var newest: PastFile? { files.withLock { $0.last } }
 
-    /// True if a file is in use.
-    func has(_ file: PastFile) -> Bool { files.withLock { $0.contains { $0.to == file.to } } }
+    /// True if the file is in use.
+    func contains(_ file: PastFile) -> Bool { files.withLock { $0.contains { $0.to == file.to } } }
 
-    /// Adds the newest file. If it does not go on where the one before ends, that and all others are of no use any more.
+    /// Adds the newest file. If there is a gap between the previous file and this file, stops using all previous files.
     func add(_ file: PastFile) {
         let isGap = files.withLock { files in
             let isGap = files.last.map { $0.to != file.from } ?? false
@@ -68,40 +66,40 @@ package final class PastFiles: Sendable {
         }
         guard isGap else { return }
         log.error(
-            "commits left the memory before they were on disk; the history goes back to revision \(file.from) only")
+            "commits were evicted before they were in a past file; the history begins at revision \(file.from)")
     }
 
-    /// Removes the files up to the last one whose commits are all older than an age. Those before it are, too, whatever the
-    /// clock said when they were written.
+    /// Removes the newest file whose commits have all expired, and all files before it. The files before it have
+    /// expired too, even if a wrong clock has given their commits later times.
     ///
-    /// - Parameter age: in milliseconds, counted back from the time that the ends of the files agree on.
-    func removeOutdated(after age: Int64) {
-        let outdated = files.withLock { files -> ArraySlice<PastFile> in
+    /// - Parameter age: the maximum age in milliseconds. ``AgreedTime`` gives the time, because clocks may be wrong.
+    func removeExpiredFiles(maximumAge age: Int64) {
+        let expired = files.withLock { files -> ArraySlice<PastFile> in
             var time = AgreedTime()
             for file in files { time.add(file.toTime, age: age) }
             guard let earliest = time.earliest(age: age),
-                let last = files.lastIndex(where: { $0.latest.milliseconds < earliest })
+                let last = files.lastIndex(where: { $0.latestTime.milliseconds < earliest })
             else { return [] }
             defer { files.removeFirst(last + 1) }
             return files[...last]
         }
-        for file in outdated {
+        for file in expired {
             do throws(FileError) {
                 try directory.fileSystem.remove(directory.path(of: file.name))
             } catch {
-                log.warning("cannot remove a past file that is too old: \(error); remove it by hand")
+                log.warning("cannot remove an expired past file: \(error); remove the file manually")
             }
         }
     }
 
-    /// Takes a damaged file out of use, and those before it.
-    func cut(_ file: PastFile, because error: RecoveryError) {
-        let isFirst = files.withLock { files in
+    /// Stops using a damaged file and all files before it.
+    func removeDamaged(_ file: PastFile, because error: RecoveryError) {
+        let wasInUse = files.withLock { files in
             guard let index = files.firstIndex(where: { $0.to == file.to }) else { return false }
             files.removeFirst(index + 1)
             return true
         }
-        guard isFirst else { return }
-        log.error("cannot read \(file.name): \(error.reason); the history goes back to revision \(file.to) only")
+        guard wasInUse else { return }
+        log.error("cannot read \(file.name): \(error.reason); the history begins at revision \(file.to)")
     }
 }

@@ -4,137 +4,147 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A schedule of past files, with the task that writes them: one at a time, before memory has no room for their commits.
+/// Decides when to write a past file, a file with older commits, and writes one file at a time on a queue.
 ///
-/// The states that wait hold the commits that are still to be written.
+/// The history in memory is limited and evicts its oldest commits. A state is immutable and includes the history, so a
+/// queued state keeps its commits in memory until they are in a file. Runs on the commit thread.
 struct PastSchedule {
+    /// The result of writing a file.
     private struct Report: Sendable {
+        /// The number of lines with the member `commits` in the file.
         let result: Result<Int, FileError>
-        let sinceBase: [SuiteName: Int]
+        /// The value of `PastSchedule.bytesSinceBase` after the file.
+        let bytesSinceBase: [SuiteName: Int]
     }
 
-    /// The part of the bounds of the history after which a file is written.
-    private static let part = 4
+    /// A file is written each time new commits have filled a quarter of the limits of the history.
+    private static let filesPerHistory = 4
     let files: PastFiles
     private let limits: History.Limits
     private let task: BackgroundTask<Report>
-    private var waiting: [State] = []
-    /// The first of them that the task is writing.
-    private var writing = 0
-    /// The commits that were added to the history up to the last state that was to be written.
-    private var requested: (count: Int, size: Int)
-    private var sinceBase: [SuiteName: Int] = [:]
-    private var failures: UInt64 = 0
-    private var notBefore: UInt64 = 0
+    /// The states whose commits must be written, oldest first.
+    private var queuedStates: [State] = []
+    /// The number of queued states, from the first, whose commits the task is writing; 0 if there is no task.
+    private var writingCount = 0
+    /// The number and bytes of the commits that had been appended to the history when the last state was enqueued.
+    private var enqueuedTotals: (count: Int, size: Int)
+    /// For each suite, the bytes of commits since the last base (state of the suite) in a file. See ``PastWriter``.
+    private var bytesSinceBase: [SuiteName: Int] = [:]
+    /// The number of failures since the last success, at most 6.
+    private var consecutiveFailures: UInt64 = 0
+    /// The monotonic time before which no file begins, after a failure.
+    private var earliestRetry: UInt64 = 0
 
-    /// - Parameter history: the commits that were recovered, also those that there is no room for.
+    /// - Parameter history: all recovered commits, including commits beyond the limits.
     init(_ files: PastFiles, _ history: History, limits: History.Limits, runsInline: Bool) {
         self.files = files
         self.limits = limits
         task = BackgroundTask(label: "settingsd.past", qos: .utility, runsInline: runsInline)
-        requested = history.appended
+        enqueuedTotals = history.appended
         history.forEach(after: files.newest?.to ?? history.oldestAvailable) { kept in
-            requested = (requested.count - 1, requested.size - kept.size)
+            enqueuedTotals = (enqueuedTotals.count - 1, enqueuedTotals.size - kept.size)
             return true
         }
     }
 
-    /// True if the history of a state has enough commits for another file.
+    /// True if enough commits were appended since the last enqueued state for another file.
     func isDue(_ state: State) -> Bool {
         let added = state.history.appended
-        return added.count - requested.count >= max(1, limits.commits / Self.part)
-            || added.size - requested.size >= limits.bytes / Self.part
+        return added.count - enqueuedTotals.count >= max(1, limits.commits / Self.filesPerHistory)
+            || added.size - enqueuedTotals.size >= limits.bytes / Self.filesPerHistory
     }
 
-    /// True if commits left the memory that are not on disk yet. They are in the states that wait, and in the journals:
-    /// until they are on disk, no snapshot takes the place of those.
-    func isBehind(_ state: State) -> Bool {
-        failures == 0 && !waiting.isEmpty && state.history.oldestAvailable > files.newest?.to ?? .zero
+    /// True if the history of a state has evicted commits that are not in a file yet. Then they are in the queued
+    /// states and in the journals, so no snapshot may replace the journals. False after a failed write of a file: then
+    /// snapshots continue, and these commits may be lost from the history.
+    func hasUnwrittenCommits(_ state: State) -> Bool {
+        consecutiveFailures == 0 && !queuedStates.isEmpty && state.history.oldestAvailable > files.newest?.to ?? .zero
     }
 
-    /// About the bytes of the commits that the states which wait hold beside the history of the newest state.
-    func heldBytes(beside state: State) -> Int {
-        guard let first = waiting.first else { return 0 }
-        func dropped(_ history: History) -> Int { history.appended.size - history.size }
-        return max(0, dropped(state.history) - dropped(first.history))
+    /// The approximate bytes of the commits that queued states have and the given state has evicted.
+    func evictedBytes(notIn state: State) -> Int {
+        guard let first = queuedStates.first else { return 0 }
+        func evictedBytes(_ history: History) -> Int { history.appended.size - history.size }
+        return max(0, evictedBytes(state.history) - evictedBytes(first.history))
     }
 
-    /// Adds a state, all of which is durable.
-    mutating func add(_ state: State) {
-        if waiting.count > writing {
-            let covered = waiting.dropLast().last?.revision ?? files.newest?.to ?? .zero
-            // The last one gives way if this one has all that it has, or where too much waits: commits are lost with it then.
-            if state.history.oldestAvailable <= covered || heldBytes(beside: state) > 2 * limits.bytes {
-                waiting.removeLast()
+    /// Adds a state to the queue. All of its commits must be durable.
+    mutating func enqueue(_ state: State) {
+        if queuedStates.count > writingCount {
+            let coveredRevision = queuedStates.dropLast().last?.revision ?? files.newest?.to ?? .zero
+            // Replace the last queued state if the new state has all of its unwritten commits. Replace it also if the
+            // queue uses too much memory; then the commits that only the replaced state has are lost from the history.
+            if state.history.oldestAvailable <= coveredRevision || evictedBytes(notIn: state) > 2 * limits.bytes {
+                queuedStates.removeLast()
             }
         }
-        waiting.append(state)
-        requested = state.history.appended
+        queuedStates.append(state)
+        enqueuedTotals = state.history.appended
     }
 
-    /// Begins to write the next file, if one waits and it is time.
-    mutating func begin(now: UInt64) {
-        guard !waiting.isEmpty, !task.isBusy, now >= notBefore else { return }
-        // The last that still has all that is in no file has what those before it have, too.
-        let end = files.newest?.to ?? .zero
-        let position = waiting.lastIndex { $0.history.oldestAvailable <= end } ?? 0
-        let state = waiting[position]
-        writing = position + 1
-        let (files, sinceBase) = (files, sinceBase)
+    /// Begins to write the next file, unless the queue is empty, a file is being written, or a retry is not due yet.
+    mutating func beginNextFile(now: UInt64) {
+        guard !queuedStates.isEmpty, !task.isBusy, now >= earliestRetry else { return }
+        // The last state that has all unwritten commits includes the commits of earlier states.
+        let fileEnd = files.newest?.to ?? .zero
+        let index = queuedStates.lastIndex { $0.history.oldestAvailable <= fileEnd } ?? 0
+        let state = queuedStates[index]
+        writingCount = index + 1
+        let (files, bytesSinceBase) = (files, bytesSinceBase)
         task.begin { task in
-            var sinceBase = sinceBase
+            var bytesSinceBase = bytesSinceBase
             do throws(FileError) {
-                let count = try Self.write(state, files, &sinceBase) { task.isAbandoned }
-                return Report(result: .success(count), sinceBase: sinceBase)
+                let count = try Self.write(state, files, &bytesSinceBase) { task.isAbandoned }
+                return Report(result: .success(count), bytesSinceBase: bytesSinceBase)
             } catch {
-                return Report(result: .failure(error), sinceBase: [:])
+                return Report(result: .failure(error), bytesSinceBase: [:])
             }
         }
     }
 
-    /// Writes the commits of a state that are in no file yet, and removes files that are too old.
+    /// Writes the commits of a state that are not in a file yet, and removes expired files.
     private static func write(
-        _ state: State, _ files: PastFiles, _ sinceBase: inout [SuiteName: Int],
+        _ state: State, _ files: PastFiles, _ bytesSinceBase: inout [SuiteName: Int],
         isAbandoned: @escaping () -> Bool
     ) throws(FileError) -> Int {
         let history = state.history
         var (from, time) = (history.oldestAvailable, history.oldestAvailableTime)
         if let newest = files.newest, newest.to >= from { (from, time) = (newest.to, newest.toTime) }
         let file = try PastWriter.write(
-            state, after: from, at: time, in: files.directory, sinceBase: &sinceBase, isAbandoned: isAbandoned)
+            state, after: from, at: time, in: files.directory, &bytesSinceBase, isAbandoned: isAbandoned)
         guard let file else { return 0 }
         files.add(file)
-        files.removeOutdated(after: state.limits.age)
-        return file.commits.count
+        files.removeExpiredFiles(maximumAge: state.limits.age)
+        return file.commitLines.count
     }
 
-    /// Takes note of a file that the task has ended.
-    mutating func takeReport(now: UInt64, _ log: Log) {
+    /// Collects the result of the task if it has ended.
+    mutating func collectResult(now: UInt64, _ log: Log) {
         guard let report = task.takeReport() else { return }
-        sinceBase = report.sinceBase
-        defer { writing = 0 }
+        bytesSinceBase = report.bytesSinceBase
+        defer { writingCount = 0 }
         switch report.result {
         case .success:
-            waiting.removeFirst(writing)
-            (failures, notBefore) = (0, 0)
+            queuedStates.removeFirst(writingCount)
+            (consecutiveFailures, earliestRetry) = (0, 0)
         case .failure(let error) where error.code == SystemErrorCode.cancelled: break
         case .failure(let error):
-            failures = min(failures + 1, 6)
-            notBefore = now &+ (1_000_000_000 << failures)
-            log.error("cannot write commits to a past file: \(error); it is retried, history may be lost meanwhile")
+            consecutiveFailures = min(consecutiveFailures + 1, 6)
+            earliestRetry = now &+ (1_000_000_000 << consecutiveFailures)
+            log.error("cannot write commits to a past file: \(error); the daemon tries again, but may lose history")
         }
     }
 
-    /// Writes what waits, until a time. The journals have what is left then, and the next start goes on with it.
-    mutating func finish(until end: UInt64, clock: () -> UInt64, _ log: Log) {
-        // One that failed gets another chance.
-        (failures, notBefore) = (0, 0)
+    /// Writes the queued states until a deadline. The next start finds the remaining commits in the journals.
+    mutating func writeQueuedStates(until deadline: UInt64, clock: () -> UInt64, _ log: Log) {
+        // Retry at once after an earlier failure.
+        (consecutiveFailures, earliestRetry) = (0, 0)
         while true {
-            let isDone = task.wait(for: end - min(clock(), end))
+            let isDone = task.wait(for: deadline - min(clock(), deadline))
             if !isDone { task.abandon() }
-            takeReport(now: clock(), log)
-            guard isDone, failures == 0, !waiting.isEmpty, clock() < end else { return }
-            begin(now: clock())
+            collectResult(now: clock(), log)
+            guard isDone, consecutiveFailures == 0, !queuedStates.isEmpty, clock() < deadline else { return }
+            beginNextFile(now: clock())
         }
     }
 }

@@ -2,72 +2,72 @@ package import SettingsAPI
 package import SettingsEngine
 package import SettingsModel
 
-/// A view of the past: what memory has of it, and what past files have from before that.
-///
-/// What is not in memory is read from files, so not on a loop.
+/// Reads the past of suites (named sets of settings): older states and commits. It combines the history in memory with
+/// past files, which have evicted commits. The methods may read files, so event loops do not call them.
 package struct PastView: PastReading {
-    /// The state that the answer is true at.
+    /// The state whose past is read. It has the history in memory.
     let state: State
-    private let past: PastFiles
-    /// Oldest first. They lead up to what memory has.
+    private let pastFiles: PastFiles
+    /// The past files, oldest first. They reach without a gap up to the history in memory.
     private let files: [PastFile]
-    /// True if commits that left the memory are still on their way to a file.
-    private let isBehind: Bool
+    /// True if some commits are neither in memory nor in a past file yet.
+    private let lacksEvictedCommits: Bool
 
-    /// About the commits that a page looks at in files, and for how many of them a file counts.
-    private static let mostSearched = 16_384
-    private static let costOfFile = 64
+    /// The approximate number of commits that one page reads from files. Opening a file counts as 64.
+    private static let maximumSearchedCommits = 16_384
+    private static let searchCostOfFile = 64
 
-    /// A view of a state. Files may have been written since, which then have commits beyond it.
-    package init(_ past: PastFiles, _ state: State) {
-        self.past = past
+    /// Makes a reader for a state. The files may contain commits after the state, which the reader ignores.
+    package init(_ pastFiles: PastFiles, _ state: State) {
+        self.pastFiles = pastFiles
         self.state = state
-        let files = past.list
-        isBehind = files.last.map { $0.to < state.history.oldestAvailable } ?? false
-        self.files = isBehind ? [] : files
+        let files = pastFiles.list
+        lacksEvictedCommits = files.last.map { $0.to < state.history.oldestAvailable } ?? false
+        self.files = lacksEvictedCommits ? [] : files
     }
 
-    /// How far back a suite is known: the commits after this one.
+    /// The oldest revision at which the state of a suite can be read. All later commits of the suite are available.
     private func oldest(of suite: SuiteName) -> Revision {
-        let floor = state.oldestAvailable(of: suite)
-        return files.first.map { min(floor, $0.from) } ?? floor
+        let oldestInMemory = state.oldestAvailable(of: suite)
+        return files.first.map { min(oldestInMemory, $0.from) } ?? oldestInMemory
     }
 
-    private func gone(_ what: String, _ suite: SuiteName) -> Problem {
-        isBehind ? .pastIsBehind : Problem(historyGone: what, oldest: oldest(of: suite))
+    /// Returns the error for a part of the history that is no longer available, or not yet available again.
+    private func historyGone(_ subject: String, _ suite: SuiteName) -> Problem {
+        lacksEvictedCommits ? .pastFileInProgress : Problem(historyGone: subject, oldest: oldest(of: suite))
     }
 
-    // MARK: Places
+    // MARK: Revisions
 
-    /// Returns the revision of a place in the past. Throws if it is still to come, or if what a suite was there is not kept.
+    /// Returns the revision at a moment. Throws if it is in the future, or if the suite is no longer available there.
     package func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision {
         switch moment {
-        case .revision(let place):
-            guard place < state.oldestAvailable(of: suite) else {
+        case .revision(let revision):
+            guard revision < state.oldestAvailable(of: suite) else {
                 return try state.recentPast.revision(at: moment, of: suite)
             }
-            guard place >= oldest(of: suite) else { throw gone("revision \(place)", suite) }
-            return place
+            guard revision >= oldest(of: suite) else { throw historyGone("revision \(revision)", suite) }
+            return revision
         case .instant(let instant):
-            if let place = try find(instant) { return place }
+            if let revision = try lastCommit(notAfter: instant) { return revision }
             do throws(Problem) {
                 return try state.recentPast.revision(at: moment, of: suite)
             } catch {
                 guard error.code == .historyGone else { throw error }
-                throw gone("what was stored at \(instant)", suite)
+                throw historyGone("what was stored at \(instant)", suite)
             }
         }
     }
 
-    /// Returns the last commit that was not later than an instant, if files have it; nil if memory knows better.
-    private func find(_ instant: Timestamp) throws(Problem) -> Revision? {
+    /// Finds the last commit in files not later than an instant; nil if the history in memory must be searched.
+    private func lastCommit(notAfter instant: Timestamp) throws(Problem) -> Revision? {
         guard instant < state.time, let oldest = files.first else { return nil }
         if let last = state.recentPast.lastKnownRevision(notAfter: instant), last >= state.history.oldestAvailable {
             return nil
         }
         for file in files.reversed() {
-            let found = try reading(file) { reader throws(RecoveryError) in try reader.last(notAfter: instant) }
-            if let found { return min(found, state.revision) }
+            let last = try withReader(of: file) { reader throws(RecoveryError) in try reader.last(notAfter: instant) }
+            if let last { return min(last, state.revision) }
         }
         if oldest.from == .zero { return .zero }
         return oldest.fromTime.flatMap { $0 <= instant ? oldest.from : nil }
@@ -75,43 +75,46 @@ package struct PastView: PastReading {
 
     // MARK: Suites
 
-    /// A suite as it stood after a commit; nil if there was none.
-    package func suite(_ name: SuiteName, at place: Revision) throws(Problem) -> Suite? {
-        guard place < state.oldestAvailable(of: name), let end = files.last?.to else {
-            return try state.recentPast.suite(name, at: place)
+    /// Returns the state of a suite after a commit; nil if the suite did not exist then.
+    package func suite(_ name: SuiteName, at revision: Revision) throws(Problem) -> Suite? {
+        guard revision < state.oldestAvailable(of: name), let end = files.last?.to else {
+            return try state.recentPast.suite(name, at: revision)
         }
-        guard place >= oldest(of: name) else { throw gone("revision \(place)", name) }
+        guard revision >= oldest(of: name) else { throw historyGone("revision \(revision)", name) }
         var commits: [KeptCommit] = []
-        for file in files where file.to > place {
-            let base = try reading(file) { reader throws(RecoveryError) -> Suite?? in
-                for fragment in try reader.fragments(of: name) where fragment.last > place {
-                    let (found, base) = try reader.read(fragment)
-                    commits += found
+        for file in files where file.to > revision {
+            // Nil if the file has no base; a base of nil if the suite did not exist there.
+            let base = try withReader(of: file) { reader throws(RecoveryError) -> Suite?? in
+                for fragment in try reader.fragments(of: name) where fragment.last > revision {
+                    let (fragmentCommits, base) = try reader.read(fragment)
+                    commits += fragmentCommits
                     if fragment.hasBase { return .some(base) }
                 }
                 return nil
             }
-            if let base { return suite(name, at: place, from: base, commits) }
+            if let base { return suite(name, at: revision, from: base, commits) }
         }
         commits.removeAll { $0.revision > state.revision }
         commits += state.history.commits(affecting: name, after: end)
-        return suite(name, at: place, from: state.suite(name), commits)
+        return suite(name, at: revision, from: state.suite(name), commits)
     }
 
-    private func suite(_ name: SuiteName, at place: Revision, from base: Suite?, _ commits: [KeptCommit]) -> Suite? {
+    /// Returns the state of a suite after a commit, by undoing later commits. `commits` has all commits of the suite
+    /// from that commit to `base`, the state of the suite after the last of them.
+    private func suite(_ name: SuiteName, at revision: Revision, from base: Suite?, _ commits: [KeptCommit]) -> Suite? {
         let origins = Dictionary(
             commits.map { ($0.revision, $0.commit.origin) }, uniquingKeysWith: { first, _ in first })
         return state.recentPast.suite(
-            name, at: place, from: base, undoing: commits.filter { $0.revision > place },
-            lastBefore: commits.last { $0.revision <= place }?.revision
+            name, at: revision, from: base, undoing: commits.filter { $0.revision > revision },
+            lastBefore: commits.last { $0.revision <= revision }?.revision
         ) { origins[$0] ?? state.history.origin(of: $0) }
     }
 
     // MARK: Commits
 
-    /// A page of the commits that touched a suite, the newest first. Throws if nothing is known of such a suite.
+    /// Returns a page of the commits that changed a suite, the newest first. Throws if the suite is unknown.
     ///
-    /// In files it looks at a bounded number of commits; the next page goes on where it ended.
+    /// The number of commits that a page reads from files is limited. The next page continues where the search ended.
     package func history(_ question: HistoryQuestion) throws(Problem) -> SuiteHistory {
         let suite = question.suite
         var page = HistoryPage(question)
@@ -123,37 +126,40 @@ package struct PastView: PastReading {
             return !isFull
         }
         var end = min(start, state.oldestAvailable(of: suite).advanced(by: 1) ?? start)
+        // The history may have commits that are neither in its log of the suite nor in a file.
         if let newest = files.last, !isFull {
-            let rest = state.history.commits(affecting: suite, after: newest.to).filter { $0.revision < end }
-            isFull = !rest.reversed().allSatisfy { page.add($0, on: state) }
+            let unwrittenCommits = state.history.commits(affecting: suite, after: newest.to).filter { $0.revision < end }
+            isFull = !unwrittenCommits.reversed().allSatisfy { page.add($0, on: state) }
         }
         var searched = 0
         for file in files.reversed() where !isFull && file.from < end {
-            guard searched < Self.mostSearched else {
+            guard searched < Self.maximumSearchedCommits else {
                 page.end(before: end)
                 break
             }
-            searched += Self.costOfFile
-            let fragments = try reading(file) { reader throws(RecoveryError) in try reader.fragments(of: suite) }
+            searched += Self.searchCostOfFile
+            let fragments = try withReader(of: file) { reader throws(RecoveryError) in try reader.fragments(of: suite) }
             isKnown = isKnown || !fragments.isEmpty
             for fragment in fragments.reversed() where !isFull && fragment.first < end {
-                guard searched < Self.mostSearched else {
+                guard searched < Self.maximumSearchedCommits else {
                     page.end(before: end)
                     isFull = true
                     break
                 }
-                let commits = try reading(file) { reader throws(RecoveryError) in try reader.read(fragment).commits }
+                let commits = try withReader(of: file) { reader throws(RecoveryError) in
+                    try reader.read(fragment).commits
+                }
                 isFull = !commits.reversed().allSatisfy { $0.revision >= end || page.add($0, on: state) }
                 searched += commits.count
                 end = fragment.first
             }
-            if searched < Self.mostSearched { end = min(end, file.from.advanced(by: 1) ?? end) }
+            if searched < Self.maximumSearchedCommits { end = min(end, file.from.advanced(by: 1) ?? end) }
         }
         guard isKnown || page.next != nil else { throw state.unknownSuite(suite, for: question.reader) }
         return page.result(oldest: oldest(of: suite))
     }
 
-    /// The net changes of a suite between two places, of which the first may be the later one.
+    /// Returns the net changes of a suite between two moments. The first moment may be the later moment.
     package func difference(
         of name: SuiteName, from: Moment, to: Moment, for reader: Grants?
     ) throws(Problem) -> SuiteDifference {
@@ -168,88 +174,90 @@ package struct PastView: PastReading {
         return state.recentPast.difference(of: name, from: before, to: after, at: end, keys: nil, for: reader)
     }
 
-    /// Finds a commit; nil if there is none of this revision, as far as commits are kept.
+    /// Finds a commit in memory or in a file; nil if no available commit has this revision.
     private func commit(_ revision: Revision) throws(Problem) -> KeptCommit? {
         if let kept = state.history.commit(revision) { return kept }
         guard let file = files.last(where: { $0.from < revision }), revision <= file.to else { return nil }
-        return try reading(file) { reader throws(RecoveryError) in
-            guard let suite = try reader.find(revision)?.suite else { return nil }
+        return try withReader(of: file) { reader throws(RecoveryError) in
+            guard let suite = try reader.entry(of: revision)?.suite else { return nil }
             let fragments = try reader.fragments(of: suite)
             guard let fragment = fragments.first(where: { $0.last >= revision }) else { return nil }
             return try reader.read(fragment).commits.first { $0.revision == revision }
         }
     }
 
-    /// Reads from a file. One that is damaged is taken out of use, with those before it.
-    private func reading<Result>(
-        _ file: PastFile, _ body: (PastReader) throws(RecoveryError) -> Result
+    /// Calls a function with a reader of a file. If the file is damaged, stops using this file and all older files.
+    private func withReader<Result>(
+        of file: PastFile, _ body: (PastReader) throws(RecoveryError) -> Result
     ) throws(Problem) -> Result {
         do throws(RecoveryError) {
-            return try body(try PastReader(file, in: past.directory))
+            return try body(try PastReader(file, in: pastFiles.directory))
         } catch {
-            // It may have become too old meanwhile.
-            if past.has(file), error.kind == .inaccessible {
+            // The file may have been removed in the meantime, because its commits have expired.
+            if pastFiles.contains(file), error.kind == .inaccessible {
                 throw Problem(.storageFailed, "cannot read the history: \(error.reason)")
             }
-            past.cut(file, because: error)
+            pastFiles.removeDamaged(file, because: error)
             throw Problem(historyGone: "what was stored before revision \(file.to)", oldest: file.to)
         }
     }
 }
 
-/// Writes that rest on the past.
+/// Preparation of writes that depend on the past: an undo of a commit, and a restore of an older state.
 extension PastView {
-    /// The most later changes that are looked for in files.
-    private static let mostLater = 64
+    /// The maximum number of later commits that the preparation of an undo reads from files.
+    private static let maximumLaterCommits = 64
 
-    /// Adds to a write what it needs of the past that memory does not have. Throws if that is not kept.
+    /// Reads past commits or a past state that a write needs from files. Throws if they are not available.
     package func complete(_ request: inout WriteRequest) throws(Problem) {
         switch request.command {
         case .undo(let undo, of: let name, onConflict: _):
             guard state.lacksPast(for: request.command) else { return }
             let oldest = name.map { self.oldest(of: $0) } ?? files.first?.from ?? state.history.oldestAvailable
             guard undo.revision > oldest else {
-                throw isBehind ? .pastIsBehind : Problem(historyGone: "commit \(undo.revision)", oldest: oldest)
+                throw lacksEvictedCommits
+                    ? .pastFileInProgress : Problem(historyGone: "commit \(undo.revision)", oldest: oldest)
             }
             guard let commit = try self.commit(undo.revision) else {
                 guard let newest = files.last, undo.revision <= newest.to else { return }
                 throw Problem(.badRequest, "revision \(undo.revision) changed nothing")
             }
-            request.past = WriteRequest.Past(commit: commit, later: try later(than: commit))
+            request.past = WriteRequest.Past(commit: commit, later: try laterCommits(than: commit))
         case .restore(let name, let restore, skipsConflicts: _):
-            let place = try self.revision(at: restore.moment, of: name)
-            guard place < state.oldestAvailable(of: name) else { return }
-            guard let suite = try self.suite(name, at: place) else {
-                throw state.recentPast.unknownSuite(name, for: request.reader, at: place)
+            let revision = try self.revision(at: restore.moment, of: name)
+            guard revision < state.oldestAvailable(of: name) else { return }
+            guard let suite = try self.suite(name, at: revision) else {
+                throw state.recentPast.unknownSuite(name, for: request.reader, at: revision)
             }
             request.past = WriteRequest.Past(suite: suite)
         default: break
         }
     }
 
-    /// The last commits of what a commit did, as far as they are not in memory either.
-    private func later(than kept: KeptCommit) throws(Problem) -> [KeptCommit] {
+    /// Returns the commits after a commit that changed the same settings or suites and that are not in memory. With
+    /// these commits, the undo can recognise settings that were changed again.
+    private func laterCommits(than kept: KeptCommit) throws(Problem) -> [KeptCommit] {
         let commit = kept.commit
         var revisions: Set<Revision> = []
         for change in commit.changes {
             guard let revision = state.suite(change.suite)?.record(change.key).revision else { continue }
-            if revision > commit.revision, revisions.count < Self.mostLater { revisions.insert(revision) }
+            if revision > commit.revision, revisions.count < Self.maximumLaterCommits { revisions.insert(revision) }
         }
         var later: [KeptCommit] = []
         for revision in revisions.sorted() where state.history.commit(revision) == nil {
             if let commit = try self.commit(revision) { later.append(commit) }
         }
-        // Of a suite that is gone, any later commit shows that it was there again.
+        // If the suite does not exist now, any later commit shows that it was created again in between.
         for change in commit.suiteChanges where !state.hasSuite(change.suite) {
             for file in files where file.to > commit.revision {
-                let found = try reading(file) { reader throws(RecoveryError) -> KeptCommit? in
+                let next = try withReader(of: file) { reader throws(RecoveryError) -> KeptCommit? in
                     for fragment in try reader.fragments(of: change.suite) where fragment.last > commit.revision {
                         return try reader.read(fragment).commits.first { $0.revision > commit.revision }
                     }
                     return nil
                 }
-                if let found {
-                    later.append(found)
+                if let next {
+                    later.append(next)
                     break
                 }
             }
@@ -259,8 +267,8 @@ extension PastView {
 }
 
 extension Problem {
-    /// The problem of commits that left the memory and are on their way to a file.
-    fileprivate static var pastIsBehind: Problem {
+    /// The error if commits were evicted from memory and the past file with these commits is not complete yet.
+    fileprivate static var pastFileInProgress: Problem {
         Problem(.overloaded, retryAfterMs: 1000, "the history is being written; try again")
     }
 }

@@ -3,47 +3,48 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A writer of the commits that a state still has in memory into a past file.
+/// Writes commits from the history of a state into a past file, in the format of ``PastFile``. The commits are grouped
+/// by suite (a named set of settings) into fragments. Most fragments also contain a base: the state of the suite after
+/// the last commit of the fragment.
 struct PastWriter {
-    /// About the bytes of memory of the commits of a fragment at least, where a suite has so many. To read one takes some
-    /// milliseconds.
-    private static let fragment = 512 << 10
+    /// The approximate minimum size of the commits of a fragment in memory. Reading it takes some milliseconds.
+    private static let minimumFragmentBytes = 512 << 10
 
     private let state: State
-    private var documents: SnapshotWriter
+    private var output: SnapshotWriter
     private var fragments: [PastFile.Fragment] = []
     private var buffer: [UInt8] = []
     private var json = JSONWriter()
 
-    /// Writes a file of the commits after a revision, durably, and returns its index; nil if there are none. All of them
-    /// are in the history of the state.
+    /// Writes the commits of a state after a revision durably into a past file. Returns the index of the file; nil if
+    /// there are no such commits. The history of the state must have all commits after the revision.
     ///
     /// - Parameters:
-    ///   - fromTime: the time of that revision, if it is known.
-    ///   - sinceBase: for suites the bytes of commits since their last base. Those that are not in it get a base.
-    ///   - isAbandoned: true once what was written is to be removed (`ECANCELED`).
+    ///   - fromTime: the time of commit `from`; nil if it is not known.
+    ///   - bytesSinceBase: the bytes of commits of each suite since its last base. A missing suite gets a base.
+    ///   - isAbandoned: returns true if the writer has to stop and remove the file; then the error is `ECANCELED`.
     static func write(
         _ state: State, after from: Revision, at fromTime: Timestamp?, in directory: DataDirectory,
-        sinceBase: inout [SuiteName: Int], isAbandoned: @escaping () -> Bool
+        _ bytesSinceBase: inout [SuiteName: Int], isAbandoned: @escaping () -> Bool
     ) throws(FileError) -> PastFile? {
         let commits = state.history.commits(after: from)
         guard let last = commits.last else { return nil }
-        let name = DataDirectory.pastName(from, last.revision)
+        let name = DataDirectory.pastFileName(from: from, to: last.revision)
         do throws(FileError) {
             let file = try OpenFile(directory.temporaryPath(of: name), .replacing, in: directory.fileSystem)
             var writer = PastWriter(state, file, isAbandoned)
             let times = commits.map(\.commit.time)
-            var index = try writer.write(commits, named: name, sinceBase: &sinceBase) { suites, lines in
+            var index = try writer.write(commits, named: name, bytesSinceBase: &bytesSinceBase) {
                 PastFile(
                     name: name, from: from, to: last.revision, fromTime: fromTime, toTime: last.commit.time,
-                    latest: times.max() ?? last.commit.time, suites: suites, commits: lines)
+                    latestTime: times.max() ?? last.commit.time, suiteLines: $0, commitLines: $1)
             }
-            index.size = writer.documents.offset
+            index.size = writer.output.offset
             try file.sync()
-            try directory.placeTemporary(name)
+            try directory.renameTemporary(name)
             return index
         } catch {
-            // Only room is lost if it stays: the next start removes it.
+            // If the removal fails, the next start removes the temporary file.
             try? directory.removeTemporary(name)
             throw error
         }
@@ -51,35 +52,35 @@ struct PastWriter {
 
     private init(_ state: State, _ file: OpenFile, _ isAbandoned: @escaping () -> Bool) {
         self.state = state
-        documents = SnapshotWriter(file, isAbandoned)
+        output = SnapshotWriter(file, isAbandoned)
     }
 
     private mutating func write(
-        _ commits: [KeptCommit], named name: String, sinceBase: inout [SuiteName: Int],
-        _ index: (
+        _ commits: [KeptCommit], named name: String, bytesSinceBase: inout [SuiteName: Int],
+        _ makeIndex: (
             [(first: SuiteName, offset: Int)], [(first: Revision, earliest: Timestamp, offset: Int)]
         ) -> PastFile
     ) throws(FileError) -> PastFile {
         var bySuite: [SuiteName: [KeptCommit]] = [:]
         for kept in commits { kept.forEachSuite { bySuite[$0, default: []].append(kept) } }
         for suite in bySuite.keys.ordered(by: <) {
-            // A suite that is not known here only gets a base too many.
-            if sinceBase.count >= 1 << 16 { sinceBase = [:] }
-            try add(bySuite[suite] ?? [], of: suite, &sinceBase[suite])
+            // Limits the memory of the table. A suite that is no longer in the table gets a base too early.
+            if bytesSinceBase.count >= 1 << 16 { bytesSinceBase = [:] }
+            try add(bySuite[suite] ?? [], of: suite, &bytesSinceBase[suite])
         }
         let entries = commits.map { kept in
-            PastFile.Entry(revision: kept.revision, time: kept.commit.time, suite: kept.firstSuite)
+            PastFile.CommitEntry(revision: kept.revision, time: kept.commit.time, suite: kept.firstSuite)
         }
-        var suites: [(first: SuiteName, offset: Int)] = []
-        for line in fragments.chunks(of: PastFile.fragmentsInLine) {
-            suites.append((line[line.startIndex].suite, try add("suites", Array(line))))
+        var suiteLines: [(first: SuiteName, offset: Int)] = []
+        for line in fragments.chunks(of: PastFile.fragmentsPerLine) {
+            suiteLines.append((line[line.startIndex].suite, try add("suites", Array(line))))
         }
-        var lines: [(first: Revision, earliest: Timestamp, offset: Int)] = []
-        for line in entries.chunks(of: PastFile.commitsInLine) {
+        var commitLines: [(first: Revision, earliest: Timestamp, offset: Int)] = []
+        for line in entries.chunks(of: PastFile.commitsPerLine) {
             let earliest = line.map(\.time).min() ?? line[line.startIndex].time
-            lines.append((line[line.startIndex].revision, earliest, try add("commits", Array(line))))
+            commitLines.append((line[line.startIndex].revision, earliest, try add("commits", Array(line))))
         }
-        let file = index(suites, lines)
+        let file = makeIndex(suiteLines, commitLines)
         let offset = try add { file.writeMembers(to: &$0) }
         try add { json in
             json.name("index")
@@ -88,27 +89,29 @@ struct PastWriter {
         return file
     }
 
-    /// Adds the fragments of a suite, from the last one back, as the suite is known as it stands after all of them.
-    private mutating func add(_ commits: [KeptCommit], of name: SuiteName, _ sinceBase: inout Int?) throws(FileError) {
+    /// Adds the fragments of a suite. Begins with the last fragment, because the bases are found by undoing commits.
+    private mutating func add(
+        _ commits: [KeptCommit], of name: SuiteName, _ bytesSinceBase: inout Int?
+    ) throws(FileError) {
         var suite = state.suite(name)
         let size = commits.reduce(0) { $0 + $1.size }
-        sinceBase = sinceBase.map { $0 + size }
+        bytesSinceBase = bytesSinceBase.map { $0 + size }
         var base = suite
-        var hasBase = sinceBase.map { suite.isLighter(than: $0) } ?? true
-        if hasBase { sinceBase = 0 }
+        var hasBase = bytesSinceBase.map { suite.rendersWithin($0) } ?? true
+        if hasBase { bytesSinceBase = 0 }
         let start = fragments.count
-        var part: [KeptCommit] = []
-        var partSize = 0
+        var fragmentCommits: [KeptCommit] = []
+        var fragmentSize = 0
         for (number, kept) in commits.reversed().enumerated() {
-            part.append(kept)
-            partSize += kept.size
-            guard size >= Self.fragment, number < commits.count - 1 else { continue }
+            fragmentCommits.append(kept)
+            fragmentSize += kept.size
+            guard size >= Self.minimumFragmentBytes, number < commits.count - 1 else { continue }
             suite.undo(kept.commit, of: name) { state.history.origin(of: $0) }
-            guard partSize >= Self.fragment, suite.isLighter(than: partSize) else { continue }
-            try add(part.reversed(), of: name, hasBase ? base : nil, hasBase)
-            (part, partSize, base, hasBase) = ([], 0, suite, true)
+            guard fragmentSize >= Self.minimumFragmentBytes, suite.rendersWithin(fragmentSize) else { continue }
+            try add(fragmentCommits.reversed(), of: name, hasBase ? base : nil, hasBase)
+            (fragmentCommits, fragmentSize, base, hasBase) = ([], 0, suite, true)
         }
-        try add(part.reversed(), of: name, hasBase ? base : nil, hasBase)
+        try add(fragmentCommits.reversed(), of: name, hasBase ? base : nil, hasBase)
         fragments[start...].reverse()
     }
 
@@ -125,11 +128,11 @@ struct PastWriter {
             history: history, limits: .unbounded)
         fragments.append(
             PastFile.Fragment(
-                suite: suite, first: first.revision, last: last.revision, offset: documents.offset, hasBase: hasBase))
-        try documents.add(document, journal: last.revision)
+                suite: suite, first: first.revision, last: last.revision, offset: output.offset, hasBase: hasBase))
+        try output.add(document, journal: last.revision)
     }
 
-    /// Adds a line of entries. Returns its offset.
+    /// Adds a line of the index with an array of entries. Returns its offset.
     private mutating func add<Entry: JSONWritable>(_ member: String, _ entries: [Entry]) throws(FileError) -> Int {
         try add { json in
             json.name(member)
@@ -139,6 +142,7 @@ struct PastWriter {
         }
     }
 
+    /// Adds a line of JSON with a checksum. Returns its offset.
     @discardableResult
     private mutating func add(_ members: (inout JSONWriter) -> Void) throws(FileError) -> Int {
         json.removeAll(keepingCapacity: true)
@@ -147,13 +151,13 @@ struct PastWriter {
         json.endObject()
         buffer.removeAll(keepingCapacity: true)
         JournalLine.write(json, to: &buffer)
-        return try documents.add(line: buffer)
+        return try output.add(line: buffer)
     }
 }
 
 extension Suite? {
-    /// True if writing the suite takes about that many bytes at most.
-    fileprivate func isLighter(than bytes: Int) -> Bool {
+    /// True if the suite takes at most about the given number of bytes in a file. True for nil.
+    fileprivate func rendersWithin(_ bytes: Int) -> Bool {
         guard let self else { return true }
         let limit = Cost(microseconds: .infinity, bytes: bytes)
         let cost =

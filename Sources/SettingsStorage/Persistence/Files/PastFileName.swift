@@ -1,0 +1,36 @@
+internal import Platform
+internal import SettingsAPI
+
+extension DataDirectory {
+    /// The name of a past file: `past-3-17.jsonl` has the commits after revision 3 up to revision 17.
+    ///
+    /// Past files have older commits, which the daemon may have evicted from memory.
+    package struct PastFileName: Hashable, Sendable {
+        let name: String
+        let from: Revision
+        let to: Revision
+
+        init?(_ name: String) {
+            guard name.hasPrefix("past-"), name.hasSuffix(".jsonl") else { return nil }
+            let bounds = name.dropFirst(5).dropLast(6).split(separator: "-", omittingEmptySubsequences: false)
+            guard bounds.count == 2, let from = Revision(bounds[0]), let to = Revision(bounds[1]), from < to else {
+                return nil
+            }
+            (self.name, self.from, self.to) = (name, from, to)
+        }
+    }
+
+    static func pastFileName(from: Revision, to: Revision) -> String { "past-\(from)-\(to).jsonl" }
+
+    /// Renames the past files that contain commits after the last recovered commit, so that the daemon no longer reads
+    /// them. Such commits were lost in a crash, or belong to another history. Returns the former names of these files.
+    func setAsidePastFiles(after last: Revision) throws(FileError) -> [PastFileName] {
+        let listing = try list()
+        let stale = listing.pastFiles.filter { $0.to > last }
+        for file in stale {
+            try fileSystem.rename(path(of: file.name), to: path(of: listing.unusedSetAsideName(for: file.name)))
+        }
+        if !stale.isEmpty { try fileSystem.syncDirectory(path) }
+        return stale
+    }
+}
