@@ -67,7 +67,7 @@ struct TopicIndexTests {
             }
             let commit = try commit(&random)
             var found: [ObjectIdentifier: Topic] = [:]
-            index.collectTopics(commit, 0..<commit.changes.count, into: &found)
+            index.collectTopics(matching: 0..<commit.changes.count, of: commit, into: &found)
             let woken = found.values.flatMap(\.members)
             let wanted = filed.filter { $0.topic.subject.matches(commit) }.map(\.ticket)
             #expect(woken.count == wanted.count && Set(woken) == Set(wanted), "seed \(seed), step \(number)")

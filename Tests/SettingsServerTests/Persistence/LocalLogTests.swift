@@ -175,7 +175,7 @@ struct LocalLogTests {
         #expect(throws: CommitLogError.self) { try log.flush() }
         try harness.open()
         #expect(harness.recovered?.endsWithCleanStop == true)
-        #expect(harness.recovered?.replayed == 0)
+        #expect(harness.recovered?.replayedBytes == 0)
     }
 
     private func expectSame(_ harness: LogHarness) throws {
