@@ -3,7 +3,8 @@
 static int count;
 static char **words;
 
-// The GNU C library passes the arguments of `main` to constructors.
+// The GNU C library passes the arguments of `main` to every function with the attribute `constructor`, before `main`
+// starts.
 __attribute__((constructor)) static void keep_arguments(int argc, char **argv) {
     count = argc;
     words = argv;

@@ -200,7 +200,7 @@ extension TokenFile {
         let deadline = ContinuousClock.now + patience
         while true {
             if let draft = try newDraft(path) {
-                if try draft.lock(), try draft.stands(at: path) { return draft }
+                if try draft.lock(), try draft.isLocated(at: path) { return draft }
             } else if try removeLeftover(path) {
                 continue
             }
@@ -228,7 +228,7 @@ extension TokenFile {
     private static func removeLeftover(_ path: String) throws(FileError) -> Bool {
         do throws(FileError) {
             let leftover = try OpenFile(path, .reading, in: POSIXFileSystem())
-            guard try leftover.lock(), try leftover.stands(at: path) else { return false }
+            guard try leftover.lock(), try leftover.isLocated(at: path) else { return false }
             try POSIXFileSystem().remove(path)
             return true
         } catch {

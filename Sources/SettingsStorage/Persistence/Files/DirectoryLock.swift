@@ -132,7 +132,7 @@ private struct DirectoryMark {
     init(_ directory: String, in file: FileIdentity) {
         self.directory = directory
         inode = file.inode
-        made = file.made
+        made = file.creationTime
     }
 
     /// Reads the content of `LOCK`; nil if it has no mark.
@@ -149,7 +149,7 @@ private struct DirectoryMark {
 
     /// True if the mark was written into this very file.
     func belongs(to file: FileIdentity) -> Bool {
-        inode == file.inode && (made == file.made || made == nil || file.made == nil)
+        inode == file.inode && (made == file.creationTime || made == nil || file.creationTime == nil)
     }
 
     /// The process in the content of `LOCK`.

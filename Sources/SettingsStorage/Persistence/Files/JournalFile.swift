@@ -125,7 +125,7 @@ struct JournalFile: Sendable {
         guard needed > allocated else { return }
         allocated = needed + Self.room
         do throws(FileError) {
-            try file.makeRoom(needed..<allocated)
+            try file.preallocate(needed..<allocated)
         } catch {
             // If there is no room at all, the write itself says so.
             allocated = needed

@@ -120,7 +120,7 @@ package enum JournalLine {
         guard line.count > checkedFrom, line.extracting(0..<digits.lowerBound).consists(of: opening),
             line.extracting(digits.upperBound..<checkedFrom).consists(of: separator)
         else { return false }
-        return CRC32C(of: line.extracting(checkedFrom..<line.count)).isWritten(as: line.extracting(digits))
+        return CRC32C(of: line.extracting(checkedFrom..<line.count)).matches(hexDigits: line.extracting(digits))
     }
 
     /// Appends a line to `bytes`: its members in braces, behind their check.
@@ -128,7 +128,7 @@ package enum JournalLine {
         let line = json.bytes
         let checked = line.span.extracting(1..<line.count)
         bytes.append(opening)
-        bytes.append(bytesOf: CRC32C(of: checked).digits.span)
+        bytes.append(bytesOf: CRC32C(of: checked).hexDigits.span)
         bytes.append(separator)
         bytes.append(bytesOf: checked)
         bytes.append(UInt8(ascii: "\n"))

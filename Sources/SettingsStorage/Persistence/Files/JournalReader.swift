@@ -38,7 +38,7 @@ struct JournalReader {
 
     /// Reads the head. A crash cannot tear that: a journal has its name only once its head is on disk.
     func head() throws(RecoveryError) -> JournalHead {
-        var lines = LineReader(try open(), chunk: 4096)
+        var lines = LineReader(try open(), bufferSize: 4096)
         guard let line = try next(&lines) else { throw directory.damage(name, line: 1, "it is empty") }
         switch read(line, in: lines) {
         case .success(.head(let head)):

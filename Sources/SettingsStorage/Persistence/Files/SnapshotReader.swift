@@ -58,7 +58,8 @@ package struct SnapshotReader {
     static func read(
         at offset: Int, of file: OpenFile, named name: String, in directory: DataDirectory
     ) throws(RecoveryError) -> State {
-        var reader = SnapshotReader(LineReader(file, from: offset, chunk: 64 << 10), name, directory, isAlone: false)
+        var reader = SnapshotReader(
+            LineReader(file, from: offset, bufferSize: 64 << 10), name, directory, isAlone: false)
         return try reader.snapshot(.unbounded).state
     }
 
@@ -134,7 +135,7 @@ package struct SnapshotReader {
             bytes.extracting(0..<prefix).consists(of: SnapshotFormat.check),
             bytes.extracting((prefix + 8)..<bytes.count).consists(of: SnapshotFormat.end)
         else { throw damage("the check is missing") }
-        guard check.isWritten(as: bytes.extracting(prefix..<(prefix + 8))) else { throw damage("the check fails") }
+        guard check.matches(hexDigits: bytes.extracting(prefix..<(prefix + 8))) else { throw damage("the check fails") }
         if isAlone, try nextLine() != nil { throw damage("something comes behind its end") }
     }
 

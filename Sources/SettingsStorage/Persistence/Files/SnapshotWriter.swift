@@ -230,7 +230,7 @@ package struct SnapshotWriter {
             try file.write(bytes.span, at: offset)
             offset += bytes.count
             guard offset - startedTo >= Self.unsynced else { return }
-            try file.startWriting(from: startedTo, count: offset - startedTo)
+            try file.writeBack(from: startedTo, count: offset - startedTo)
             startedTo = offset
         }
     }

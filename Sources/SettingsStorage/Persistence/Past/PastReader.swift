@@ -55,7 +55,7 @@ struct PastReader {
         at offset: Int, of open: OpenFile, _ name: String, in directory: DataDirectory
     ) throws(RecoveryError) -> JSONValue {
         let json = try directory.reading { () throws(FileError) -> JSONValue? in
-            var lines = LineReader(open, from: offset, chunk: 16 << 10)
+            var lines = LineReader(open, from: offset, bufferSize: 16 << 10)
             guard let line = try lines.next(), line.isTerminated else { return nil }
             return JournalLine.content(lines.buffer.span.extracting(line.range))
         }
