@@ -3,7 +3,7 @@
 static int count;
 static char **words;
 
-// The GNU C library passes the arguments of `main` to every function with the attribute `constructor`, before `main`
+// The GNU C library calls functions with the attribute `constructor` with the arguments of `main`, before `main`
 // starts.
 __attribute__((constructor)) static void keep_arguments(int argc, char **argv) {
     count = argc;

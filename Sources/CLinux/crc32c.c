@@ -41,8 +41,7 @@ uint32_t crc32c_update(uint32_t crc, const uint8_t *bytes, size_t count) {
 
 #else
 
-// This processor type has no instruction for CRC-32C. Callers check `has_crc32c` first, so they never call
-// `crc32c_update`.
+// This type of processor has no CRC-32C instruction. Callers check `has_crc32c` before they call `crc32c_update`.
 bool has_crc32c(void) { return false; }
 uint32_t crc32c_update(uint32_t crc, const uint8_t *bytes, size_t count) { return crc; }
 

@@ -2,8 +2,7 @@ internal import CLinux
 
 /// A CRC-32C checksum (Castagnoli polynomial), which detects damaged bytes in a file.
 ///
-/// The checksum detects every damage that lies within 32 consecutive bits. It misses any other damage with a
-/// probability of 1 in 2³².
+/// It detects any damage within 32 consecutive bits, and misses other damage with a probability of 1 in 2³².
 package struct CRC32C: Equatable, Sendable {
     private var register: UInt32 = ~0
 

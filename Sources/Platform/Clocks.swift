@@ -1,7 +1,6 @@
 internal import Glibc
 
-/// A clock that never runs backwards. It returns the nanoseconds since an unspecified moment. Tests use a clock that
-/// advances only when the test says so.
+/// A clock that never runs backwards. It counts nanoseconds from an unspecified moment. Tests use a manual clock.
 package struct MonotonicClock: Sendable {
     package let now: @Sendable () -> UInt64
 
@@ -23,8 +22,7 @@ package enum WallClock {
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// The seconds since 1970-01-01 00:00 UTC. The value is cheaper to read than ``milliseconds``, but may be a few
-    /// milliseconds old.
+    /// The seconds since 1970-01-01 00:00 UTC. Cheaper than ``milliseconds``, but a few milliseconds old.
     package static var coarseSeconds: Int {
         timespec(of: CLOCK_REALTIME_COARSE).tv_sec
     }

@@ -17,14 +17,13 @@ package enum CurrentProcess {
         Glibc.exit(code)
     }
 
-    /// Ends the process without running exit handlers. Use this method while other threads run, because exit handlers
-    /// destroy data that these threads may use.
+    /// Ends the process without running exit handlers. For use while other threads may use data that exit handlers
+    /// destroy.
     package static func exitWithoutHandlers(code: Int32) -> Never {
         _exit(code)
     }
 
-    /// Registers a function that is called by ``exit(code:)`` and when `main` returns. Returns false if memory
-    /// allocation fails.
+    /// Registers a function that runs in ``exit(code:)`` and when `main` returns. Returns false if memory is exhausted.
     package static func addExitHandler(_ handler: @escaping @convention(c) () -> Void) -> Bool {
         atexit(handler) == 0
     }

@@ -14,8 +14,7 @@ package enum CurrentThread {
     }
 
     /// Sets the scheduling of the thread for a thread that mostly waits. The thread gets less processor time than busy
-    /// threads, but it runs soon after it wakes up. `schedule_as_waiting` in CLinux.h documents the scheduling
-    /// parameters.
+    /// threads, but it runs soon after it wakes up. See `schedule_as_waiting` in CLinux.h.
     package static func scheduleAsWaiting() {
         schedule_as_waiting()
     }

@@ -3,8 +3,8 @@
 /// Removing an element releases it immediately. The storage doubles when it is full. A new deque has no storage.
 @usableFromInline
 package struct Deque<Element> {
-    /// The ring buffer. The elements are in `used` slots from `head` on; after the last slot, they continue in the
-    /// first slot. Unused slots are nil.
+    /// The ring buffer. It has `used` elements from `head` on, which continue at the first slot after the last slot.
+    /// Unused slots are nil.
     @usableFromInline
     internal var slots: [Element?] = []
     @usableFromInline
@@ -52,8 +52,7 @@ package struct Deque<Element> {
         return slots[slot(of: used)].take()
     }
 
-    /// Changes an element in place. The slot does not keep a second reference during the change, so an array in the
-    /// element is not copied.
+    /// Changes an element in place. Does not copy an array in the element.
     @inlinable
     package mutating func update<Result>(_ position: Int, _ body: (inout Element) -> Result) -> Result {
         guard position >= 0, position < used, var element = slots[slot(of: position)].take() else {

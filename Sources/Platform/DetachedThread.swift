@@ -9,8 +9,7 @@ package enum DetachedThread {
         var bodies: [Int: @Sendable () -> Void] = [:]
     }
 
-    /// The bodies of threads that have been created but do not run yet. Each new thread removes any one body and runs
-    /// it.
+    /// The bodies of threads that have been created but do not run yet. Each new thread removes one body and runs it.
     private static let pending = Mutex(Pending())
 
     /// Starts a thread. Throws if the system cannot create another thread.

@@ -3,16 +3,14 @@ internal import Glibc
 
 /// An epoll instance: a set of file descriptors whose readiness the kernel reports.
 ///
-/// The descriptors are level-triggered: the kernel reports a descriptor in each ``wait(milliseconds:)`` while it is
-/// ready.
+/// The descriptors are level-triggered: each ``wait(milliseconds:)`` reports a descriptor while it is ready.
 ///
 /// Owned by one thread or serial queue. Only ``wake()`` is thread-safe.
 package final class Epoll {
     /// A set of events. The kernel always reports ``failed`` and ``hungUp``, even if they are not requested.
     ///
-    /// The type is not an `OptionSet`, because other modules would call the operations of an `OptionSet` through
-    /// generic functions. The numbers are copied from `epoll.h`, because inlinable code cannot use the constants of
-    /// Glibc.
+    /// Not an `OptionSet`, because other modules would call its operations through generic functions. The numbers are
+    /// those of `epoll.h`, because inlinable code cannot use the constants of Glibc.
     @usableFromInline
     package struct Events: Equatable {
         @usableFromInline let bits: UInt32
@@ -25,8 +23,7 @@ package final class Epoll {
         @inlinable package static var none: Events { Events(bits: 0) }
         @inlinable package static var readable: Events { Events(bits: 0x1) }
         @inlinable package static var writable: Events { Events(bits: 0x4) }
-        /// The peer has shut down its sending side (`EPOLLRDHUP`). The kernel reports this event even while received
-        /// bytes are unread.
+        /// The peer has shut down its sending side. The kernel reports this even while received bytes are unread.
         @inlinable package static var peerHalfClosed: Events { Events(bits: 0x2000) }
         @inlinable package static var failed: Events { Events(bits: 0x8) }
         @inlinable package static var hungUp: Events { Events(bits: 0x10) }
@@ -48,8 +45,8 @@ package final class Epoll {
     private static let wakeToken = UInt64.max
 
     private let owned: Descriptor
-    /// An `eventfd` that ``wake()`` increments. It is edge-triggered, so the kernel reports each increment once, and
-    /// the counter is never read.
+    /// An edge-triggered `eventfd`, which ``wake()`` increments. The kernel reports each increment once, so it is never
+    /// read.
     private let wakeCounter: Descriptor
     private let capacity: Int
     private let events: UnsafeMutablePointer<epoll_event>
@@ -74,8 +71,7 @@ package final class Epoll {
         events.deallocate()
     }
 
-    /// Adds a descriptor. Returns false if the kernel refuses it, for example because a limit is reached. The kernel
-    /// removes the descriptor when it is closed.
+    /// Adds a descriptor. Returns false if the kernel refuses it. The kernel removes it when it is closed.
     ///
     /// - Parameter token: a number that identifies the descriptor in reported events.
     package func add(_ descriptor: Int32, _ requested: Events, token: UInt64) -> Bool {
@@ -87,8 +83,7 @@ package final class Epoll {
         _ = control(EPOLL_CTL_MOD, descriptor, requested, token)
     }
 
-    /// Waits for events, and returns the number of events. Returns 0 if the time has passed or a signal has interrupted
-    /// the wait.
+    /// Waits for events, and returns the number of events. Returns 0 after a timeout or if a signal arrives.
     ///
     /// - Parameter milliseconds: the maximum time to wait; nil for no limit.
     package func wait(milliseconds: Int?) -> Int {

@@ -1,5 +1,4 @@
-/// A queue that serves callers round-robin: it returns one element of each caller in turn. The elements of one caller
-/// keep their order.
+/// A queue that returns one element of each caller in turn (round-robin). The elements of one caller keep their order.
 package struct FairQueue<Caller: Hashable, Element> {
     private var elements: [Caller: Deque<Element>] = [:]
     /// The callers that have elements, in the order in which the queue serves them.
@@ -26,7 +25,7 @@ package struct FairQueue<Caller: Hashable, Element> {
         return popFirst(of: caller)
     }
 
-    /// Returns the caller that is served next, with its first element. Skips each caller whose first element is not
+    /// Returns the caller that is served next, with its first element. Skips callers whose first element is not
     /// eligible.
     package func first(
         where isEligible: (_ caller: Caller, _ element: Element) -> Bool

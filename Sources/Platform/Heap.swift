@@ -3,14 +3,11 @@ internal import Glibc
 
 /// The heap of the C library.
 package enum Heap {
-    /// Sets two thresholds of the allocator. Without this call, the C library changes both thresholds while the program
-    /// runs.
+    /// Sets two thresholds of the allocator. Without this call, the C library adapts both thresholds at run time.
     ///
     /// - Parameters:
-    ///   - largeBlockSize: The allocator returns a block of at least this many bytes to the system as soon as it is
-    ///     freed.
-    ///   - idleSize: The allocator returns the free memory at the top of the heap to the system when it exceeds this
-    ///     many bytes.
+    ///   - largeBlockSize: A freed block of at least this many bytes returns to the system at once.
+    ///   - idleSize: Free memory at the top of the heap returns to the system when it exceeds this many bytes.
     package static func setThresholds(largeBlockSize: Int32, idleSize: Int32) {
         mallopt(M_MMAP_THRESHOLD, largeBlockSize)
         mallopt(M_TRIM_THRESHOLD, idleSize)

@@ -67,7 +67,7 @@ struct EtcdConnection: Sendable {
             self.socket = socket
         }
 
-        func connect(to address: SocketAddress, by deadline: Instant) -> Socket.Connecting {
+        func connect(to address: SocketAddress, by deadline: Instant) -> Socket.ConnectState {
             let state = socket.connect(to: address)
             guard state == .inProgress else { return state }
             _ = PollSet.wait(for: .writable, on: socket.descriptor, until: deadline)
@@ -116,7 +116,7 @@ struct EtcdConnection: Sendable {
     }
 
     /// True if the member has not ended the connection.
-    var isUsable: Bool { shared.socket.isQuiet }
+    var isUsable: Bool { shared.socket.hasNoInput }
 
     /// The number to wait on for what comes next.
     var descriptor: Int32 { shared.socket.descriptor }

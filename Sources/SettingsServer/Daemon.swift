@@ -75,7 +75,7 @@ package final class Daemon: Sendable {
         let loopCount = configuration.loops ?? HTTPServer.defaultLoopCount
         let room: Int
         do {
-            room = try OpenFileLimit.room(beside: loopCount)
+            room = try OpenFileLimit.availableConnections(loopCount: loopCount)
         } catch {
             throw .system(error.description)
         }

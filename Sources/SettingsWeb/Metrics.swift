@@ -157,18 +157,18 @@ extension Service {
     }
 
     private func addProcess(to text: inout MetricsText) {
-        let process = ProcessFigures()
+        let process = ProcessUsage()
         let build = "settingsd_build_info"
         text.begin(build, "gauge", "The version that runs.")
         text.add(build, [("version", Self.version)], "1")
         text.gauge(
             "process_start_time_seconds", "When the daemon started, in seconds since 1970.",
             started.milliseconds / 1000)
-        text.counter("process_cpu_seconds_total", "Time of a core that was used.", process.seconds)
+        text.counter("process_cpu_seconds_total", "Time of a core that was used.", process.processorSeconds)
         text.gauge("process_resident_memory_bytes", "Memory that is resident.", process.residentBytes)
         text.gauge("process_virtual_memory_bytes", "Memory that is mapped.", process.virtualBytes)
-        text.gauge("process_open_fds", "Files and sockets that are open.", process.openFiles)
-        text.gauge("process_max_fds", "Files and sockets that may be open.", process.mostFiles)
+        text.gauge("process_open_fds", "Files and sockets that are open.", process.openFileCount)
+        text.gauge("process_max_fds", "Files and sockets that may be open.", process.openFileLimit)
     }
 }
 

@@ -14,8 +14,7 @@ int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags
 int statx(int directory, const char *path, int flags, unsigned int mask, struct statx *status);
 int sync_file_range(int descriptor, off_t offset, off_t count, unsigned int flags);
 
-// Returns the environment. Swift 6 rejects a direct use of `environ`, because it is a global variable that any thread
-// may change.
+// Returns the environment. Swift 6 rejects the direct use of `environ`, because it is a mutable global variable.
 extern char **environ;
 static inline char **process_environment(void) { return environ; }
 
@@ -33,8 +32,7 @@ char **process_arguments(void);
 #define AT_EMPTY_PATH 0x1000
 #endif
 
-// `crc32c_update` adds bytes to a CRC-32C with the instruction of the processor, which processes eight bytes at a time.
-// Call it only if `has_crc32c` returns true.
+// `crc32c_update` adds bytes to a CRC-32C with a processor instruction. Call it only if `has_crc32c` returns true.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +41,5 @@ uint32_t crc32c_update(uint32_t crc, const uint8_t *bytes, size_t count);
 
 // Sets the scheduling of the calling thread for a thread that mostly waits. Nice level 2 gives it less processor time
 // than other threads. A time slice of 0.1 ms, the shortest that Linux allows, lets it run soon after it wakes, even on
-// a busy processor. Linux before 6.12 ignores the time slice. If the kernel refuses the change, the thread keeps its
-// scheduling.
+// a busy processor. Linux before 6.12 ignores the time slice. The function ignores errors.
 void schedule_as_waiting(void);

@@ -13,8 +13,7 @@ package protocol FileSystem: Sendable {
     func open(_ path: String, _ access: FileAccess) throws(FileError) -> Int32
     /// Releases the lock of ``lock(_:_:)``, if the descriptor has it, and closes the descriptor.
     func close(_ descriptor: Int32)
-    /// Reads bytes until the buffer is full or the file ends, possibly fewer. Returns the number of bytes; 0 at the
-    /// end.
+    /// Reads bytes into the buffer, possibly fewer than fit. Returns the number of bytes; 0 at the end of the file.
     func read(
         _ descriptor: Int32, _ path: String, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(FileError) -> Int
@@ -59,8 +58,7 @@ package enum FileAccess: Sendable {
     case new
     /// Read and write a file; create the file if it does not exist, or remove the content of an existing file.
     case replacing
-    /// Read a file and append to it; create the file if it does not exist. Every write appends, and its offset is
-    /// ignored.
+    /// Read a file and append to it; create the file if it does not exist. Writes ignore their offset.
     case appending
     /// Open a directory, in order to lock it.
     case directory
@@ -87,8 +85,7 @@ package struct FileStatus: Equatable, Sendable {
     package var isOpenToOthers: Bool { mode & 0o077 != 0 }
 }
 
-/// Identifies a file independently of its name: a renamed file keeps its identity, and all hard links of a file have
-/// the same identity.
+/// Identifies a file independently of its name. A renamed file keeps its identity. Hard links have the same identity.
 package struct FileIdentity: Hashable, Sendable {
     /// The device number of the file system. It may change when the machine restarts.
     package var device: UInt64
@@ -104,8 +101,7 @@ package struct FileIdentity: Hashable, Sendable {
         self.creationTime = creationTime
     }
 
-    /// Returns true if both identities belong to the same file. Compares no creation times, so both identities must
-    /// have been read while the file existed.
+    /// Returns true if both identities belong to the same file. Both must have been read while the file existed.
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
     }

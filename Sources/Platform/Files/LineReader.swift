@@ -4,8 +4,7 @@ internal import Glibc
 package struct LineReader {
     /// A line, or the bytes after the last newline of the file.
     package struct Line {
-        /// The range of the line in ``LineReader/buffer``, without the newline. Valid until ``LineReader/next()`` is
-        /// called.
+        /// The range of the line in ``LineReader/buffer``, without the newline, until ``LineReader/next()`` is called.
         package var range = 0..<0
         /// The offset of the first byte of the line in the file.
         package var offset = 0
@@ -79,8 +78,7 @@ package struct LineReader {
         }
     }
 
-    /// Reads more bytes after the pending bytes. First moves the pending bytes to the front of the buffer, and doubles
-    /// the buffer if the pending bytes fill it.
+    /// Reads more bytes after the pending bytes. First moves the pending bytes to the front, and doubles a full buffer.
     private mutating func fill() throws(FileError) {
         if pending.lowerBound > 0 {
             buffer.withUnsafeMutableBytes { bytes in

@@ -50,8 +50,7 @@ package struct POSIXFileSystem: FileSystem {
     }
 
     package func close(_ descriptor: Int32) {
-        // Unlock explicitly: a child process shares the lock until it calls exec, because it has a copy of the
-        // descriptor.
+        // Unlock explicitly, because a forked child process shares the descriptor and its lock until it calls exec.
         _ = flock(descriptor, LOCK_UN)
         _ = Glibc.close(descriptor)
     }

@@ -77,9 +77,9 @@ struct HTTPServerTests {
             case .connection(let socket, let peer):
                 accepted.add(1, ordering: .sequentiallyConsistent)
                 return .connection(socket, peer)
-            case .lost:
+            case .aborted:
                 lost.add(1, ordering: .sequentiallyConsistent)
-                return .lost
+                return .aborted
             case let other: return other
             }
         })
