@@ -3,8 +3,7 @@
 static int count;
 static char **words;
 
-// The GNU C library calls functions with the attribute `constructor` with the arguments of `main`, before `main`
-// starts.
+// The GNU C library calls this function before `main`, with the arguments of `main`.
 __attribute__((constructor)) static void keep_arguments(int argc, char **argv) {
     count = argc;
     words = argv;

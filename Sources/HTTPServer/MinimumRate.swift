@@ -1,4 +1,4 @@
-/// Checks that a transfer moves at a minimum rate, averaged over a second.
+/// Checks that a transfer has at least the minimum rate of 64 KiB per second, averaged over a second.
 struct MinimumRate {
     static let bytesPerSecond = 64 << 10
 
@@ -8,6 +8,7 @@ struct MinimumRate {
 
     init(at now: UInt64) { deadline = now &+ TransportLimits.second }
 
+    /// Records transferred bytes.
     mutating func add(_ bytes: Int, at now: UInt64) {
         let time = UInt64(bytes) * TransportLimits.second / UInt64(Self.bytesPerSecond)
         deadline = min(max(deadline, now) &+ time, now &+ TransportLimits.second)

@@ -17,8 +17,7 @@ package enum CurrentProcess {
         Glibc.exit(code)
     }
 
-    /// Ends the process without running exit handlers. For use while other threads may use data that exit handlers
-    /// destroy.
+    /// Ends the process without running exit handlers. Safe while other threads use data that exit handlers destroy.
     package static func exitWithoutHandlers(code: Int32) -> Never {
         _exit(code)
     }

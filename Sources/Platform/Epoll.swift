@@ -45,8 +45,7 @@ package final class Epoll {
     private static let wakeToken = UInt64.max
 
     private let owned: Descriptor
-    /// An edge-triggered `eventfd`, which ``wake()`` increments. The kernel reports each increment once, so it is never
-    /// read.
+    /// An `eventfd` that ``wake()`` increments. It is edge-triggered, so it need not be read.
     private let wakeCounter: Descriptor
     private let capacity: Int
     private let events: UnsafeMutablePointer<epoll_event>

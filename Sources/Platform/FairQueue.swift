@@ -25,8 +25,7 @@ package struct FairQueue<Caller: Hashable, Element> {
         return popFirst(of: caller)
     }
 
-    /// Returns the caller that is served next, with its first element. Skips callers whose first element is not
-    /// eligible.
+    /// Returns the caller that is served next, with its first element. Skips callers with an ineligible first element.
     package func first(
         where isEligible: (_ caller: Caller, _ element: Element) -> Bool
     ) -> (caller: Caller, element: Element)? {

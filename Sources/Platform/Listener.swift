@@ -111,8 +111,8 @@ package final class Listener: Sendable {
     }
 
     /// Refuses new connections, resets the connections that wait to be accepted, and removes the file. The descriptor
-    /// stays open. Does nothing for a socket that another process shares, because the next process that inherits it
-    /// accepts these connections.
+    /// stays open. Does nothing for a socket that another process shares, because the next process accepts these
+    /// connections.
     package func endListening() {
         guard !isShared else { return }
         file?.remove()
@@ -127,8 +127,7 @@ package final class Listener: Sendable {
             (SO_REUSEADDR, SOL_SOCKET, 1),
             // Keepalive detects a peer whose machine or network has failed, because a client that waits for a change
             // has no other deadline. Probes after 60 idle seconds also keep the connection in the tables of NAT
-            // gateways, which drop idle connections. Four probes at intervals of 15 s detect a dead peer within two
-            // minutes.
+            // gateways, which drop idle connections. Four probes, 15 s apart, detect a dead peer within two minutes.
             (SO_KEEPALIVE, SOL_SOCKET, 1), (TCP_KEEPIDLE, tcp, 60), (TCP_KEEPINTVL, tcp, 15), (TCP_KEEPCNT, tcp, 4),
             // The kernel sends each write at once, without waiting for the acknowledgement of earlier data.
             (TCP_NODELAY, tcp, 1),
@@ -143,8 +142,7 @@ package final class Listener: Sendable {
 private final class SocketFile: Sendable {
     private let path: String
     private let identity: Identity
-    /// True after the first call of `remove`. A second call could remove a newer socket file that got the same inode
-    /// number.
+    /// True after the first call of `remove`. A second call could remove a newer file with a reused inode number.
     private let isRemoved = Atomic(false)
 
     /// Binds a socket to a path. Replaces the socket file of a process that was killed.

@@ -8,8 +8,7 @@ package enum OpenFileLimit {
     }
 
     /// The number of descriptors that the daemon keeps for other purposes than connections and event loops: snapshots,
-    /// journals, host and user lookups, and files that libdispatch opens. Without a free descriptor, libdispatch ends
-    /// the process.
+    /// journals, host and user lookups, and files that libdispatch opens. libdispatch aborts without them.
     private static let reserve = 24
 
     /// Raises the soft limit to the hard limit. Shells and service managers set a low soft limit, because programs that

@@ -16,8 +16,7 @@ package enum ProcessUser {
     /// Changes nothing if the process does not run as root, or if root owns the directory. Affects all threads.
     ///
     /// - Parameter path: the directory. If it does not exist, the owner of the nearest existing parent directory is
-    ///   used. For a symbolic link of another user than root, the owner of the link is used, because that user chose
-    ///   the target.
+    ///   used. For a symbolic link that root does not own, the owner of the link is used, who chose the target.
     package static func assumeOwner(of path: String) throws(FileError) {
         guard isRoot else { return }
         var directory = path

@@ -15,8 +15,7 @@ package struct Descriptor: ~Copyable, Sendable {
     }
 }
 
-/// A non-blocking stream socket. The methods repeat a system call that a signal interrupts. Owned by one thread at a
-/// time.
+/// A non-blocking stream socket. The methods repeat a system call that a signal interrupts. Not thread-safe.
 package struct Socket: ~Copyable, Sendable {
     private let owned: Descriptor
 
@@ -103,8 +102,8 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// Sends bytes. Returns the number of bytes that the kernel accepted, which is 0 if the send buffer is full.
-    /// Returns nil if the peer is gone.
+    /// Sends bytes. Returns the number of bytes that the kernel accepted, 0 if the send buffer is full, nil if the peer
+    /// is gone.
     package func send(_ bytes: Span<UInt8>) -> Int? {
         Self.send(bytes, on: descriptor)
     }

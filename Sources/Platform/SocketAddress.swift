@@ -66,8 +66,7 @@ package struct IPAddress: Hashable, Sendable {
     package let isIPv4: Bool
     /// The index of the network interface to which a link-local IPv6 address belongs; 0 for other addresses.
     private let scope: UInt32
-    /// The first eight bytes of an IPv6 address in network byte order, in memory. An IPv4 address has the first four
-    /// bytes.
+    /// The first eight bytes of an IPv6 address in network byte order. An IPv4 address uses the first four bytes.
     private let high: UInt64
     /// The last eight bytes of an IPv6 address in network byte order.
     private let low: UInt64

@@ -216,7 +216,7 @@ package final class Daemon: Sendable {
         var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
         parts.append(Watchdog.Part("the decide stage") { store.passThroughDecideStage($0) })
         parts.append(Watchdog.Part("the commit stage") { store.passThroughCommitStage($0) })
-        parts.append(Watchdog.Part("the acceptor") { server.inNextAcceptance($0) })
+        parts.append(Watchdog.Part("the acceptor") { server.runOnAcceptorQueue($0) })
         let watchdog = Watchdog(parts, log) { manager.feedWatchdog() }
         return Ticker(every: Int(clamping: max(1, interval / 4_000_000))) { watchdog.tick() }
     }

@@ -116,10 +116,10 @@ final class Reloader: Sendable {
         let changed = Option.all.filter { !$0.isReloaded && $0.write(configuration) != $0.write(started) }.map(\.name)
         for lowered in configuration.fit(into: room) { log.info(lowered) }
         log.setLevel(configuration.logLevel)
-        server?.renew(configuration.transport)
+        server?.update(configuration.transport)
         service?.watchers.renew(configuration.watchers)
         service?.store.limits = configuration.writes
-        service?.budget.renew(limit: configuration.bufferBytes)
+        service?.budget.update(limit: configuration.bufferBytes)
         post(policies)
         audit?.reopen()
         let rest = changed.isEmpty ? "" : "; these count after a restart: \(changed.joined(separator: ", "))"

@@ -65,7 +65,7 @@ package final class APIHandler: RequestHandler {
         recentTokens = RecentTokens()
         hosts = HostCheck(policies.hosts)
         origins = CrossOrigin(policies.hosts, after: origins)
-        loop.renewFields()
+        loop.reloadFieldBlocks()
         endRevokedRequests()
     }
 
@@ -76,7 +76,7 @@ package final class APIHandler: RequestHandler {
             fields.append("Settings-Stale", integer: seconds)
             return fields
         }
-        loop.renewFields()
+        loop.reloadFieldBlocks()
     }
 
     deinit {
@@ -84,7 +84,7 @@ package final class APIHandler: RequestHandler {
         service.policies.leave(mailbox)
     }
 
-    package var moreFields: [FieldBlock] {
+    package var additionalFields: [FieldBlock] {
         var common = FieldBlock()
         if policies.access == nil {
             common.append("Cache-Control", "no-cache")
@@ -101,7 +101,7 @@ package final class APIHandler: RequestHandler {
         }
     }
 
-    package func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int {
+    package func fieldBlockIndex(for head: RequestHead, _ bytes: Span<UInt8>) -> Int {
         origins.position(of: head, bytes)
     }
 
@@ -118,14 +118,14 @@ package final class APIHandler: RequestHandler {
             guard current.forbidsStorage else { break }
             response.forbidStorage()
             return .answer(response)
-        case .later, .laterAlone:
+        case .later, .laterExclusive:
             if let response = current.response {
                 note(response, current.timing) { text(of: head, bytes, exchange) }
             } else if policies.logging.mayLog(current.timing) {
                 let logCopy = text(of: head, bytes, exchange)
                 requests.update(id) { $0.logCopy = logCopy }
             }
-        case .notYet: break
+        case .afterEarlierRequests: break
         }
         return handling
     }
@@ -141,13 +141,13 @@ package final class APIHandler: RequestHandler {
         return (loop.index, requestCount)
     }
 
-    package func batchEnded() {
+    package func submitCollectedWork() {
         enqueueCollectedWrites()
         guard !accessLog.lines.isEmpty else { return }
         service.accessLog.append(accessLog.takeLines())
     }
 
-    package func wasSlow(nanoseconds: UInt64) {
+    package func iterationWasSlow(nanoseconds: UInt64) {
         figures.slowBatches += 1
         let last = current.timing.route.map { "; the last request was \($0.method.name) \($0.resource.rawValue)" } ?? ""
         service.debug("loop \(loop.index) was busy for \(nanoseconds / 1_000_000) ms\(last)")

@@ -44,7 +44,7 @@ extension APIHandler {
         let entry = requests.entry(id)
         guard let response = record(response, to: id, entry) else { return false }
         if entry != nil { requests.update(id) { $0.logCopy = nil } }
-        return loop.begin(id, response)
+        return loop.beginStream(id, response)
     }
 
     /// Counts and logs a response. Returns the response as the client gets it; nil if the connection has closed.

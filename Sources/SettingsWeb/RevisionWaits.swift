@@ -35,7 +35,7 @@ extension APIHandler {
         let cursor = try request.leastPlace(in: bytes)
         let peers = try request.isFresh(in: bytes) ? service.peers : nil
         guard peers != nil || cursor.map({ !state.hasReached($0) }) ?? false else { return nil }
-        guard !exchange.isBehind else { return .notYet }
+        guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
         let seconds = request.query.count(.wait) ?? Self.defaultRevisionWait
         guard seconds > 0 else { throw Problem(behindAt: state.cursor) }
         guard !isStopping else { throw .shuttingDown }
@@ -65,7 +65,7 @@ extension APIHandler {
         }
         // The loop gets no notification of a revision that was published after the state was read.
         runLater { $0.serveRequestsWithPublishedRevision() }
-        return .laterAlone
+        return .laterExclusive
     }
 
     /// Sets the cursor that a request with `Settings-Fresh` waits for. Ends its wait if the end of the history is unknown.

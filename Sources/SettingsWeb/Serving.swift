@@ -66,7 +66,7 @@ extension APIHandler {
         }
         let handling = try read(request, bytes, exchange, on: state)
         // Later requests of the connection must not change the answer.
-        if case .later = handling { return .laterAlone }
+        if case .later = handling { return .laterExclusive }
         return handling
     }
 
@@ -74,14 +74,14 @@ extension APIHandler {
         _ problem: Problem, _ head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange, at cursor: Cursor?
     ) -> Handling {
         // An earlier write of the connection may lift a lock, or move the cursor.
-        exchange.isBehind ? .notYet : .answer(Response(problem, to: head, bytes, cursor: cursor))
+        exchange.hasEarlierRequests ? .afterEarlierRequests : .answer(Response(problem, to: head, bytes, cursor: cursor))
     }
 
     /// Answers once the daemon has read its configuration again.
     private func reload(
         _ body: Span<UInt8>, _ exchange: Exchange, for caller: Caller?
     ) throws(Problem) -> Handling {
-        guard !exchange.isBehind else { return .notYet }
+        guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
         guard body.isEmpty, exchange.largeBody == nil else {
             throw Problem(.badRequest, "a reload has no body: it reads the configuration of the daemon again")
         }
@@ -98,6 +98,6 @@ extension APIHandler {
                 handler.answer(id, response)
             }
         }
-        return .laterAlone
+        return .laterExclusive
     }
 }

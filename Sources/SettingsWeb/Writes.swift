@@ -14,14 +14,14 @@ extension APIHandler {
         on state: State
     ) throws(Problem) -> Handling {
         if let body = exchange.largeBody {
-            guard !exchange.isBehind else { return .notYet }
+            guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
             try parse(request, target, bytes, body, exchange, on: state)
-            return .laterAlone
+            return .laterExclusive
         }
-        if exchange.isBehind, service.store.isBusy { return .notYet }
+        if exchange.hasEarlierRequests, service.store.isBusy { return .afterEarlierRequests }
         let (write, isCheckCostly) = try request.write(target, bytes, body: body, on: state)
         if let past = service.past, state.lacksPast(for: write.command) {
-            guard !exchange.isBehind else { return .notYet }
+            guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
             prepare(
                 unansweredWrite(request, bytes, exchange), exchange.ticket, at: state.baseCursor,
                 bytes: { [capacity = service.budget.capacity] in
@@ -31,13 +31,13 @@ extension APIHandler {
                 () throws(Problem) in
                 try write.completed(with: past(state))
             }
-            return .laterAlone
+            return .laterExclusive
         }
         let cost = state.cost(of: write, within: .loopLimit)
         let time = write.estimatedTime(cost, isCheckCostly: isCheckCostly)
         // Other writes may be decided before a costly write, so its connection sends no other request until the answer.
         let isAlone = time >= PendingWrite.costlyTime || write.command.mayTakeSeveralCommits
-        if isAlone, exchange.isBehind { return .notYet }
+        if isAlone, exchange.hasEarlierRequests { return .afterEarlierRequests }
         let unanswered = unansweredWrite(request, bytes, exchange)
         if cost.cost.exceeds(.loopLimit) {
             prepare(
@@ -50,7 +50,7 @@ extension APIHandler {
             setWaiting(exchange.ticket, for: .write(unanswered))
             collect(write, exchange.ticket, of: unanswered.client, estimatedTime: time)
         }
-        return isAlone ? .laterAlone : .later
+        return isAlone ? .laterExclusive : .later
     }
 
     private func unansweredWrite(

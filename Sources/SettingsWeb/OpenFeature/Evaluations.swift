@@ -52,7 +52,7 @@ extension APIHandler {
                 try evaluateAll(of: suite, request, bytes, exchange, on: state)
             }
         // Requests that the connection sends after this one must not change its answer.
-        if case .later = handling { return .laterAlone }
+        if case .later = handling { return .laterExclusive }
         return handling
     }
 

@@ -154,7 +154,7 @@ extension WatchNotifier {
             handler.answer(id, Response(toObserver: error, cursor: state.cursor))
         }
         // These events came during the search, when the request was not a watcher.
-        if loop.peer(of: id) == .ended || handler.isStopping { handler.peerHalfClosed(id) }
+        if loop.peerState(of: id) == .halfClosed || handler.isStopping { handler.peerHalfClosed(id) }
     }
 }
 

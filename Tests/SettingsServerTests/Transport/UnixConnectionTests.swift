@@ -51,7 +51,7 @@ struct UnixConnectionTests {
         try second.send(get("/second"))
         try eventually { server.server.connectionCount == 2 }
         let isFree = DispatchSemaphore(value: 0)
-        server.server.inNextAcceptance { isFree.signal() }
+        server.server.runOnAcceptorQueue { isFree.signal() }
         isFree.patientWait()
         #expect(!first.hasNews(within: 50))
         // The second one finds the name known.
