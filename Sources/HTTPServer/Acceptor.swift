@@ -33,7 +33,7 @@ final class Acceptor: @unchecked Sendable {
     private let accept: Accept
     private let log: @Sendable (TransportEvent) -> Void
     private let queue: DispatchQueue
-    private let readiness: any DispatchSourceRead
+    private let listenSource: any DispatchSourceRead
 
     /// True while no descriptor or memory is available.
     private var isPaused = false
@@ -57,11 +57,11 @@ final class Acceptor: @unchecked Sendable {
         self.accept = accept
         self.log = log
         self.queue = queue
-        readiness = DispatchSource.makeReadSource(fileDescriptor: listener.descriptor, queue: queue)
-        readiness.setEventHandler { self.acceptConnections() }
+        listenSource = DispatchSource.makeReadSource(fileDescriptor: listener.descriptor, queue: queue)
+        listenSource.setEventHandler { self.acceptConnections() }
         // The descriptor must outlive the source that watches it.
-        readiness.setCancelHandler { withExtendedLifetime(listener) {} }
-        readiness.activate()
+        listenSource.setCancelHandler { withExtendedLifetime(listener) {} }
+        listenSource.activate()
     }
 
     /// Replaces the limits. Thread-safe.
@@ -75,9 +75,9 @@ final class Acceptor: @unchecked Sendable {
             guard !isStopped else { return }
             isStopped = true
             listener.endListening()
-            if isPaused { readiness.resume() }
-            if isWaiting { readiness.resume() }
-            readiness.cancel()
+            if isPaused { listenSource.resume() }
+            if isWaiting { listenSource.resume() }
+            listenSource.cancel()
         }
     }
 
@@ -123,7 +123,7 @@ final class Acceptor: @unchecked Sendable {
     /// Stops accepting until one of the loops has begun to serve its arrivals.
     private func waitForLoops() {
         isWaiting = true
-        readiness.suspend()
+        listenSource.suspend()
         for loop in loops {
             loop.run { self.queue.async { self.endWaiting() } }
         }
@@ -132,7 +132,7 @@ final class Acceptor: @unchecked Sendable {
     private func endWaiting() {
         guard isWaiting, !isStopped else { return }
         isWaiting = false
-        readiness.resume()
+        listenSource.resume()
         acceptConnections()
     }
 
@@ -168,7 +168,7 @@ final class Acceptor: @unchecked Sendable {
     private func pause(_ error: SystemError) {
         if !isPaused {
             isPaused = true
-            readiness.suspend()
+            listenSource.suspend()
             log(.acceptPaused(error))
         }
         queue.asyncAfter(deadline: .now() + Self.retryInterval) { self.acceptConnections() }
@@ -177,7 +177,7 @@ final class Acceptor: @unchecked Sendable {
     private func endPause() {
         guard isPaused else { return }
         isPaused = false
-        readiness.resume()
+        listenSource.resume()
         log(.acceptResumed)
     }
 }

@@ -42,8 +42,7 @@ final class Backlog {
 
     /// A longer request needs admission before more of it is read.
     private static let smallRequest = LoopContext.readSize
-    /// The memory that is first reserved for a chunked body, whose length is not known. A longer body is admitted
-    /// again.
+    /// The memory that is first reserved for a chunked body of unknown length. A longer body is admitted again.
     private static let chunkedBodyBytes = 2 << 20
 
     init(
@@ -100,8 +99,7 @@ final class Backlog {
     /// Asks the `UploadQueue` to admit a large body. If it does not admit the body now, the body waits in the queue.
     func awaitMemory(_ bytes: Int, from client: ClientKey) {
         if upload != nil {
-            // A chunked body is longer than expected. Release its reservation, because it might wait for its own
-            // memory.
+            // A chunked body is longer than expected. It must not wait for its own reservation.
             upload = nil
             charge = context.budget.charge(size)
         }
@@ -141,9 +139,8 @@ final class Backlog {
         charge = context.budget.charge(bytes.count)
     }
 
-    /// Returns the body of a complete request without a copy, or nil if the body is smaller than a read buffer.
-    ///
-    /// - Parameter start: the position of the request in `bytes`.
+    /// Returns the body of the request at a position of `bytes`, without a copy; nil if it is smaller than a read
+    /// buffer.
     func largeBody(_ body: MessageBody, from start: Int) -> LargeBody? {
         switch body {
         case .inPlace(let range) where range.count >= LoopContext.readSize:

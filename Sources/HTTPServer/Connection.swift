@@ -20,7 +20,7 @@ final class Connection {
         case idle, head, body, send, linger
     }
 
-    // The order of the properties avoids padding, because there may be many thousands of connections.
+    // The order of the properties avoids padding, because there may be thousands of connections.
     let socket: Socket
     /// The index of the connection in `ConnectionTable`.
     let slot: UInt32
@@ -196,8 +196,7 @@ final class Connection {
         (backlog?.size ?? 0) + (unsent?.count ?? 0) + (pendingAnswers.first?.stream?.pendingCount ?? 0)
     }
 
-    /// Returns true if a transfer uses memory and is slower than `MinimumRate`. While the handler causes the delay,
-    /// returns false.
+    /// Returns true if a transfer uses memory and is slower than `MinimumRate`, unless the handler causes the delay.
     func isSlow(at now: UInt64, onlyUploads: Bool) -> Bool {
         guard transferBytes > Self.smallBytes else { return false }
         if let unsent { return !onlyUploads && unsent.rate.isMissed(at: now) }
@@ -329,8 +328,7 @@ extension Connection {
         insertAlarm(time, context)
     }
 
-    /// Inserts the connection into `LoopContext.alarms`. If it is there for an earlier time, `checkAlarms` does this
-    /// later.
+    /// Inserts the connection into `LoopContext.alarms`, unless `checkAlarms` will do this at an earlier time.
     private func insertAlarm(_ time: UInt64, _ context: LoopContext) {
         guard time != DeadlineWheel.never, time / context.alarms.tick < alarmTick else { return }
         alarmTick = context.alarms.insert(identifier, at: time, now: context.now)

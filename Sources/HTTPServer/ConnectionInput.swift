@@ -3,8 +3,7 @@ internal import Platform
 
 // MARK: Input
 
-// Requests are processed in the loop's read buffer. Only requests that are incomplete or must wait are copied to a
-// `Backlog`.
+// Requests are processed in the read buffer. Only incomplete or waiting requests are copied to a `Backlog`.
 
 extension Connection {
     /// Reads once, so that a fast peer does not delay other connections. Epoll reports remaining bytes again.
@@ -57,9 +56,7 @@ extension Connection {
             self.backlog = nil
         } else {
             backlog.waitReason = processed.waitReason
-            if processed.count > 0 {
-                backlog.removeFirst(processed.count)
-            }
+            if processed.count > 0 { backlog.removeFirst(processed.count) }
             awaitMemory(context)
         }
         return processed.count > 0
@@ -95,8 +92,7 @@ extension Connection {
         return last.blocksNextRequest && !last.isComplete
     }
 
-    /// Limits the time of one call of `processRequests`. A single short request is always processed, without reading
-    /// the clock.
+    /// Limits the time of one call of `processRequests`. Always allows one short request, without reading the clock.
     private struct TimeLimit {
         /// In nanoseconds.
         private static let length: UInt64 = 1_000_000
@@ -223,9 +219,7 @@ extension Connection {
     }
 
     /// Rejects a request, and processes no further requests. The rejection is sent after all pending answers.
-    func reject(
-        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext
-    ) {
+    func reject(_ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext) {
         reject(with: context.handler.rejected(rejection, head, bytes, from: peer, user), head, bytes, context)
     }
 
@@ -242,8 +236,7 @@ extension Connection {
     /// Sends `100 Continue` if the peer waits for it before it sends a body. Waits until all earlier answers are sent,
     /// because the peer would take `100 Continue` for the answer to an earlier request.
     func sendContinue(_ context: LoopContext) {
-        guard let backlog, backlog.waitReason == .bytes, !backlog.hasSentContinue, pendingAnswers.isEmpty,
-            unsent == nil,
+        guard let backlog, backlog.waitReason == .bytes, !backlog.hasSentContinue, pendingAnswers.isEmpty, unsent == nil,
             backlog.parser.headIsComplete, let head = backlog.parser.head, head.expectsContinue, head.isHTTP11
         else { return }
         backlog.hasSentContinue = true

@@ -48,7 +48,7 @@ struct PendingAnswer {
 
     /// True if the handler has provided the whole answer.
     var isComplete: Bool {
-        // A pattern match, because a comparison with nil would copy the response.
+        // This is a pattern match, because a comparison with nil would copy the response.
         guard case .some = response else { return false }
         return stream?.hasEnded ?? true
     }
@@ -59,8 +59,7 @@ struct PendingAnswer {
 // A connection sends all answers of an iteration in one write, and keeps the bytes that the kernel does not accept.
 
 extension Connection {
-    /// Stores the answer to an earlier request. It is sent at the end of the iteration when all earlier answers are
-    /// complete.
+    /// Stores the answer to a request. It is sent at the end of the iteration if all earlier answers are complete.
     ///
     /// - Returns: true if the handler may push more of the answer; false if the answer is complete or was not expected.
     func respond(_ ticket: Ticket, _ response: Response, isStream: Bool, _ context: LoopContext) -> Bool {
@@ -134,18 +133,15 @@ extension Connection {
         let keepsAlive = keepsAlive(after: response, format, isLast: isLast, context)
         ResponseWriter.append(
             response, to: &context.output, head: format.isHead || isLong, keepAlive: keepsAlive,
-            http11: format.isHTTP11,
-            date: context.date, more: context.additionalFields[format.fieldBlockIndex])
+            http11: format.isHTTP11, date: context.date, more: context.additionalFields[format.fieldBlockIndex])
         guard isLong, response.status != 304, response.status != 204 else { return }
         flush(context)
         send(response.body, owner: response.owner, context)
     }
 
-    /// Stops accepting requests if the answer is one after which the connection closes. Returns false if the answer
-    /// must carry `Connection: close`. Only the last pending answer carries it, so that every request gets its answer.
-    func keepsAlive(
-        after response: Response, _ format: AnswerFormat, isLast: Bool, _ context: LoopContext
-    ) -> Bool {
+    /// Stops accepting requests if the connection must close after the answer. Returns false if the answer must contain
+    /// `Connection: close`. Only the last pending answer contains it, so that every request gets its answer.
+    func keepsAlive(after response: Response, _ format: AnswerFormat, isLast: Bool, _ context: LoopContext) -> Bool {
         if !format.keepsAlive || response.closes || context.isStopping { acceptsRequests = false }
         return acceptsRequests || !isLast
     }

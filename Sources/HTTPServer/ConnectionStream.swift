@@ -6,7 +6,7 @@ internal import Platform
 /// The stream keeps the pieces until the connection sends them, and frames them as HTTP chunks. A peer is lagging if it
 /// reads slowly and too many bytes wait. Owned by the event loop.
 final class AnswerStream {
-    /// The state of the handler's request for a call of `drained`, when all bytes of the stream are sent.
+    /// Whether the handler has requested a call of its method `drained`, which is made when all bytes are sent.
     enum DrainNotification: UInt8 {
         case none
         /// The handler has requested the call.
@@ -39,9 +39,7 @@ final class AnswerStream {
         self.hasEnded = hasEnded
     }
 
-    /// Appends a piece.
-    ///
-    /// - Parameter unsent: the number of bytes of the stream in the unsent queue of the connection.
+    /// Appends a piece. `unsent` is the number of bytes of the stream in the unsent queue of the connection.
     func append(
         _ piece: [UInt8], owner: (any AnyObject & Sendable)?, isLast: Bool, http11: Bool, unsent: Int,
         _ context: LoopContext
@@ -147,9 +145,7 @@ extension Connection {
     /// Requests one call of the handler's `drained` when all bytes of a streamed body are sent.
     func notifyWhenDrained(_ ticket: Ticket, _ context: LoopContext) {
         guard let (position, stream) = stream(ticket, context), !stream.hasEnded, stream.drainNotification == .none
-        else {
-            return
-        }
+        else { return }
         stream.drainNotification = .requested
         if position == 0 { context.schedule(self) }
     }
@@ -164,9 +160,9 @@ extension Connection {
         context.drainedStreams.append(ticket(firstNumber))
     }
 
+    /// Calls the handler's `drained`, unless there are unsent bytes again.
     func deliverDrainNotification(_ ticket: Ticket, _ context: LoopContext) {
         guard let (position, stream) = stream(ticket, context), stream.drainNotification == .scheduled else { return }
-        // The handler has pushed another piece in the meantime.
         guard isDrained(stream, at: position) else { return stream.drainNotification = .requested }
         stream.drainNotification = .none
         context.handler.drained(ticket)

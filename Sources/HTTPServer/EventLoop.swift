@@ -37,7 +37,6 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Nil once the loop has stopped.
     private var context: LoopContext?
-    /// The functions to call when the loop has stopped.
     private var stopCompletions: [Work] = []
 
     /// The work that other threads have submitted to the loop.

@@ -19,13 +19,8 @@ package final class HTTPServer: Sendable {
     /// The dispatch queue on which all acceptors run.
     private let acceptorQueue = DispatchQueue(label: "acceptor", qos: .userInitiated)
 
-    /// Starts the event loops, then the acceptors. Calls `makeHandler` once on each loop.
-    ///
-    /// - Parameters:
-    ///   - listeners: The listening sockets.
-    ///   - loopCount: The number of event loops; nil for `defaultLoopCount`.
-    ///   - budget: The memory budget for requests and answers in transit.
-    ///   - log: Gets events of interest to operators, on the queue of the acceptors.
+    /// Starts the event loops, then the acceptors. Calls `makeHandler` once on each loop, and `log` on the acceptor
+    /// queue.
     package convenience init(
         listeners: [Listener], loopCount: Int? = nil, limits: TransportLimits = TransportLimits(),
         budget: MemoryBudget, clock: MonotonicClock = .system,
@@ -67,9 +62,8 @@ package final class HTTPServer: Sendable {
         acceptorQueue.async(execute: body)
     }
 
-    /// The default number of event loops: half the number of processors, because other threads and the clients on this
-    /// machine need processors too. With two processors, one of them for clients, one loop answered a third more
-    /// requests than two loops.
+    /// The default number of event loops: half the number of processors, because other threads and local clients need
+    /// processors. On two processors, one of them for clients, one loop answers a third more requests than two.
     package static var defaultLoopCount: Int {
         min(maximumLoopCount, max(1, Processors.onlineCount / 2))
     }

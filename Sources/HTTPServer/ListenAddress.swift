@@ -1,17 +1,14 @@
 package import Platform
 
-/// An address to listen on, in the format of the configuration: `127.0.0.1:7070`, `[::1]:7070`, `localhost:7070`,
-/// `unix:/run/settingsd.sock`.
+/// An address to listen on, parsed from a text such as `[::1]:7070`, `localhost:7070` or `unix:/run/settingsd.sock`.
 package enum ListenAddress: Hashable, Sendable {
     /// A host name or a numeric address without brackets. With port 0, the kernel chooses a port.
     case tcp(host: String, port: UInt16)
-    /// A Unix domain socket.
     case unix(path: String)
 
     /// The prefix before the path of a Unix domain socket.
     static let unixPrefix = "unix:"
 
-    /// Parses an address.
     package init(_ text: String) throws(ListenError) {
         func malformed(_ reason: String) -> ListenError { ListenError(address: text, reason: .malformed(reason)) }
         let bytes = Array(text.utf8)

@@ -26,7 +26,6 @@ package final class LoopContext {
     var output: [UInt8] = []
     /// Parses requests in the read buffer. Reset between requests.
     var parser: MessageParser
-    /// The value of the field `Date`.
     private(set) var date = HTTPDate(unixSeconds: 0)
     private var dateSecond = 0
     /// The time of `EventLoop.clock` at the beginning of the iteration, in nanoseconds.
@@ -34,8 +33,7 @@ package final class LoopContext {
     var connections = ConnectionTable()
     /// Deadlines of connections. The loop handles a deadline at most a quarter of a second late.
     var deadlines: DeadlineWheel
-    /// Alarms of handlers, which are at most 20 ms late. The ring covers 61 s, so that the wheel returns few alarms
-    /// early.
+    /// Alarms of handlers, which are at most 20 ms late. The ring covers 61 s, so few alarms come early.
     var alarms: DeadlineWheel
     /// The number of the current iteration.
     private(set) var iteration = 0
@@ -103,9 +101,7 @@ package final class LoopContext {
         parser = MessageParser(limits: limits.request)
     }
 
-    /// The milliseconds that the loop may wait for events; nil if there is no limit.
-    ///
-    /// - Parameter now: the time at the end of the loop iteration.
+    /// Returns the milliseconds from `now` that the loop may wait for events; nil if there is no limit.
     func timeToWait(now: UInt64) -> Int? {
         guard drainedStreams.isEmpty, postponed.isEmpty, deferredReads.isEmpty, scheduled.isEmpty else { return 0 }
         var time = min(deadlines.wakeTime, alarms.wakeTime, stopDeadline ?? DeadlineWheel.never)

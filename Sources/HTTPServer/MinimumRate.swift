@@ -8,7 +8,6 @@ struct MinimumRate {
 
     init(at now: UInt64) { deadline = now &+ TransportLimits.second }
 
-    /// Records transferred bytes.
     mutating func add(_ bytes: Int, at now: UInt64) {
         let time = UInt64(bytes) * TransportLimits.second / UInt64(Self.bytesPerSecond)
         deadline = min(max(deadline, now) &+ time, now &+ TransportLimits.second)

@@ -4,8 +4,8 @@ internal import Platform
 
 /// Sends small answers to many connections on all processors at the same time.
 ///
-/// One commit may answer thousands of waiting requests, and most of the processor time is spent in the system call
-/// `send`. The event loop waits while other threads send, so no locks are needed. Owned by the event loop.
+/// One change may answer thousands of waiting requests, and most of the time is spent in the system call `send`. The
+/// event loop waits while other threads send, so no locks are needed. Owned by the event loop.
 struct ParallelSend {
     /// The minimum number of connections. For fewer connections, waking other threads takes longer than sending.
     static let minimumConnections = 64
@@ -42,8 +42,7 @@ struct ParallelSend {
         let start = bytes.count
         ResponseWriter.append(
             response, to: &bytes, head: format.isHead, keepAlive: keepsAlive, http11: format.isHTTP11,
-            date: context.date,
-            more: context.additionalFields[format.fieldBlockIndex])
+            date: context.date, more: context.additionalFields[format.fieldBlockIndex])
         last = (response, format, keepsAlive, start, bytes.count)
         pieces.append(Piece(descriptor: descriptor, start: start, end: bytes.count))
     }
@@ -90,9 +89,7 @@ extension Connection {
     func addAnswer(to parallelSend: inout ParallelSend, _ context: LoopContext) -> Bool {
         guard phase == .open, unsent == nil, pendingAnswers.count == 1, !parallelSend.isFull,
             let answer = pendingAnswers.popFirst()
-        else {
-            return false
-        }
+        else { return false }
         if let stream = answer.stream {
             pendingAnswers.prepend(answer)
             guard stream.hasBegun, !stream.hasEnded,

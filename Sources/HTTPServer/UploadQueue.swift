@@ -55,8 +55,7 @@ final class UploadQueue: Sendable {
     /// True if a body waits to be admitted.
     var hasWaiting: Bool { contents.withLock { !$0.waiting.isEmpty } }
 
-    /// Admits a body at once. Returns nil if it must wait for memory, for the limit of the client, or for earlier
-    /// bodies.
+    /// Admits a body at once. Returns nil if it must wait for memory, for its client's limit or for earlier bodies.
     func admit(_ bytes: Int, from client: ClientKey) -> Upload? {
         contents.withLock { contents in
             let bytes = min(bytes, share)

@@ -16,7 +16,6 @@ final class UserNames: Sendable {
     /// The maximum number of cached names. When it is exceeded, all names are removed.
     private static let maximumCount = 1024
 
-    /// The names by user ID.
     private let cache = Mutex<[UInt32: CachedName]>([:])
     private let queue = DispatchQueue(label: "settingsd.users", qos: .userInitiated)
     private let lookUp: @Sendable (UInt32) -> String?

@@ -3,8 +3,7 @@
 /// Removing an element releases it immediately. The storage doubles when it is full. A new deque has no storage.
 @usableFromInline
 package struct Deque<Element> {
-    /// The ring buffer. `used` elements begin at `head`, and continue at the first slot after the last. Other slots are
-    /// nil.
+    /// The ring buffer. `used` elements begin at `head` and wrap around the end. Other slots are nil.
     @usableFromInline
     internal var slots: [Element?] = []
     @usableFromInline

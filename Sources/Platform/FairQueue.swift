@@ -3,7 +3,6 @@ package struct FairQueue<Caller: Hashable, Element> {
     private var elements: [Caller: Deque<Element>] = [:]
     /// The callers that have elements, in the order in which the queue serves them.
     private var callers = Deque<Caller>()
-    /// The number of elements of all callers.
     package private(set) var count = 0
 
     package init() {}

@@ -111,8 +111,7 @@ package final class Listener: Sendable {
     }
 
     /// Refuses new connections, resets the connections that wait to be accepted, and removes the file. The descriptor
-    /// stays open. Does nothing for a socket that another process shares, because the next process accepts these
-    /// connections.
+    /// stays open. Does nothing for a shared socket, because the next process accepts these connections.
     package func endListening() {
         guard !isShared else { return }
         file?.remove()

@@ -26,16 +26,14 @@ package struct PollSet {
         entries.removeAll(keepingCapacity: true)
     }
 
-    /// Waits until a descriptor is ready. Returns false if the deadline passes or a signal arrives before that.
-    ///
-    /// - Parameter deadline: nil for no limit.
+    /// Waits until a descriptor is ready; without a limit if the deadline is nil. Returns false if the deadline passes
+    /// or a signal arrives first.
     package mutating func wait(until deadline: ContinuousClock.Instant?) -> Bool {
         Glibc.poll(&entries, nfds_t(entries.count), Self.milliseconds(until: deadline)) > 0
     }
 
-    /// Returns true if the last wait found the descriptor ready or failed.
-    ///
-    /// - Parameter position: the number of descriptors that were added before the descriptor.
+    /// Returns true if the last wait found a descriptor ready or failed. The descriptor that was added first has
+    /// position 0.
     package func isReady(_ position: Int) -> Bool {
         entries[position].revents != 0
     }

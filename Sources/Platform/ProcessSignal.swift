@@ -10,7 +10,6 @@ package enum ProcessSignal: Sendable {
     case user1
     case user2
 
-    /// The signal number.
     package var number: Int32 {
         switch self {
         case .brokenPipe: SIGPIPE

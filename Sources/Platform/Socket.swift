@@ -30,9 +30,7 @@ package struct Socket: ~Copyable, Sendable {
         case failed(code: Int32)
     }
 
-    /// The result of a read.
     package enum ReceiveResult: Equatable {
-        /// The number of bytes that were read.
         case bytes(Int)
         /// The peer has shut down its sending side, and all bytes were read.
         case end
@@ -102,8 +100,7 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// Sends bytes. Returns the number of bytes that the kernel accepted, 0 if the send buffer is full, nil if the peer
-    /// is gone.
+    /// Sends bytes. Returns the number that the kernel accepted, 0 if the send buffer is full, nil if the peer is gone.
     package func send(_ bytes: Span<UInt8>) -> Int? {
         Self.send(bytes, on: descriptor)
     }
