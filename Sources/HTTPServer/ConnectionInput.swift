@@ -236,8 +236,9 @@ extension Connection {
     /// Sends `100 Continue` if the peer waits for it before it sends a body. Waits until all earlier answers are sent,
     /// because the peer would take `100 Continue` for the answer to an earlier request.
     func sendContinue(_ context: LoopContext) {
-        guard let backlog, backlog.waitReason == .bytes, !backlog.hasSentContinue, pendingAnswers.isEmpty, unsent == nil,
-            backlog.parser.headIsComplete, let head = backlog.parser.head, head.expectsContinue, head.isHTTP11
+        guard let backlog, backlog.waitReason == .bytes, !backlog.hasSentContinue, pendingAnswers.isEmpty,
+            unsent == nil, backlog.parser.headIsComplete, let head = backlog.parser.head, head.expectsContinue,
+            head.isHTTP11
         else { return }
         backlog.hasSentContinue = true
         ResponseWriter.continueLine.withUTF8Buffer { context.output.append(contentsOf: $0) }

@@ -51,7 +51,7 @@ package struct Deque<Element> {
         return slots[slot(of: used)].take()
     }
 
-    /// Changes an element in place. Does not copy an array in the element.
+    /// Changes an element in place, without copying the storage of arrays in the element.
     @inlinable
     package mutating func update<Result>(_ position: Int, _ body: (inout Element) -> Result) -> Result {
         guard position >= 0, position < used, var element = slots[slot(of: position)].take() else {

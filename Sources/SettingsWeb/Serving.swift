@@ -74,7 +74,8 @@ extension APIHandler {
         _ problem: Problem, _ head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange, at cursor: Cursor?
     ) -> Handling {
         // An earlier write of the connection may lift a lock, or move the cursor.
-        exchange.hasEarlierRequests ? .afterEarlierRequests : .answer(Response(problem, to: head, bytes, cursor: cursor))
+        exchange.hasEarlierRequests
+            ? .afterEarlierRequests : .answer(Response(problem, to: head, bytes, cursor: cursor))
     }
 
     /// Answers once the daemon has read its configuration again.

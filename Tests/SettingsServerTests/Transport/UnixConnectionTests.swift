@@ -131,7 +131,7 @@ struct UnixConnectionTests {
         }
         #expect(try closing.readResponse().status == 200)
         try beginUpload(closing)
-        #expect(try server.onLoop(exchange) { _, _ in connection.object?.backlog?.waiting == .memory })
+        #expect(try server.onLoop(exchange) { _, _ in connection.object?.backlog?.waitReason == .memory })
         closing.close()
         // The connection owns the socket.
         try eventually {
