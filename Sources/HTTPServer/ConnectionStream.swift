@@ -81,7 +81,8 @@ final class AnswerStream {
     /// The number of bytes that the connection has not tried to send yet.
     var pendingCount: Int { queue?.count ?? framedBytes.count }
 
-    /// Removes and returns the pending bytes. Returns nil if they are empty, longer, or in a queue.
+    /// Removes and returns the pending bytes. Returns nil if there are none, if there are more than `length`, or if
+    /// they are in a queue.
     func removeBytes(upTo length: Int) -> [UInt8]? {
         guard queue == nil, !framedBytes.isEmpty, framedBytes.count <= length else { return nil }
         defer { framedBytes = [] }

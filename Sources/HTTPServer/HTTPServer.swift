@@ -19,8 +19,7 @@ package final class HTTPServer: Sendable {
     /// The dispatch queue on which all acceptors run.
     private let acceptorQueue = DispatchQueue(label: "acceptor", qos: .userInitiated)
 
-    /// Starts the event loops, then the acceptors. Calls `makeHandler` once on each loop, and `log` on the acceptor
-    /// queue.
+    /// Starts the event loops, then the acceptors. Calls `makeHandler` on each loop, and `log` on the acceptor queue.
     package convenience init(
         listeners: [Listener], loopCount: Int? = nil, limits: TransportLimits = TransportLimits(),
         budget: MemoryBudget, clock: MonotonicClock = .system,

@@ -2,11 +2,12 @@ internal import Synchronization
 
 /// Limits the memory of requests and answers in transit.
 ///
-/// The budget covers request bodies, background work and unsent answers, not stored data or idle connections.
+/// The budget covers request bodies, background work and unsent answers, not stored data, history or idle connections.
 ///
 /// Work that can wait or be refused reserves its memory before it allocates the memory (``reserve(_:within:)``). Memory
 /// that must be allocated in any case is charged (``charge(_:)``), so that less of the budget can be reserved. While
-/// memory is short, the event loops end transfers that are slower than ``MinimumRate``.
+/// memory is short, the event loops end transfers that are slower than ``MinimumRate``, so that a slow peer cannot hold
+/// memory for long.
 ///
 /// Thread-safe.
 package final class MemoryBudget: Sendable {

@@ -9,7 +9,7 @@ package struct TransportLimits: Sendable {
     package var connections = 20_000
     /// The maximum number of open connections from one network address, or from one user of Unix domain sockets.
     package var connectionsPerAddress = 19_000
-    /// The maximum number of connections that wait for a 429 answer. Further connections are closed without one.
+    /// The maximum number of connections that wait for a 429 answer. Further connections are closed at once.
     package var refusedConnections = 256
     /// The maximum time from the first byte of a request to the end of its head.
     package var headTime = 10 * second

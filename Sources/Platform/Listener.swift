@@ -124,9 +124,9 @@ package final class Listener: Sendable {
         let options = [
             // A restarted daemon can bind at once, while connections of the previous process are in TIME_WAIT.
             (SO_REUSEADDR, SOL_SOCKET, 1),
-            // Keepalive detects a peer whose machine or network has failed, because a client that waits for a change
-            // has no other deadline. Probes after 60 idle seconds also keep the connection in the tables of NAT
-            // gateways, which drop idle connections. Four probes, 15 s apart, detect a dead peer within two minutes.
+            // Keepalive detects a peer whose machine or network has failed. A client that waits for a change has no
+            // other deadline. Probes after 60 idle seconds also keep the connection in the tables of NAT gateways,
+            // which drop idle connections. Four probes, 15 s apart, detect a dead peer within two minutes.
             (SO_KEEPALIVE, SOL_SOCKET, 1), (TCP_KEEPIDLE, tcp, 60), (TCP_KEEPINTVL, tcp, 15), (TCP_KEEPCNT, tcp, 4),
             // The kernel sends each write at once, without waiting for the acknowledgement of earlier data.
             (TCP_NODELAY, tcp, 1),

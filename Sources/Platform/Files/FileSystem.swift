@@ -161,7 +161,7 @@ package struct FileError: Error, Equatable, CustomStringConvertible {
     }
 
     /// The description of the error by the C library, without the path. Responses to clients contain this text, because
-    /// clients must not learn the paths of the daemon's files.
+    /// clients do not need to know the paths of the daemon's files.
     package var reason: String {
         call == .kind ? "not a regular file" : SystemError.text(code)
     }
