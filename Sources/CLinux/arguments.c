@@ -3,7 +3,7 @@
 static int count;
 static char **words;
 
-// The GNU C library passes the arguments of `main` to constructors.
+// The GNU C library calls this function before `main`, with the arguments of `main`.
 __attribute__((constructor)) static void keep_arguments(int argc, char **argv) {
     count = argc;
     words = argv;

@@ -1,3 +1,4 @@
+// CRC-32C with the instructions of x86-64 and ARMv8. CLinux.h documents the functions.
 #include "CLinux.h"
 
 #if defined(__x86_64__)
@@ -40,6 +41,7 @@ uint32_t crc32c_update(uint32_t crc, const uint8_t *bytes, size_t count) {
 
 #else
 
+// This type of processor has no CRC-32C instruction. Callers check `has_crc32c` before they call `crc32c_update`.
 bool has_crc32c(void) { return false; }
 uint32_t crc32c_update(uint32_t crc, const uint8_t *bytes, size_t count) { return crc; }
 

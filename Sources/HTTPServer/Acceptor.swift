@@ -2,25 +2,28 @@ internal import Dispatch
 internal import Platform
 internal import Synchronization
 
-/// A source of connections that takes them from a listener and gives each to the loop that has the fewest.
+/// Accepts connections from a listener, and passes each connection to the event loop with the fewest connections.
 ///
-/// All acceptors of a server share one queue, so that its limits hold for all together. When descriptors run out the
-/// acceptor pauses, logs it once, and retries until there is one. Peers wait in the backlog meanwhile, and open connections
-/// go on. While the loops have many new connections before them it accepts no more, so that those which are open have
-/// their turn between them.
+/// All acceptors of a server share one queue, because the connection limits apply to all listeners together. If no file
+/// descriptor or memory is available for a connection, the acceptor pauses, logs the pause once, and retries.
+/// Meanwhile, clients wait in the listen backlog of the kernel, and open connections are served. The acceptor also
+/// waits while every loop has too many arrivals, so that loops serve open connections between new connections. An
+/// arrival is a connection that was passed to a loop, and that the loop has not begun to serve.
 ///
-/// Unchecked because its mutable state is touched on `queue` only, which every entry checks in debug builds.
+/// Thread-safe. `@unchecked`, because only code on `queue` uses the mutable state.
 final class Acceptor: @unchecked Sendable {
-    /// How connections are taken from a listener; tests put failures here.
-    typealias Accept = @Sendable (Listener) -> Listener.Accepted
+    /// Accepts a connection. Tests replace this function in order to inject failures.
+    typealias Accept = @Sendable (Listener) -> Listener.AcceptResult
 
-    /// Bounds one wake, so that stopping has its turn.
-    private static let acceptsPerWake = 256
-    /// The connections that a loop is given before it has begun to serve them.
-    private static let mostArrivals = 128
-    /// The connections beyond the limit of an address that may wait for their 429; few, as it may have no more.
+    /// The maximum number of connections of one call of `acceptConnections`, so that `stop` does not wait long.
+    private static let acceptsPerCall = 256
+    /// The maximum number of arrivals of one loop.
+    private static let maximumArrivals = 128
+    /// The number of connections beyond `connectionsPerAddress` that are answered with 429. Further connections are
+    /// closed without an answer. The number is small, because one client must not use many descriptors.
     private static let refusedPerAddress = 16
-    private static let pause = DispatchTimeInterval.milliseconds(50)
+    /// The time between two attempts to accept while no descriptor or memory is available.
+    private static let retryInterval = DispatchTimeInterval.milliseconds(50)
 
     private let listener: Listener
     private let loops: [EventLoop]
@@ -30,14 +33,15 @@ final class Acceptor: @unchecked Sendable {
     private let accept: Accept
     private let log: @Sendable (TransportEvent) -> Void
     private let queue: DispatchQueue
-    private let readiness: any DispatchSourceRead
+    private let listenSource: any DispatchSourceRead
 
+    /// True while no descriptor or memory is available.
     private var isPaused = false
-    /// True while it waits for a loop to take up what it was given.
+    /// True while the acceptor waits because every loop has too many arrivals.
     private var isWaiting = false
     private var isStopped = false
-    /// The loop to try first among those with equally few connections.
-    private var next = 0
+    /// The index of the loop that is preferred if several loops have the fewest connections.
+    private var preferredLoop = 0
 
     init(
         _ listener: Listener, _ loops: [EventLoop], _ counts: ClientCounts, _ names: UserNames,
@@ -53,138 +57,140 @@ final class Acceptor: @unchecked Sendable {
         self.accept = accept
         self.log = log
         self.queue = queue
-        readiness = DispatchSource.makeReadSource(fileDescriptor: listener.descriptor, queue: queue)
-        readiness.setEventHandler { self.wake() }
+        listenSource = DispatchSource.makeReadSource(fileDescriptor: listener.descriptor, queue: queue)
+        listenSource.setEventHandler { self.acceptConnections() }
         // The descriptor must outlive the source that watches it.
-        readiness.setCancelHandler { withExtendedLifetime(listener) {} }
-        readiness.activate()
+        listenSource.setCancelHandler { withExtendedLifetime(listener) {} }
+        listenSource.activate()
     }
 
-    /// Sets other limits. From any thread.
-    func renew(_ limits: TransportLimits) {
+    /// Replaces the limits. Thread-safe.
+    func update(_ limits: TransportLimits) {
         queue.async { self.limits = limits }
     }
 
-    /// Refuses peers from the moment that it returns. From any thread.
+    /// Stops listening. After this method returns, the kernel refuses connections. Thread-safe.
     func stop() {
         queue.sync {
             guard !isStopped else { return }
             isStopped = true
             listener.endListening()
-            if isPaused { readiness.resume() }
-            if isWaiting { readiness.resume() }
-            readiness.cancel()
+            if isPaused { listenSource.resume() }
+            if isWaiting { listenSource.resume() }
+            listenSource.cancel()
         }
     }
 
-    private func wake() {
+    private func acceptConnections() {
         dispatchPrecondition(condition: .onQueue(queue))
         guard !isStopped, !isWaiting else { return }
-        var batches = [[AcceptedSocket]](repeating: [], count: loops.count)
+        var socketsByLoop = [[AcceptedSocket]](repeating: [], count: loops.count)
         var loads = loops.map(\.connectionCount)
         var arrivals = loops.map(\.arrivalCount)
         var shortage: SystemError?
-        collecting: for _ in 0..<Self.acceptsPerWake {
-            guard arrivals.contains(where: { $0 < Self.mostArrivals }) else { break }
+        collecting: for _ in 0..<Self.acceptsPerCall {
+            guard arrivals.contains(where: { $0 < Self.maximumArrivals }) else { break }
             switch accept(listener) {
             case .connection(let socket, let peer):
                 let total = loads.reduce(0, +)
-                // A refused connection has a descriptor, too, until it has its answer.
+                // A refused connection needs a descriptor until its answer is sent.
                 guard total < limits.connections + limits.refusedConnections else { continue }
-                let user = peer.isUnix ? PeerUser.Numbers(of: socket) : nil
-                let most = limits.connectionsPerAddress + Self.refusedPerAddress
-                guard let (client, count) = counts.add(ClientKey(peer, user?.id), upTo: most) else { continue }
+                let user = peer.isUnix ? PeerUser.Identifiers(of: socket) : nil
+                let clientLimit = limits.connectionsPerAddress + Self.refusedPerAddress
+                guard let (client, count) = counts.add(ClientKey(peer, user?.id), upTo: clientLimit) else { continue }
                 let refusal = refusal(of: count, total: total)
                 let accepted = AcceptedSocket(socket, peer, client, refusal: refusal)
                 let loop = leastLoaded(loads, arrivals)
                 loads[loop] += 1
                 arrivals[loop] += 1
                 loops[loop].expectConnection()
-                if let accepted = named(accepted, user, for: loops[loop]) { batches[loop].append(accepted) }
+                if let accepted = addUserName(to: accepted, user, for: loops[loop]) {
+                    socketsByLoop[loop].append(accepted)
+                }
             case .nothing: break collecting
-            case .lost: continue
+            case .aborted: continue
             case .exhausted(let error):
                 shortage = error
                 break collecting
             }
         }
-        // One descriptor that came free does not end a shortage.
-        if let shortage { pause(shortage) } else { resumed() }
-        for (loop, batch) in zip(loops, batches) where !batch.isEmpty { loop.adopt(batch) }
-        if !arrivals.contains(where: { $0 < Self.mostArrivals }) { awaitLoop() }
+        // One free descriptor does not end a pause: the calls of `accept` must end without a shortage.
+        if let shortage { pause(shortage) } else { endPause() }
+        for (loop, sockets) in zip(loops, socketsByLoop) where !sockets.isEmpty { loop.adopt(sockets) }
+        if !arrivals.contains(where: { $0 < Self.maximumArrivals }) { waitForLoops() }
     }
 
-    /// Goes on when the first loop has taken up what it was given.
-    private func awaitLoop() {
+    /// Stops accepting until one of the loops has begun to serve its arrivals.
+    private func waitForLoops() {
         isWaiting = true
-        readiness.suspend()
+        listenSource.suspend()
         for loop in loops {
-            loop.run { self.queue.async { self.goOn() } }
+            loop.run { self.queue.async { self.endWaiting() } }
         }
     }
 
-    private func goOn() {
+    private func endWaiting() {
         guard isWaiting, !isStopped else { return }
         isWaiting = false
-        readiness.resume()
-        wake()
+        listenSource.resume()
+        acceptConnections()
     }
 
-    /// Returns a connection with the name of its user. If the system has to be asked, returns nil, and the loop gets the
-    /// connection after that.
-    private func named(
-        _ accepted: AcceptedSocket, _ user: PeerUser.Numbers?, for loop: EventLoop
+    /// Returns a connection with the name of its user. If the name is not cached, returns nil, looks up the name in the
+    /// background, and then passes the connection to the loop.
+    private func addUserName(
+        to accepted: AcceptedSocket, _ user: PeerUser.Identifiers?, for loop: EventLoop
     ) -> AcceptedSocket? {
         guard let user, accepted.refusal == nil else { return accepted }
-        if let name = names.name(of: user.id) { return accepted.of(PeerUser(user, name: name)) }
-        names.find(user.id) { name in loop.adopt([accepted.of(PeerUser(user, name: name))]) }
+        if let name = names.name(of: user.id) { return accepted.withUser(PeerUser(user, name: name)) }
+        names.find(user.id) { name in loop.adopt([accepted.withUser(PeerUser(user, name: name))]) }
         return nil
     }
 
-    /// Returns the reason to refuse a connection; nil if it may stay.
+    /// Returns the reason to refuse a new connection; nil if the connection is accepted.
     ///
     /// - Parameters:
-    ///   - count: the connections of its peer, with it.
-    ///   - total: the connections of all, without it.
+    ///   - count: the number of connections of the client, including the new connection.
+    ///   - total: the number of connections of all clients, without the new connection.
     private func refusal(of count: Int, total: Int) -> Rejection? {
         guard total < limits.connections else { return .tooManyConnections(limit: limits.connections) }
-        let most = limits.connectionsPerAddress
-        return count > most ? .tooManyConnectionsOfAddress(limit: most) : nil
+        let limit = limits.connectionsPerAddress
+        return count > limit ? .tooManyConnectionsOfAddress(limit: limit) : nil
     }
 
-    /// Returns the loop with the fewest connections among those that have room for an arrival.
+    /// Returns the index of the loop with the fewest connections among the loops that may get another arrival.
     private func leastLoaded(_ loads: [Int], _ arrivals: [Int]) -> Int {
-        next = (next + 1) % loads.count
-        let inTurn = loads.indices.map { (next + $0) % loads.count }
-        return inTurn.filter { arrivals[$0] < Self.mostArrivals }.min { loads[$0] < loads[$1] } ?? next
+        preferredLoop = (preferredLoop + 1) % loads.count
+        let candidates = loads.indices.map { (preferredLoop + $0) % loads.count }
+        return candidates.filter { arrivals[$0] < Self.maximumArrivals }.min { loads[$0] < loads[$1] } ?? preferredLoop
     }
 
     private func pause(_ error: SystemError) {
         if !isPaused {
             isPaused = true
-            readiness.suspend()
+            listenSource.suspend()
             log(.acceptPaused(error))
         }
-        queue.asyncAfter(deadline: .now() + Self.pause) { self.wake() }
+        queue.asyncAfter(deadline: .now() + Self.retryInterval) { self.acceptConnections() }
     }
 
-    private func resumed() {
+    private func endPause() {
         guard isPaused else { return }
         isPaused = false
-        readiness.resume()
+        listenSource.resume()
         log(.acceptResumed)
     }
 }
 
-/// A connection on its way from the acceptor to its loop. Closes its socket if no loop takes it.
+/// A connection that the acceptor passes to an event loop. `deinit` closes a socket that was not taken. Thread-safe.
 final class AcceptedSocket: Sendable {
     private let socket: Mutex<Socket?>
     let peer: SocketAddress
-    /// The user of a Unix domain socket, unless it is refused.
+    /// The user at the other end of a Unix domain socket; nil for TCP and for a refused connection.
     let user: PeerUser?
-    /// The client that it counts for.
+    /// The client in whose number of connections this connection is counted.
     let client: ClientCounts.Client
-    /// The limit that the connection exceeds: it gets an answer that says so, and is closed.
+    /// The limit that the connection exceeds; nil if the connection is accepted. The loop sends an error and closes it.
     let refusal: Rejection?
 
     init(
@@ -198,13 +204,13 @@ final class AcceptedSocket: Sendable {
         self.refusal = refusal
     }
 
-    /// Returns the connection with its user. This one has no socket then.
-    func of(_ user: PeerUser) -> AcceptedSocket {
-        AcceptedSocket(take(), peer, client, user, refusal: refusal)
+    /// Moves the socket into a new object that also has the user.
+    func withUser(_ user: PeerUser) -> AcceptedSocket {
+        AcceptedSocket(takeSocket(), peer, client, user, refusal: refusal)
     }
 
-    /// Returns the socket, once.
-    func take() -> Socket? {
+    /// Removes the socket from this object and returns it. Returns nil on later calls.
+    func takeSocket() -> Socket? {
         socket.withLock { $0.take() }
     }
 }

@@ -1,70 +1,70 @@
 internal import HTTPWire
 internal import Platform
 
-/// Received bytes of a connection that the handler has not got yet: an incomplete request, or complete requests that must wait. A connection
-/// without such bytes has no backlog.
+/// The received bytes of a connection that were not passed to the handler yet: an incomplete request, or requests that
+/// must wait. A connection without such bytes has no backlog.
 ///
-/// Owned by the event loop. When a backlog with a body that waits for memory is deallocated, the body leaves the `UploadQueue`.
+/// Owned by the event loop. `deinit` removes a body from the `UploadQueue`, in which large bodies wait for memory.
 final class Backlog {
     /// What the first request of the backlog waits for.
-    enum Waiting {
-        /// For more bytes: the request is incomplete.
+    enum WaitReason {
+        /// The request is incomplete and waits for more bytes.
         case bytes
-        /// For the answers to all earlier requests.
+        /// The request waits until all earlier requests are answered.
         case answers
-        /// For fewer unanswered requests, or for answers that are not sent yet.
-        case room
-        /// For memory for its large body. The connection is not read until then.
+        /// The request waits because the connection has too many pending answers, has unsent bytes, or is postponed.
+        case capacity
+        /// The request waits for memory for its large body. The connection is not read until then.
         case memory
     }
 
-    /// Begins with the first byte of a request.
+    /// The bytes, which begin with the first byte of a request.
     private(set) var bytes: [UInt8]
-    /// The state of parsing that request.
+    /// The parser, which has parsed a part of the first request.
     var parser: MessageParser
-    var waiting: Waiting
+    var waitReason: WaitReason
     /// True if bytes were received since the parser last ran.
-    var isFresh = false
-    /// True if the peer was asked to send the body (`100 Continue`).
-    var isContinued = false
-    /// The rate at which the bytes of the request are received.
+    var hasUnparsedBytes = false
+    /// True if `100 Continue` was sent for the first request.
+    var hasSentContinue = false
+    /// Checks that the bytes of the request are received at the minimum rate.
     private(set) var rate: MinimumRate
-    /// The memory of the bytes: the reservation of the upload once the body is admitted.
+    /// The memory reservation for the bytes: that of `upload` if the body was admitted.
     private var charge: MemoryBudget.Reservation
     /// The admission of a large body; nil until the body is admitted.
     private var upload: Upload?
-    /// The bytes that admission was asked for. A body that is larger than all memory for bodies is admitted with less.
+    /// The size for which admission was requested. A very large body gets a smaller reservation.
     private var requestedBytes = 0
-    /// The client in whose queue the body waits for memory.
+    /// The client whose body waits for memory; nil if the body does not wait.
     private var waitingClient: ClientKey?
     private let connection: UploadQueue.ConnectionID
     private unowned let context: LoopContext
 
-    /// A longer request needs memory before more of it is read.
+    /// A longer request needs admission before more of it is read.
     private static let smallRequest = LoopContext.readSize
-    /// The memory that is first reserved for a chunked body, whose length is not known. A body that needs more is admitted again.
+    /// The memory that is first reserved for a chunked body of unknown length. A longer body is admitted again.
     private static let chunkedBodyBytes = 2 << 20
 
     init(
-        _ bytes: Span<UInt8>, _ parser: MessageParser, _ waiting: Waiting, of connection: UInt64,
+        _ bytes: Span<UInt8>, _ parser: MessageParser, _ waitReason: WaitReason, of connection: UInt64,
         _ context: LoopContext
     ) {
         self.bytes = bytes.withUnsafeBufferPointer { Array($0) }
         self.parser = parser
-        self.waiting = waiting
-        self.connection = UploadQueue.ConnectionID(loop: context.loop.index, name: connection)
+        self.waitReason = waitReason
+        self.connection = UploadQueue.ConnectionID(loop: context.loop.index, identifier: connection)
         self.context = context
         rate = MinimumRate(at: context.now)
         charge = context.budget.charge(bytes.count)
-        context.backlogs += 1
+        context.backlogCount += 1
     }
 
     deinit {
         stopWaiting()
-        context.backlogs -= 1
+        context.backlogCount -= 1
     }
 
-    /// The memory of the backlog.
+    /// The memory of the backlog in bytes.
     var size: Int { charge.bytes }
 
     /// Adds received bytes.
@@ -72,8 +72,8 @@ final class Backlog {
         rate.add(more.count, at: now)
         let count = bytes.count + more.count
         if count > bytes.capacity {
-            // Copying some megabytes takes milliseconds. So once a sixteenth of the request is there, the array gets capacity for all of it, and
-            // for what is read of the next request. Capacity without bytes takes no memory.
+            // Copying megabytes takes milliseconds. After a sixteenth of the request was received, reserve capacity for
+            // the whole request and a read of the next request. The kernel allocates no pages for unused capacity.
             let length = parser.messageLength ?? parser.maximumMessageLength
             let reservesAll = length / 16 <= count
             bytes.reserveCapacity(max(count, reservesAll ? length + LoopContext.readSize : 2 * bytes.capacity))
@@ -82,7 +82,7 @@ final class Backlog {
         charge.resize(to: max(count + parser.decodedLength, upload?.bytes ?? 0))
     }
 
-    /// The memory that must be admitted before more of the request is read; nil if no more memory is needed.
+    /// The memory that the `UploadQueue` must admit before more of the request is read; nil if no admission is needed.
     var missingMemory: Int? {
         guard parser.headIsComplete else { return nil }
         var needed = 0
@@ -96,50 +96,51 @@ final class Backlog {
         return needed > requestedBytes ? needed : nil
     }
 
-    /// Admits a large body, or queues the body until there is memory.
+    /// Asks the `UploadQueue` to admit a large body. If it does not admit the body now, the body waits in the queue.
     func awaitMemory(_ bytes: Int, from client: ClientKey) {
         if upload != nil {
-            // A chunked body is longer than expected. While it waits, it must not take a part of the memory that it waits for.
+            // A chunked body is longer than expected. It must not wait for its own reservation.
             upload = nil
             charge = context.budget.charge(size)
         }
         requestedBytes = bytes
         if let upload = context.uploads.admit(bytes, from: client) { return resume(upload) }
         context.uploads.append(bytes, from: client, on: connection)
-        context.waitingUploads += 1
+        context.waitingUploadCount += 1
         waitingClient = client
-        waiting = .memory
+        waitReason = .memory
     }
 
     /// Continues with a body that was admitted.
     func resume(_ upload: Upload) {
-        if waitingClient != nil { context.waitingUploads -= 1 }
+        if waitingClient != nil { context.waitingUploadCount -= 1 }
         waitingClient = nil
         self.upload = upload
         upload.reservation.resize(to: max(size, upload.bytes))
         charge = upload.reservation
         rate = MinimumRate(at: context.now)
-        waiting = .bytes
-        isFresh = true
+        waitReason = .bytes
+        hasUnparsedBytes = true
     }
 
     private func stopWaiting() {
         guard let waitingClient else { return }
         context.uploads.remove(connection, of: waitingClient)
-        context.waitingUploads -= 1
+        context.waitingUploadCount -= 1
         self.waitingClient = nil
     }
 
-    /// Removes the bytes of requests that the handler has got.
+    /// Removes the bytes of requests that were passed to the handler.
     func removeFirst(_ count: Int) {
         rate = MinimumRate(at: context.now)
         bytes = Array(bytes[count...])
-        isContinued = false
+        hasSentContinue = false
         (upload, requestedBytes) = (nil, 0)
         charge = context.budget.charge(bytes.count)
     }
 
-    /// Returns the body of a complete request without copying it, if the body is larger than a read buffer.
+    /// Returns the body of the request at a position of `bytes`, without a copy; nil if it is smaller than a read
+    /// buffer.
     func largeBody(_ body: MessageBody, from start: Int) -> LargeBody? {
         switch body {
         case .inPlace(let range) where range.count >= LoopContext.readSize:

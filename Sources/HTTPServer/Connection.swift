@@ -1,66 +1,70 @@
 internal import HTTPWire
 internal import Platform
 
-/// A connection that takes requests, owes answers to them in order, and sends what the peer reads.
+/// An HTTP/1.1 connection. It passes requests to the handler, and sends the answers in the order of the requests.
 ///
-/// Runs on its loop's queue only; the loop's table owns it. Every method gets the loop's `LoopContext` and ends a turn with
-/// `proceed`. An idle connection holds no buffers. Its file is for its life and its deadlines; input, output and streams
-/// have files of their own.
+/// Owned by the event loop. Every method gets the `LoopContext`, which is the state that all connections of the loop
+/// share. An idle connection has no buffers. This file implements the lifetime and the deadlines of a connection.
+/// ConnectionInput, ConnectionOutput and ConnectionStream implement the other parts.
 final class Connection {
     enum Phase {
         case open
-        /// The last answer is sent. Input is read and discarded, so that the peer sees the answer and no reset.
+        /// The last answer is sent. Received bytes are discarded, because closing the socket while bytes are unread
+        /// would reset the connection before the peer has read the answer.
         case lingering
         case closed
     }
 
-    /// The reason why a connection has a deadline.
-    enum Deadline {
+    /// What the connection waits for until its deadline. `TransportLimits` has a time for each.
+    enum DeadlineKind {
         case idle, head, body, send, linger
     }
 
-    // In an order that leaves no gaps: there are as many of these as connections.
+    // The order of the properties avoids padding, because there may be thousands of connections.
     let socket: Socket
+    /// The index of the connection in `ConnectionTable`.
     let slot: UInt32
+    /// The number of connections that used the slot before this connection.
     let generation: UInt32
     /// The number of the next request.
     var nextNumber: UInt32 = 0
     let peer: SocketAddress
     var phase = Phase.open
-    /// The reason for its deadline.
-    var deadlineKind = Deadline.idle
-    /// The events that epoll reports.
+    var deadlineKind = DeadlineKind.idle
+    /// The events that the connection has requested from epoll.
     private(set) var interest = usualInterest
-    private static var usualInterest: Epoll.Events { .readable | .peerEnded }
-    /// True if the peer has shut down its sending side, and everything before that has been read.
+    private static var usualInterest: Epoll.Events { .readable | .peerHalfClosed }
+    /// True if the peer has shut down its sending side, and all received bytes were read.
     var inputEnded = false
-    /// As `inputEnded`, but there may be something left to read.
-    var peerEnded = false
-    /// False once the connection is to close: the last request has been taken.
-    var takesRequests = true
-    var isUnsettled = false
-    /// True if its turn ended with requests left, which are taken in a later batch.
+    /// True if the peer has shut down its sending side. Received bytes may be unread.
+    var peerHalfClosed = false
+    /// False if the connection processes no further request and closes after the pending answers.
+    var acceptsRequests = true
+    /// True if the connection is in `LoopContext.scheduled`.
+    var isScheduled = false
+    /// True if the connection is in `LoopContext.postponed`: it has exceeded its time, and has unprocessed requests.
     var isPostponed = false
-    /// True while it is not read, as those have their turn first whose peers are still there: see `LoopContext.ended`.
-    var isLast = false
-    /// True if a stream may have fallen too far behind; decided once the kernel has been offered what there is.
-    var mayLag = false
-    /// True while the handler looks at a request of this connection: see `LoopContext.offered`.
-    var isOffering = false
+    /// True if the connection is in `LoopContext.deferredReads`.
+    var isReadDeferred = false
+    /// True if a peer may read a stream too slowly. Checked after the next attempt to send.
+    var mustCheckLag = false
+    /// True while the handler's `handle` runs for a request of this connection. See `LoopContext.currentFormat`.
+    var isHandlingRequest = false
     let user: PeerUser?
-    /// The client that it counts for.
+    /// The client in whose number of connections this connection is counted.
     let client: ClientCounts.Client
     var backlog: Backlog?
-    /// The requests that were taken and not answered in full, oldest first.
-    var owed: Deque<PendingAnswer> = []
-    /// What found no room in the send buffer; nil while nothing waits.
+    /// The answers to all requests that are not completely answered. The oldest request is first.
+    var pendingAnswers: Deque<PendingAnswer> = []
+    /// The bytes that did not fit into the send buffer of the kernel; nil if there are none.
     var unsent: OutputQueue?
-    /// `DeadlineWheel.never` while the connection may wait.
+    /// `DeadlineWheel.never` if the connection has no deadline.
     var deadline = DeadlineWheel.never
-    private var filedTick = DeadlineWheel.never
-    private var filedAlarm = DeadlineWheel.never
-    /// The bytes of a body when its deadline was last moved; the bytes discarded while lingering.
-    private var progressMark = 0
+    /// The tick of the connection in `LoopContext.deadlines`, and in `LoopContext.alarms`; `never` if it has none.
+    private var deadlineTick = DeadlineWheel.never
+    private var alarmTick = DeadlineWheel.never
+    /// The received bytes of a body when its deadline was last set; while lingering, the discarded bytes.
+    private var progressCount = 0
 
     init(_ socket: consuming Socket, _ accepted: AcceptedSocket, slot: UInt32, generation: UInt32) {
         self.socket = socket
@@ -71,137 +75,139 @@ final class Connection {
         self.generation = generation
     }
 
-    var name: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+    /// Identifies the connection on its event loop.
+    var identifier: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 
     func ticket(_ number: UInt32) -> Ticket {
         Ticket(slot: slot, generation: generation, number: number)
     }
 
-    /// The number of the oldest request that is owed an answer.
-    var firstNumber: UInt32 { nextNumber &- UInt32(owed.count) }
+    /// The number of the first request in `pendingAnswers`.
+    var firstNumber: UInt32 { nextNumber &- UInt32(pendingAnswers.count) }
 
-    /// True if a further request may be taken now.
-    func hasRoom(_ context: LoopContext) -> Bool {
-        phase == .open && takesRequests && unsent == nil && owed.count < context.limits.maxPipelinedRequests
+    /// Returns true if the connection may process another request now.
+    func mayProcessRequest(_ context: LoopContext) -> Bool {
+        phase == .open && acceptsRequests && unsent == nil && pendingAnswers.count < context.limits.maxPipelinedRequests
     }
 
     /// Handles events that epoll has reported.
-    func ready(_ events: Epoll.Events, _ context: LoopContext) {
-        guard phase == .open else { return linger(context) }
-        // Over a Unix domain socket a peer that closes has hung up before what it sent last has been read.
-        let hasMore = events.contains(.readable) && !inputEnded
-        guard !events.contains(.failed), !events.contains(.hungUp) || hasMore else { return close(context) }
-        if events.contains(.readable), events.contains(.peerEnded), !inputEnded {
-            context.readLast(self)
+    func handle(_ events: Epoll.Events, _ context: LoopContext) {
+        guard phase == .open else { return discardInput(context) }
+        // If the peer of a Unix domain socket closes, epoll reports a hang-up even while received bytes are unread.
+        let hasUnreadBytes = events.contains(.readable) && !inputEnded
+        guard !events.contains(.failed), !events.contains(.hungUp) || hasUnreadBytes else { return close(context) }
+        if events.contains(.readable), events.contains(.peerHalfClosed), !inputEnded {
+            context.deferRead(of: self)
         } else if events.contains(.readable) {
             receive(context)
-        } else if events.contains(.peerEnded) {
-            notePeerEnded(context)
+        } else if events.contains(.peerHalfClosed) {
+            notePeerHalfClosed(context)
         }
         guard !awaitsAnswer(context) else { return }
-        proceed(context)
+        processPendingWork(context)
     }
 
-    /// True if the connection owes one answer, has nothing else to do until the handler gives it, and may wait for as long as
-    /// that takes. A write mostly gets its answer when the turn ends, and then it proceeds.
+    /// Returns true, and removes the deadline, if the connection only waits for one answer of the handler. This
+    /// shortcut avoids `processPendingWork` after most requests that the handler answers later.
     private func awaitsAnswer(_ context: LoopContext) -> Bool {
-        guard phase == .open, owed.count == 1, !isUnsettled, unsent == nil, backlog == nil, takesRequests, !peerEnded,
-            !isLast, interest == Self.usualInterest, context.output.isEmpty, context.limits.maxPipelinedRequests > 1
+        guard phase == .open, pendingAnswers.count == 1, !isScheduled, unsent == nil, backlog == nil, acceptsRequests,
+            !peerHalfClosed, !isReadDeferred, interest == Self.usualInterest, context.output.isEmpty,
+            context.limits.maxPipelinedRequests > 1
         else { return false }
         deadlineKind = .idle
         deadline = DeadlineWheel.never
         return true
     }
 
-    /// Reads what a peer had sent before it ended.
-    func readLast(_ context: LoopContext) {
-        guard isLast else { return }
-        isLast = false
+    /// Reads the bytes that the peer sent before it shut down its sending side.
+    func performDeferredRead(_ context: LoopContext) {
+        guard isReadDeferred else { return }
+        isReadDeferred = false
         guard phase == .open else { return }
         receive(context)
-        proceed(context)
+        processPendingWork(context)
     }
 
-    /// Sends answers that are ready and takes requests from the backlog, as far as possible. Then closes if all is done,
-    /// or sets what to wait for and how long.
-    func proceed(_ context: LoopContext) {
-        // Before anything is rendered: epoll reports room in the send buffer only while something waits for it.
+    /// Sends complete answers and processes requests of the backlog, as far as possible. Then closes the connection if
+    /// all work is done; otherwise sets the events and the deadline to wait for.
+    func processPendingWork(_ context: LoopContext) {
+        // Send the unsent bytes first, because no answer can be rendered while there are unsent bytes.
         if unsent != nil { flush(context) }
         repeat {
             renderReady(context)
             if !context.output.isEmpty { flush(context) }
             guard phase == .open else { return }
-        } while takeBacklog(context)
-        guard !isDone(context) else { return finish(context) }
-        guard !lags(context) else { return reset(context) }
-        awaitBody(context)
+        } while processBacklog(context)
+        guard !isDone(context) else { return beginLingering(context) }
+        guard !isLagging(context) else { return reset(context) }
+        sendContinue(context)
         guard phase == .open else { return }
-        noteDrained(context)
-        renewInterest(context)
-        renewDeadline(context)
+        scheduleDrainNotification(context)
+        updateInterest(context)
+        updateDeadline(context)
     }
 
-    /// True if all is answered and sent, and no further request can or may come.
+    /// Returns true if all answers are sent, and the connection will process no further request.
     private func isDone(_ context: LoopContext) -> Bool {
-        guard unsent == nil, owed.isEmpty else { return false }
-        guard takesRequests, let backlog else { return !takesRequests || inputEnded || context.isStopping }
-        return backlog.waiting == .bytes && (inputEnded || context.isStopping && !backlog.parser.hasBegun)
+        guard unsent == nil, pendingAnswers.isEmpty else { return false }
+        guard acceptsRequests, let backlog else { return !acceptsRequests || inputEnded || context.isStopping }
+        return backlog.waitReason == .bytes && (inputEnded || context.isStopping && !backlog.parser.hasBegun)
     }
 
-    private func finish(_ context: LoopContext) {
+    /// Shuts down the sending side. The connection closes when the peer closes it, or after `lingerTime`.
+    private func beginLingering(_ context: LoopContext) {
         guard !inputEnded else { return close(context) }
         socket.endSending()
         phase = .lingering
         backlog = nil
-        progressMark = 0
+        progressCount = 0
         setDeadline(.linger, in: context.limits.lingerTime, context)
-        renewInterest(context)
+        updateInterest(context)
     }
 
-    private func linger(_ context: LoopContext) {
+    private func discardInput(_ context: LoopContext) {
         guard phase == .lingering else { return }
         switch socket.receive(into: context.readBuffer) {
         case .nothing: return
         case .bytes(let count):
-            progressMark += count
-            if progressMark > context.limits.lingerBytes { close(context) }
+            progressCount += count
+            if progressCount > context.limits.lingerBytes { close(context) }
         case .end, .failed: close(context)
         }
     }
 
-    /// Begins to stop with the loop. A request that has come in meanwhile is still answered.
+    /// Closes an idle connection because the loop stops. First reads once, to answer a request that has arrived.
     func stop(_ context: LoopContext) {
         guard isIdle else { return }
         receive(context)
-        if isIdle, context.output.isEmpty { close(context) } else { proceed(context) }
+        if isIdle, context.output.isEmpty { close(context) } else { processPendingWork(context) }
     }
 
     private var isIdle: Bool {
-        guard phase == .open, owed.isEmpty, unsent == nil else { return false }
-        return backlog.map { $0.waiting == .bytes && !$0.parser.hasBegun } ?? true
+        guard phase == .open, pendingAnswers.isEmpty, unsent == nil else { return false }
+        return backlog.map { $0.waitReason == .bytes && !$0.parser.hasBegun } ?? true
     }
 
-    /// A connection that holds at most this much memory is never closed because memory is short.
+    /// A connection with at most this many bytes of transfers is not closed when memory is short.
     private static let smallBytes = 64 * 1024
 
-    /// The memory of requests that are not handled yet, and of answers that are not sent yet.
+    /// The memory of unprocessed requests and of unsent answers.
     private var transferBytes: Int {
-        (backlog?.size ?? 0) + (unsent?.count ?? 0) + (owed.first?.stream?.pendingCount ?? 0)
+        (backlog?.size ?? 0) + (unsent?.count ?? 0) + (pendingAnswers.first?.stream?.pendingCount ?? 0)
     }
 
-    /// True if the connection holds memory and transfers less than the minimum rate. False if the peer waits for the daemon.
+    /// Returns true if a transfer uses memory and is slower than `MinimumRate`, unless the handler causes the delay.
     func isSlow(at now: UInt64, onlyUploads: Bool) -> Bool {
         guard transferBytes > Self.smallBytes else { return false }
         if let unsent { return !onlyUploads && unsent.rate.isMissed(at: now) }
-        return backlog.map { $0.waiting == .bytes && $0.rate.isMissed(at: now) } ?? false
+        return backlog.map { $0.waitReason == .bytes && $0.rate.isMissed(at: now) } ?? false
     }
 
-    /// Ends a transfer that is too slow while memory is short. A request that is being received gets an answer, unless earlier answers are still to
-    /// be sent.
+    /// Rejects a slow incomplete request because memory is short, or resets the connection if an answer is pending.
     func endSlowTransfer(_ context: LoopContext) {
-        guard phase == .open, unsent == nil, owed.isEmpty, let backlog else { return reset(context) }
+        guard phase == .open, unsent == nil, pendingAnswers.isEmpty, let backlog else { return reset(context) }
         reject(.tooMuchMemory, backlog.parser.head, backlog.bytes.span, context)
-        proceed(context)
+        processPendingWork(context)
     }
 
     private func reset(_ context: LoopContext) {
@@ -209,7 +215,7 @@ final class Connection {
         close(context)
     }
 
-    /// Closes at once. The handler gets a call for each answer that is owed.
+    /// Closes the connection at once. Calls the handler's `closed` for each incomplete answer.
     func close(_ context: LoopContext) {
         guard phase != .closed else { return }
         phase = .closed
@@ -218,62 +224,65 @@ final class Connection {
         deadline = DeadlineWheel.never
         context.emptyOutput()
         context.connections.remove(self)
-        context.closed.append(client)
-        callOff(from: 0, context)
+        context.closedClients.append(client)
+        dropAnswers(from: 0, context)
     }
 
-    /// Drops the owed answers from a position on. The handler gets a call for each; their numbers are used again.
-    func callOff(from position: Int, _ context: LoopContext) {
+    /// Removes the pending answers from a position on, and calls the handler's `closed` for each incomplete answer.
+    /// Later requests get the numbers of the removed answers.
+    func dropAnswers(from position: Int, _ context: LoopContext) {
         let firstNumber = firstNumber
-        let dropped = Array(owed[position...])
-        owed.removeSubrange(position...)
+        let dropped = Array(pendingAnswers[position...])
+        pendingAnswers.removeSubrange(position...)
         nextNumber = firstNumber &+ UInt32(position)
         for (offset, answer) in dropped.enumerated() where !answer.isComplete {
             context.handler.closed(ticket(nextNumber &+ UInt32(offset)))
         }
     }
 
-    /// Tells the handler, once for each answer that is owed.
-    func notePeerEnded(_ context: LoopContext) {
-        guard !peerEnded else { return }
-        peerEnded = true
+    /// Calls the handler's `peerHalfClosed` for each incomplete answer, on the first call only.
+    func notePeerHalfClosed(_ context: LoopContext) {
+        guard !peerHalfClosed else { return }
+        peerHalfClosed = true
         let firstNumber = firstNumber
-        for (offset, answer) in owed.enumerated() where !answer.isComplete {
+        for (offset, answer) in pendingAnswers.enumerated() where !answer.isComplete {
             context.handler.peerHalfClosed(ticket(firstNumber &+ UInt32(offset)))
         }
     }
 
-    private func renewInterest(_ context: LoopContext) {
-        var wanted: Epoll.Events = unsent == nil ? .none : .writable
+    private func updateInterest(_ context: LoopContext) {
+        var events: Epoll.Events = unsent == nil ? .none : .writable
         if phase == .lingering {
-            wanted = .readable
-        } else if !inputEnded, !isLast {
-            if !peerEnded { wanted = wanted | .peerEnded }
-            if hasRoom(context), backlog.map({ $0.waiting == .bytes }) ?? true { wanted = wanted | .readable }
+            events = .readable
+        } else if !inputEnded, !isReadDeferred {
+            if !peerHalfClosed { events = events | .peerHalfClosed }
+            if mayProcessRequest(context), backlog.map({ $0.waitReason == .bytes }) ?? true {
+                events = events | .readable
+            }
         }
-        guard wanted != interest else { return }
-        interest = wanted
-        context.epoll.change(socket.descriptor, wanted, name: name)
+        guard events != interest else { return }
+        interest = events
+        context.epoll.modify(socket.descriptor, events, token: identifier)
     }
 }
 
 // MARK: Deadlines
 
 extension Connection {
-    private func renewDeadline(_ context: LoopContext) {
+    private func updateDeadline(_ context: LoopContext) {
         let limits = context.limits
         if unsent != nil {
-            // Moved whenever something was sent: see `flush`.
+            // `flush` sets a new deadline after each successful send.
             if deadlineKind != .send { setDeadline(.send, in: limits.sendTimeout, context) }
-        } else if !owed.isEmpty {
-            // The daemon causes the wait, or the request asked for it.
+        } else if !pendingAnswers.isEmpty {
+            // No deadline, because the peer waits for the handler.
             deadlineKind = .idle
             deadline = DeadlineWheel.never
         } else if let backlog, backlog.parser.hasBegun {
             if !backlog.parser.headIsComplete {
                 if deadlineKind != .head { setDeadline(.head, in: limits.headTime, context) }
-            } else if deadlineKind != .body || backlog.bytes.count - progressMark >= limits.bodyProgress {
-                progressMark = backlog.bytes.count
+            } else if deadlineKind != .body || backlog.bytes.count - progressCount >= limits.bodyProgress {
+                progressCount = backlog.bytes.count
                 setDeadline(.body, in: limits.bodyTime, context)
             }
         } else {
@@ -281,23 +290,24 @@ extension Connection {
         }
     }
 
-    func setDeadline(_ kind: Deadline, in time: UInt64, _ context: LoopContext) {
+    func setDeadline(_ kind: DeadlineKind, in time: UInt64, _ context: LoopContext) {
         deadlineKind = kind
         setDeadline(context.now &+ time, context)
     }
 
     private func setDeadline(_ time: UInt64, _ context: LoopContext) {
         deadline = time
-        if time / context.deadlines.tick < filedTick {
-            filedTick = context.deadlines.file(name, at: time, now: context.now)
+        if time / context.deadlines.tick < deadlineTick {
+            deadlineTick = context.deadlines.insert(identifier, at: time, now: context.now)
         }
     }
 
-    /// Acts on a deadline that the wheel has returned from the ring of `tick`.
+    /// Handles the deadline if it has passed. The loop calls this method when it removes the connection from a tick of
+    /// `LoopContext.deadlines`. If the deadline is later now, inserts the connection again.
     func checkDeadline(_ tick: UInt64, _ context: LoopContext) {
-        // Filed again since, for an earlier time.
-        guard tick == filedTick else { return }
-        filedTick = DeadlineWheel.never
+        // Ignore an outdated entry: the connection was inserted again, for another tick.
+        guard tick == deadlineTick else { return }
+        deadlineTick = DeadlineWheel.never
         guard deadline != DeadlineWheel.never else { return }
         guard deadline <= context.now else { return setDeadline(deadline, context) }
         switch deadlineKind {
@@ -305,33 +315,34 @@ extension Connection {
         case .send: reset(context)
         case .head, .body:
             let bytes = backlog?.bytes ?? []
-            reject(backlog?.waiting == .memory ? .tooMuchMemory : .tooSlow, backlog?.parser.head, bytes.span, context)
-            proceed(context)
+            reject(
+                backlog?.waitReason == .memory ? .tooMuchMemory : .tooSlow, backlog?.parser.head, bytes.span, context)
+            processPendingWork(context)
         }
     }
 
-    /// Sets when the handler is to be reminded of an answer that it owes.
+    /// Sets the time of the call of the handler's `alarm` for an incomplete answer.
     func setAlarm(_ ticket: Ticket, at time: UInt64, _ context: LoopContext) {
-        guard let position = position(ticket, context), !owed[position].isComplete else { return }
-        owed[position].alarm = time
-        fileAlarm(time, context)
+        guard let position = position(ticket, context), !pendingAnswers[position].isComplete else { return }
+        pendingAnswers[position].alarm = time
+        insertAlarm(time, context)
     }
 
-    /// Files an alarm, unless the connection is filed for an earlier time already: it is filed again then.
-    private func fileAlarm(_ time: UInt64, _ context: LoopContext) {
-        guard time != DeadlineWheel.never, time / context.alarms.tick < filedAlarm else { return }
-        filedAlarm = context.alarms.file(name, at: time, now: context.now)
+    /// Inserts the connection into `LoopContext.alarms`, unless `checkAlarms` will do this at an earlier time.
+    private func insertAlarm(_ time: UInt64, _ context: LoopContext) {
+        guard time != DeadlineWheel.never, time / context.alarms.tick < alarmTick else { return }
+        alarmTick = context.alarms.insert(identifier, at: time, now: context.now)
     }
 
-    /// Calls the handler for alarms whose time has come.
+    /// Calls the handler's `alarm` for each answer whose alarm time has passed.
     func checkAlarms(_ tick: UInt64, _ context: LoopContext) {
-        guard tick == filedAlarm else { return }
-        filedAlarm = DeadlineWheel.never
+        guard tick == alarmTick else { return }
+        alarmTick = DeadlineWheel.never
         let firstNumber = firstNumber
-        for position in owed.indices where owed[position].alarm <= context.now {
-            owed[position].alarm = DeadlineWheel.never
+        for position in pendingAnswers.indices where pendingAnswers[position].alarm <= context.now {
+            pendingAnswers[position].alarm = DeadlineWheel.never
             context.handler.alarm(ticket(firstNumber &+ UInt32(position)))
         }
-        fileAlarm(owed.lazy.map(\.alarm).min() ?? DeadlineWheel.never, context)
+        insertAlarm(pendingAnswers.lazy.map(\.alarm).min() ?? DeadlineWheel.never, context)
     }
 }

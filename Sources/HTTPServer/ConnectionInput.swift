@@ -1,106 +1,108 @@
 internal import HTTPWire
 internal import Platform
 
-// MARK: Input: requests are taken from the loop's read buffer in place, and copied to a backlog only if they must wait.
+// MARK: Input
+
+// Requests are processed in the read buffer. Only incomplete or waiting requests are copied to a `Backlog`.
 
 extension Connection {
-    /// Reads once, so that a peer that never pauses does not delay the others; epoll reports what is left again.
+    /// Reads once, so that a fast peer does not delay other connections. Epoll reports remaining bytes again.
     func receive(_ context: LoopContext) {
         switch socket.receive(into: context.readBuffer) {
         case .nothing: return
         case .failed: close(context)
         case .end:
             inputEnded = true
-            notePeerEnded(context)
+            notePeerHalfClosed(context)
         case .bytes(let count):
             let read = UnsafeBufferPointer(
                 rebasing: context.readBuffer.assumingMemoryBound(to: UInt8.self)[..<count])
             if let backlog {
                 backlog.append(read, at: context.now)
-                backlog.isFresh = true
+                backlog.hasUnparsedBytes = true
             } else {
-                takeInPlace(read.span, context)
+                processInPlace(read.span, context)
             }
         }
     }
 
-    private func takeInPlace(_ bytes: Span<UInt8>, _ context: LoopContext) {
-        let taken = take(bytes, &context.parser, context)
+    private func processInPlace(_ bytes: Span<UInt8>, _ context: LoopContext) {
+        let processed = processRequests(in: bytes, &context.parser, context)
         guard phase == .open else { return context.parser.reset() }
-        if taken.count < bytes.count {
+        if processed.count < bytes.count {
             backlog = Backlog(
-                bytes.extracting(taken.count...), context.parser, taken.waiting, of: name, context)
+                bytes.extracting(processed.count...), context.parser, processed.waitReason, of: identifier, context)
             context.parser.reset()
             awaitMemory(context)
         }
     }
 
-    /// Takes requests from the backlog if what it waits for has come. Returns true if one was taken.
-    func takeBacklog(_ context: LoopContext) -> Bool {
-        guard let backlog, !isPostponed, hasRoom(context) else { return false }
-        switch backlog.waiting {
+    /// Processes requests of the backlog if its first request no longer waits. Returns true if a request was processed.
+    func processBacklog(_ context: LoopContext) -> Bool {
+        guard let backlog, !isPostponed, mayProcessRequest(context) else { return false }
+        switch backlog.waitReason {
         case .bytes:
-            guard backlog.isFresh else { return false }
+            guard backlog.hasUnparsedBytes else { return false }
         case .answers:
-            guard owed.isEmpty else { return false }
+            guard pendingAnswers.isEmpty else { return false }
         case .memory: return false
-        case .room: break
+        case .capacity: break
         }
-        backlog.isFresh = false
+        backlog.hasUnparsedBytes = false
         let bytes = backlog.bytes
-        let taken = take(bytes.span, of: backlog, &backlog.parser, context)
+        let processed = processRequests(in: bytes.span, of: backlog, &backlog.parser, context)
         guard phase == .open else { return false }
-        if taken.count == bytes.count {
+        if processed.count == bytes.count {
             self.backlog = nil
         } else {
-            backlog.waiting = taken.waiting
-            if taken.count > 0 {
-                backlog.removeFirst(taken.count)
-            }
+            backlog.waitReason = processed.waitReason
+            if processed.count > 0 { backlog.removeFirst(processed.count) }
             awaitMemory(context)
         }
-        return taken.count > 0
+        return processed.count > 0
     }
 
-    /// Stops reading a large body until there is memory for it, or rejects the request if its head is enough to refuse it.
+    /// If the backlog has a large body that needs memory, asks the handler whether to receive the body. Then rejects
+    /// the request, or stops reading until the `UploadQueue` admits the body.
     private func awaitMemory(_ context: LoopContext) {
-        guard let backlog, backlog.waiting == .bytes, let bytes = backlog.missingMemory else { return }
+        guard let backlog, backlog.waitReason == .bytes, let bytes = backlog.missingMemory else { return }
         var client = ClientKey(peer, user?.id)
-        if let head = backlog.parser.head, owed.isEmpty {
+        if let head = backlog.parser.head, pendingAnswers.isEmpty {
             switch context.handler.decision(beforeBodyOf: head, backlog.bytes.span, from: peer, user) {
             case .refuse(let refusal): return reject(with: refusal, head, backlog.bytes.span, context)
             case .receive(let key): client = key ?? client
             }
         }
         backlog.awaitMemory(bytes, from: client)
-        if backlog.waiting == .memory { deadlineKind = .idle }
+        // A change of the kind makes `updateDeadline` set a new deadline.
+        if backlog.waitReason == .memory { deadlineKind = .idle }
     }
 
-    /// Continues to read a large body that was admitted.
+    /// Continues to read a large body after the `UploadQueue` has admitted the body.
     func resume(_ upload: Upload, _ context: LoopContext) {
-        guard phase == .open, let backlog, backlog.waiting == .memory else { return }
+        guard phase == .open, let backlog, backlog.waitReason == .memory else { return }
         backlog.resume(upload)
         deadlineKind = .idle
-        proceed(context)
+        processPendingWork(context)
     }
 
-    /// True if the last request that was taken admits no other until it is answered.
-    private var isHeldBack: Bool {
-        guard let last = owed.last else { return false }
-        return last.isAlone && !last.isComplete
+    /// True if the previous request must be answered before another request is processed.
+    private var isBlocked: Bool {
+        guard let last = pendingAnswers.last else { return false }
+        return last.blocksNextRequest && !last.isComplete
     }
 
-    /// The time that a connection has for requests before others are served. A single short request is served in any
-    /// case, and the clock is not read for it.
-    private struct Turn {
+    /// Limits the time of one call of `processRequests`. Always allows one short request, without reading the clock.
+    private struct TimeLimit {
+        /// In nanoseconds.
         private static let length: UInt64 = 1_000_000
-        /// A short request has at most so many bytes.
+        /// The maximum size of a short request.
         private static let shortBytes = 1024
 
         private var end: UInt64?
 
-        /// Begins when it is first asked whether it is over.
-        mutating func isOver(beforeRequestAt start: Int, of count: Int, _ context: LoopContext) -> Bool {
+        /// Returns true if the time is over. The time begins with the first call that reads the clock.
+        mutating func isExceeded(beforeRequestAt start: Int, of count: Int, _ context: LoopContext) -> Bool {
             guard start > 0 || count > Self.shortBytes else { return false }
             let now = context.loop.clock.now()
             let end = self.end ?? min(now &+ Self.length, context.longRequestsEnd)
@@ -109,68 +111,71 @@ extension Connection {
         }
     }
 
-    /// Goes on with requests that were left when the turn ended.
+    /// Continues with a connection that was postponed because its time was over.
     func resume(_ context: LoopContext) {
         isPostponed = false
-        if phase == .open { proceed(context) }
+        if phase == .open { processPendingWork(context) }
     }
 
-    private struct Taken {
+    /// The number of bytes that `processRequests` has processed, and the reason why the next request waits.
+    private struct ProcessedBytes {
         var count: Int
-        var waiting: Backlog.Waiting
+        var waitReason: Backlog.WaitReason
     }
 
-    /// Offers requests to the handler until one is incomplete, must wait or is the last.
+    /// Passes requests to the handler until a request is incomplete, must wait, or ends the connection.
     ///
-    /// - Parameter kept: the backlog that holds the bytes; nil if they are in the loop's read buffer.
-    private func take(
-        _ bytes: Span<UInt8>, of kept: Backlog? = nil, _ parser: inout MessageParser, _ context: LoopContext
-    ) -> Taken {
+    /// - Parameter backlog: the backlog that contains the bytes; nil if the bytes are in the loop's read buffer.
+    private func processRequests(
+        in bytes: Span<UInt8>, of backlog: Backlog? = nil, _ parser: inout MessageParser, _ context: LoopContext
+    ) -> ProcessedBytes {
         var start = 0
-        var turn = Turn()
+        var timeLimit = TimeLimit()
         while start < bytes.count {
-            guard hasRoom(context) else { return Taken(count: start, waiting: .room) }
-            guard !turn.isOver(beforeRequestAt: start, of: bytes.count, context) else {
+            guard mayProcessRequest(context) else { return ProcessedBytes(count: start, waitReason: .capacity) }
+            guard !timeLimit.isExceeded(beforeRequestAt: start, of: bytes.count, context) else {
                 isPostponed = true
-                context.postponed.append(name)
-                return Taken(count: start, waiting: .room)
+                context.postponed.append(identifier)
+                return ProcessedBytes(count: start, waitReason: .capacity)
             }
             let message = bytes.extracting(start...)
             do throws(MessageError) {
-                if !parser.isComplete, try !parser.parse(message) { return Taken(count: start, waiting: .bytes) }
+                if !parser.isComplete, try !parser.parse(message) {
+                    return ProcessedBytes(count: start, waitReason: .bytes)
+                }
             } catch {
                 reject(.request(error), parser.head, message, context)
                 parser.reset()
-                return Taken(count: bytes.count, waiting: .bytes)
+                return ProcessedBytes(count: bytes.count, waitReason: .bytes)
             }
             guard parser.headIsComplete else { break }
             let body = parser.body
-            let largeBody = kept?.largeBody(body, from: start)
-            guard !isHeldBack, offer(parser.partialHead, message, body, largeBody, context) else {
-                return Taken(count: start, waiting: .answers)
+            let largeBody = backlog?.largeBody(body, from: start)
+            guard !isBlocked, passToHandler(parser.partialHead, message, body, largeBody, context) else {
+                return ProcessedBytes(count: start, waitReason: .answers)
             }
             start += parser.consumed
             parser.reset()
             deadlineKind = .idle
-            guard takesRequests else { return Taken(count: bytes.count, waiting: .bytes) }
+            guard acceptsRequests else { return ProcessedBytes(count: bytes.count, waitReason: .bytes) }
             if context.output.count >= context.limits.sendBufferBytes { flush(context) }
         }
-        return Taken(count: start, waiting: .bytes)
+        return ProcessedBytes(count: start, waitReason: .bytes)
     }
 
-    /// Offers a request to the handler. Returns false if it is to be offered again.
-    private func offer(
+    /// Passes a request to the handler. Returns false if the request must wait and be passed to the handler again.
+    private func passToHandler(
         _ head: RequestHead, _ message: Span<UInt8>, _ body: MessageBody, _ largeBody: LargeBody?,
         _ context: LoopContext
     ) -> Bool {
         let number = nextNumber
-        let isBehind = !owed.isEmpty
+        let hasEarlierRequests = !pendingAnswers.isEmpty
         let exchange = Exchange(
             loop: context.loop, ticket: ticket(number), peer: peer, user: user, arrived: context.now,
-            isBehind: isBehind, largeBody: largeBody)
-        let form = AnswerForm(of: head, fields: context.handler.fields(for: head, message))
-        context.offered = form
-        isOffering = true
+            hasEarlierRequests: hasEarlierRequests, largeBody: largeBody)
+        let format = AnswerFormat(of: head, fieldBlockIndex: context.handler.fieldBlockIndex(for: head, message))
+        context.currentFormat = format
+        isHandlingRequest = true
         let handling =
             switch body {
             case .none: context.handler.handle(head, message, body: Span(), exchange)
@@ -178,60 +183,64 @@ extension Connection {
                 context.handler.handle(head, message, body: message.extracting(range), exchange)
             case .decoded(let bytes): context.handler.handle(head, message, body: bytes.span, exchange)
             }
-        isOffering = false
-        // Else the handler has begun to answer it.
-        let isUntouched = context.offered != nil
-        context.offered = nil
+        isHandlingRequest = false
+        // True if the handler has used the ticket during `handle`, for example to set an alarm. See `position`.
+        let hasPendingAnswer = context.currentFormat == nil
+        context.currentFormat = nil
         switch handling {
-        case .answer(let response) where !isUntouched:
+        case .answer(let response) where hasPendingAnswer:
             _ = respond(ticket(number), response, isStream: false, context)
         case .answer(let response):
             nextNumber &+= 1
-            if isBehind {
-                owed.append(PendingAnswer(form, response))
+            if hasEarlierRequests {
+                pendingAnswers.append(PendingAnswer(format, response))
             } else {
-                render(response, form, isLast: true, context)
+                render(response, format, isLast: true, context)
             }
-        case .later, .laterAlone:
-            if isUntouched {
+        case .later, .laterExclusive:
+            if !hasPendingAnswer {
                 nextNumber &+= 1
-                owed.append(PendingAnswer(form))
+                pendingAnswers.append(PendingAnswer(format))
             }
-            if case .laterAlone = handling, !owed.isEmpty { owed[owed.count - 1].isAlone = true }
-            if peerEnded, owed.last?.isComplete == false { context.handler.peerHalfClosed(ticket(number)) }
-        case .notYet:
-            assert(isBehind, "no request is before this one that it could wait for")
-            assert(isUntouched, "the handler has acted on this request already")
-            if isBehind, isUntouched { return false }
+            if case .laterExclusive = handling, let last = pendingAnswers.indices.last {
+                pendingAnswers[last].blocksNextRequest = true
+            }
+            if peerHalfClosed, pendingAnswers.last?.isComplete == false {
+                context.handler.peerHalfClosed(ticket(number))
+            }
+        case .afterEarlierRequests:
+            assert(hasEarlierRequests, "the connection has no earlier request that this request could wait for")
+            assert(!hasPendingAnswer, "the handler has already used the ticket of this request")
+            if hasEarlierRequests, !hasPendingAnswer { return false }
             close(context)
         }
-        if !head.keepsAlive { takesRequests = false }
+        if !head.keepsAlive { acceptsRequests = false }
         return true
     }
 
-    /// Takes no more requests, and answers with the reason after all answers that are owed.
-    func reject(
-        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext
-    ) {
+    /// Rejects a request, and processes no further requests. The rejection is sent after all pending answers.
+    func reject(_ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext) {
         reject(with: context.handler.rejected(rejection, head, bytes, from: peer, user), head, bytes, context)
     }
 
     private func reject(
         with response: Response, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext
     ) {
-        takesRequests = false
+        acceptsRequests = false
         backlog = nil
         nextNumber &+= 1
-        let fields = head.map { context.handler.fields(for: $0, bytes) } ?? 0
-        owed.append(PendingAnswer(AnswerForm(ofRejected: head, fields: fields), response))
+        let index = head.map { context.handler.fieldBlockIndex(for: $0, bytes) } ?? 0
+        pendingAnswers.append(PendingAnswer(AnswerFormat(ofRejected: head, fieldBlockIndex: index), response))
     }
 
-    /// Tells a peer that expects it to send its body, once it has all earlier answers: they would be mistaken for this.
-    func awaitBody(_ context: LoopContext) {
-        guard let backlog, backlog.waiting == .bytes, !backlog.isContinued, owed.isEmpty, unsent == nil,
-            backlog.parser.headIsComplete, let head = backlog.parser.head, head.expectsContinue, head.isHTTP11
+    /// Sends `100 Continue` if the peer waits for it before it sends a body. Waits until all earlier answers are sent,
+    /// because the peer would take `100 Continue` for the answer to an earlier request.
+    func sendContinue(_ context: LoopContext) {
+        guard let backlog, backlog.waitReason == .bytes, !backlog.hasSentContinue, pendingAnswers.isEmpty,
+            unsent == nil, backlog.parser.headIsComplete, let head = backlog.parser.head, head.expectsContinue,
+            head.isHTTP11
         else { return }
-        backlog.isContinued = true
+        backlog.hasSentContinue = true
         ResponseWriter.continueLine.withUTF8Buffer { context.output.append(contentsOf: $0) }
         flush(context)
     }

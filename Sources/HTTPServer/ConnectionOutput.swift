@@ -2,29 +2,29 @@ internal import HTTPWire
 internal import Platform
 
 /// The properties of a request that determine how its answer is written.
-struct AnswerForm: Equatable, BitwiseCopyable {
-    private let storedFields: UInt32
+struct AnswerFormat: Equatable, BitwiseCopyable {
+    private let storedFieldBlockIndex: UInt32
     let isHead: Bool
     let isHTTP11: Bool
     /// False if the connection closes after the answer.
     let keepsAlive: Bool
 
-    /// The index in the handler's `moreFields` of the additional header fields of the answer.
-    var fields: Int { Int(storedFields) }
+    /// The index in the handler's `additionalFields` of the additional header fields of the answer.
+    var fieldBlockIndex: Int { Int(storedFieldBlockIndex) }
 
-    init(of head: RequestHead, fields: Int) {
+    init(of head: RequestHead, fieldBlockIndex: Int) {
         isHead = head.method == .head
         isHTTP11 = head.isHTTP11
         keepsAlive = head.keepsAlive
-        storedFields = UInt32(fields)
+        storedFieldBlockIndex = UInt32(fieldBlockIndex)
     }
 
-    /// Makes the form of an answer to a request that the server cannot process. The connection closes after the answer.
-    init(ofRejected head: RequestHead?, fields: Int) {
+    /// Makes the format of the answer to a rejected request. The connection closes after the answer.
+    init(ofRejected head: RequestHead?, fieldBlockIndex: Int) {
         isHead = head?.method == .head
         isHTTP11 = true
         keepsAlive = false
-        storedFields = UInt32(fields)
+        storedFieldBlockIndex = UInt32(fieldBlockIndex)
     }
 }
 
@@ -37,18 +37,18 @@ struct PendingAnswer {
     var stream: AnswerStream?
     /// The time of the alarm that the handler set for the request.
     var alarm = DeadlineWheel.never
-    let form: AnswerForm
+    let format: AnswerFormat
     /// True if the connection processes no further request until the answer is complete.
-    var isAlone = false
+    var blocksNextRequest = false
 
-    init(_ form: AnswerForm, _ response: Response? = nil) {
-        self.form = form
+    init(_ format: AnswerFormat, _ response: Response? = nil) {
+        self.format = format
         self.response = response
     }
 
     /// True if the handler has provided the whole answer.
     var isComplete: Bool {
-        // A pattern match, because a comparison with nil would copy the response.
+        // This is a pattern match, because a comparison with nil would copy the response.
         guard case .some = response else { return false }
         return stream?.hasEnded ?? true
     }
@@ -56,18 +56,16 @@ struct PendingAnswer {
 
 // MARK: Output
 
-// A connection sends all answers of one event-loop iteration in one write, and keeps the bytes that the kernel does not
-// accept.
+// A connection sends all answers of an iteration in one write, and keeps the bytes that the kernel does not accept.
 
 extension Connection {
-    /// Stores the answer to an earlier request. The event loop sends the answer at the end of its iteration, once all
-    /// earlier answers of the connection are complete.
+    /// Stores the answer to a request. It is sent at the end of the iteration if all earlier answers are complete.
     ///
     /// - Returns: true if the handler may push more of the answer; false if the answer is complete or was not expected.
     func respond(_ ticket: Ticket, _ response: Response, isStream: Bool, _ context: LoopContext) -> Bool {
         guard let position = position(ticket, context) else { return false }
         // Nil if the request was answered before.
-        let isComplete: Bool? = owed.update(position) { answer in
+        let isComplete: Bool? = pendingAnswers.update(position) { answer in
             guard case .none = answer.response else { return nil }
             answer.response = response
             if isStream { beginStream(of: &answer, context) }
@@ -76,86 +74,79 @@ extension Connection {
             return isComplete
         }
         guard let isComplete else { return false }
-        if position == 0 { context.settleLater(self) }
+        if position == 0 { context.schedule(self) }
         return !isComplete
     }
 
     private func beginStream(of answer: inout PendingAnswer, _ context: LoopContext) {
-        let stream = AnswerStream(hasEnded: answer.form.isHead)
+        let stream = AnswerStream(hasEnded: answer.format.isHead)
         answer.stream = stream
         guard !stream.hasEnded, let response = answer.response else { return }
-        // The stream sends this beginning of the body in one piece with the parts that follow in the same iteration.
+        // The stream sends this beginning of the body together with the pieces that follow in the same iteration.
         answer.response?.body = []
-        stream.add(
-            response.body, owner: response.owner, isLast: false, http11: answer.form.isHTTP11, unsent: 0, context)
+        stream.append(
+            response.body, owner: response.owner, isLast: false, http11: answer.format.isHTTP11, unsent: 0, context)
     }
 
-    /// Returns the index of a ticket in `owed`; nil if the answer is no longer expected.
+    /// Returns the index of a ticket in `pendingAnswers`; nil if the answer is no longer expected.
     ///
-    /// While `handle` runs for a request, the request has no entry yet. The first call with its ticket appends the
-    /// entry.
+    /// While `handle` runs for a request, the first call with its ticket appends the entry of the request.
     func position(_ ticket: Ticket, _ context: LoopContext) -> Int? {
         guard phase == .open else { return nil }
-        if isOffering, ticket.number == nextNumber, let form = context.offered {
-            context.offered = nil
-            owed.append(PendingAnswer(form))
+        if isHandlingRequest, ticket.number == nextNumber, let format = context.currentFormat {
+            context.currentFormat = nil
+            pendingAnswers.append(PendingAnswer(format))
             nextNumber &+= 1
         }
         let position = Int(ticket.number &- firstNumber)
-        return position < owed.count ? position : nil
+        return position < pendingAnswers.count ? position : nil
     }
 
-    /// Renders the answers that are ready, in order. Stops at the first answer that is not ready, and while bytes are
-    /// unsent.
+    /// Renders complete answers and ready parts of streams, in order. Stops at an incomplete answer or at unsent bytes.
     func renderReady(_ context: LoopContext) {
         guard phase == .open else { return }
-        while unsent == nil, var answer = owed.popFirst() {
+        while unsent == nil, var answer = pendingAnswers.popFirst() {
             if answer.stream == nil, let response = answer.response.take() {
-                render(response, answer.form, isLast: owed.isEmpty, context)
+                render(response, answer.format, isLast: pendingAnswers.isEmpty, context)
             } else {
-                owed.prepend(answer)
+                pendingAnswers.prepend(answer)
                 guard let stream = answer.stream, renderStream(stream, context) else { return }
-                // If sending failed, the connection has closed and `owed` is empty.
+                // If sending failed, the connection has closed and `pendingAnswers` is empty.
                 guard phase == .open else { return }
-                // An HTTP/1.0 client would read a further answer as a part of this body, because only the close ends
-                // the body.
-                if !answer.form.isHTTP11 { callOff(from: 1, context) }
-                _ = owed.popFirst()
+                // In HTTP/1.0, only the close ends this body, so a further answer would look like a part of the body.
+                if !answer.format.isHTTP11 { dropAnswers(from: 1, context) }
+                _ = pendingAnswers.popFirst()
             }
             if context.output.count >= context.limits.sendBufferBytes { flush(context) }
             guard phase == .open else { return }
         }
         // An idle connection does not keep the memory that a burst of requests needed.
-        if owed.isEmpty, owed.capacity > Self.keptCapacity { owed = [] }
+        if pendingAnswers.isEmpty, pendingAnswers.capacity > Self.keptCapacity { pendingAnswers = [] }
     }
 
+    /// The capacity of `pendingAnswers` that an idle connection keeps.
     private static let keptCapacity = 4
 
-    /// Renders a response into the loop's output buffer. A long body is not copied into the buffer but sent from its
-    /// own memory.
-    func render(_ response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext) {
-        let isLong = response.body.count >= OutputQueue.sharedLength && !form.isHead
-        let keepsAlive = keepsAlive(after: response, form, isLast: isLast, context)
+    /// Renders a response into the loop's output buffer. A long body is sent from its own memory instead.
+    func render(_ response: Response, _ format: AnswerFormat, isLast: Bool, _ context: LoopContext) {
+        let isLong = response.body.count >= OutputQueue.sharedLength && !format.isHead
+        let keepsAlive = keepsAlive(after: response, format, isLast: isLast, context)
         ResponseWriter.append(
-            response, to: &context.output, omitsBody: form.isHead || isLong, keepAlive: keepsAlive,
-            http11: form.isHTTP11, date: context.date, additionalFields: context.moreFields[form.fields])
+            response, to: &context.output, omitsBody: format.isHead || isLong, keepAlive: keepsAlive,
+            http11: format.isHTTP11, date: context.date, additionalFields: context.additionalFields[format.fieldBlockIndex])
         guard isLong, response.status != 304, response.status != 204 else { return }
         flush(context)
         send(response.body, owner: response.owner, context)
     }
 
-    /// Stops accepting requests if the answer is one after which the connection closes. Returns false if the answer
-    /// must carry `Connection: close`. Only the last pending answer carries it, so that every accepted request still
-    /// gets its answer.
-    func keepsAlive(
-        after response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext
-    ) -> Bool {
-        if !form.keepsAlive || response.closes || context.isStopping { takesRequests = false }
-        return takesRequests || !isLast
+    /// Stops accepting requests if the connection must close after the answer. Returns false if the answer must contain
+    /// `Connection: close`. Only the last pending answer contains it, so that every request gets its answer.
+    func keepsAlive(after response: Response, _ format: AnswerFormat, isLast: Bool, _ context: LoopContext) -> Bool {
+        if !format.keepsAlive || response.closes || context.isStopping { acceptsRequests = false }
+        return acceptsRequests || !isLast
     }
 
-    /// Sends the unsent queue, or the loop's output buffer if there is no queue. Keeps the bytes that the kernel does
-    /// not accept.
+    /// Sends the unsent queue, or the output buffer if there is no queue. Keeps bytes that the kernel does not accept.
     func flush(_ context: LoopContext) {
         guard phase == .open else { return }
         if let unsent {
@@ -167,8 +158,7 @@ extension Connection {
         }
     }
 
-    /// Appends bytes to the unsent queue and sends them if the queue was empty. Keeps the bytes that the kernel does
-    /// not accept.
+    /// Appends bytes to the unsent queue, and sends them if the queue was empty.
     func send(_ bytes: [UInt8], owner: (any AnyObject & Sendable)? = nil, _ context: LoopContext) {
         guard phase == .open else { return }
         let queue = unsent ?? OutputQueue(context)
@@ -184,12 +174,12 @@ extension Connection {
         if unsent != nil, isNew || count > 0 { setDeadline(.send, in: context.limits.sendTimeout, context) }
     }
 
-    /// Handles the result of a joint sending, which is one batched send for several connections.
+    /// Handles the result of a `ParallelSend`, which sends the answers of many connections on several threads.
     ///
-    /// - Parameter rest: the bytes that the kernel did not accept; nil if the send failed, which closes the connection.
-    func haveSent(rest: ArraySlice<UInt8>?, _ context: LoopContext) {
-        guard let rest else { return close(context) }
-        if !rest.isEmpty { keep(rest.span, context) }
+    /// - Parameter unsentPart: the bytes that the kernel did not accept; nil if the send failed.
+    func parallelSendCompleted(unsentPart: ArraySlice<UInt8>?, _ context: LoopContext) {
+        guard let unsentPart else { return close(context) }
+        if !unsentPart.isEmpty { keep(unsentPart.span, context) }
     }
 
     private func keep(_ bytes: Span<UInt8>, _ context: LoopContext) {

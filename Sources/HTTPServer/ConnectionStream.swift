@@ -1,91 +1,96 @@
 internal import HTTPWire
 internal import Platform
 
-/// A body that comes in pieces. It holds no buffer between them.
+/// The body of a streamed answer, which the handler provides in pieces.
+///
+/// The stream keeps the pieces until the connection sends them, and frames them as HTTP chunks. A peer is lagging if it
+/// reads slowly and too many bytes wait. Owned by the event loop.
 final class AnswerStream {
-    enum DrainWish: UInt8 {
+    /// Whether the handler has requested a call of its method `drained`, which is made when all bytes are sent.
+    enum DrainNotification: UInt8 {
         case none
-        /// The handler wants a call once all is sent.
-        case asked
-        /// The handler gets it in the next batch.
-        case granted
+        /// The handler has requested the call.
+        case requested
+        /// All bytes are sent. The event loop calls the handler in the next iteration.
+        case scheduled
     }
 
-    /// The pieces that were not offered to the kernel yet, framed as they are sent.
-    private var text: [UInt8] = []
-    /// The same once one of them is long: then they are in a queue, which shares it.
+    /// The framed pieces that the connection has not tried to send yet, if `queue` is nil.
+    private var framedBytes: [UInt8] = []
+    /// The framed pieces that the connection has not tried to send yet, if a piece is long. The queue does not copy it.
     private var queue: OutputQueue?
-    /// Bytes that came while others of an earlier batch waited: the last that are sent.
-    private var behind = 0
-    /// When the peer fell further behind than it may be for long; nil if it had not when the last piece came.
+    /// The number of unsent bytes that count as lag: those added while bytes of an earlier iteration were unsent.
+    private var laggingBytes = 0
+    /// The time at which `laggingBytes` exceeded `TransportLimits.streamBytes`; nil if it did not.
     private var lagStart: UInt64?
-    /// The batch in which a piece came while nothing waited. The peer has had no chance to read what comes in it.
-    private var freeBatch = -1
-    var drainWish = DrainWish.none
-    /// True if its head has been rendered.
+    /// The last iteration in which a piece was added while no bytes were unsent. The bytes of this iteration do not
+    /// count as lag, because the peer could not read them earlier.
+    private var lagFreeIteration = -1
+    var drainNotification = DrainNotification.none
+    /// True if the head of the answer has been rendered.
     var hasBegun = false
+    /// True if the handler has provided the last piece.
     private(set) var hasEnded: Bool
 
-    /// Room for the frame of a chunk, so that a piece is copied once.
+    /// The maximum number of bytes before and after the data of a chunk.
     private static let frameSize = 20
 
     init(hasEnded: Bool = false) {
         self.hasEnded = hasEnded
     }
 
-    /// Adds a piece.
-    ///
-    /// - Parameter unsent: bytes of the stream that the kernel was offered and has not taken.
-    func add(
+    /// Appends a piece. `unsent` is the number of bytes of the stream in the unsent queue of the connection.
+    func append(
         _ piece: [UInt8], owner: (any AnyObject & Sendable)?, isLast: Bool, http11: Bool, unsent: Int,
         _ context: LoopContext
     ) {
         let start = pendingCount
         let waiting = start + unsent
-        behind = min(behind, waiting)
-        // The peer has caught up since: what comes now begins another lag.
-        if behind <= context.limits.streamBytes { lagStart = nil }
-        if waiting == 0 { freeBatch = context.batch }
-        // What has to wait is charged.
+        laggingBytes = min(laggingBytes, waiting)
+        // The peer has read enough since the last piece.
+        if laggingBytes <= context.limits.streamBytes { lagStart = nil }
+        if waiting == 0 { lagFreeIteration = context.iteration }
+        // If the piece must wait for the peer, use a queue, because a queue charges its bytes to the memory budget.
         if piece.count >= OutputQueue.sharedLength || unsent > 0 { beginQueue(context) }
         if let queue {
             queue.append(chunk: piece, owner: owner, http11: http11)
         } else {
-            if text.isEmpty, !piece.isEmpty { text.reserveCapacity(piece.count + Self.frameSize) }
-            ResponseWriter.appendChunk(piece.span, to: &text, http11: http11)
+            if framedBytes.isEmpty, !piece.isEmpty { framedBytes.reserveCapacity(piece.count + Self.frameSize) }
+            ResponseWriter.appendChunk(piece.span, to: &framedBytes, http11: http11)
         }
         if isLast {
             hasEnded = true
             if http11 { append(ResponseWriter.lastChunk) }
         }
-        if context.batch != freeBatch { behind += pendingCount - start }
-        if lagStart == nil, isBehind(by: context.limits.streamBytes, unsent: unsent) { lagStart = context.now }
+        if context.iteration != lagFreeIteration { laggingBytes += pendingCount - start }
+        if lagStart == nil, lagExceeds(context.limits.streamBytes, unsent: unsent) { lagStart = context.now }
     }
 
-    /// True if the peer is too far behind: by much for long, or by very much. A body that has ended grows no more.
-    func lags(unsent: Int, _ context: LoopContext) -> Bool {
+    /// Returns true if the lag exceeds `streamBytes` for at least `streamTime`, or exceeds `maximumStreamBytes`. The
+    /// limits are those of `TransportLimits`. Returns false if the stream has ended, because then the lag cannot grow.
+    func isLagging(unsent: Int, _ context: LoopContext) -> Bool {
         let limits = context.limits
-        guard !hasEnded, let lagStart, isBehind(by: limits.streamBytes, unsent: unsent) else { return false }
-        return context.now &- lagStart >= limits.streamTime || isBehind(by: limits.mostStreamBytes, unsent: unsent)
+        guard !hasEnded, let lagStart, lagExceeds(limits.streamBytes, unsent: unsent) else { return false }
+        return context.now &- lagStart >= limits.streamTime || lagExceeds(limits.maximumStreamBytes, unsent: unsent)
     }
 
-    /// What came while nothing waited does not count as lag.
-    private func isBehind(by limit: Int, unsent: Int) -> Bool {
-        min(behind, pendingCount + unsent) > limit
+    private func lagExceeds(_ limit: Int, unsent: Int) -> Bool {
+        min(laggingBytes, pendingCount + unsent) > limit
     }
 
-    /// The bytes that were not offered to the kernel yet.
-    var pendingCount: Int { queue?.count ?? text.count }
+    /// The number of bytes that the connection has not tried to send yet.
+    var pendingCount: Int { queue?.count ?? framedBytes.count }
 
-    /// Takes what is pending if that is at most so long.
-    func takeText(upTo length: Int) -> [UInt8]? {
-        guard queue == nil, !text.isEmpty, text.count <= length else { return nil }
-        defer { text = [] }
-        return text
+    /// Removes and returns the pending bytes. Returns nil if there are none, if there are more than `length`, or if
+    /// they are in a queue.
+    func removeBytes(upTo length: Int) -> [UInt8]? {
+        guard queue == nil, !framedBytes.isEmpty, framedBytes.count <= length else { return nil }
+        defer { framedBytes = [] }
+        return framedBytes
     }
 
-    /// Takes what is pending as a queue.
-    func takeQueue(_ context: LoopContext) -> OutputQueue {
+    /// Removes the pending bytes and returns them as a queue.
+    func removeQueue(_ context: LoopContext) -> OutputQueue {
         beginQueue(context)
         defer { queue = nil }
         return queue ?? OutputQueue(context)
@@ -93,15 +98,15 @@ final class AnswerStream {
 
     private func beginQueue(_ context: LoopContext) {
         guard queue == nil else { return }
-        let new = OutputQueue(context)
-        new.append(text)
-        text = []
-        queue = new
+        let newQueue = OutputQueue(context)
+        newQueue.append(framedBytes)
+        framedBytes = []
+        queue = newQueue
     }
 
     private func append(_ bytes: StaticString) {
         bytes.withUTF8Buffer { bytes in
-            if let queue { queue.append(copying: bytes.span) } else { text.append(contentsOf: bytes) }
+            if let queue { queue.append(copying: bytes.span) } else { framedBytes.append(contentsOf: bytes) }
         }
     }
 }
@@ -109,60 +114,63 @@ final class AnswerStream {
 // MARK: Streams
 
 extension Connection {
-    /// Up to so many bytes are copied to go out with what precedes them.
-    private static let joinedBytes = 16 * 1024
+    /// The maximum number of bytes of a stream that are copied, in order to send them in one call with earlier answers.
+    private static let maximumCopiedBytes = 16 * 1024
 
-    /// Adds to a body that has begun. Returns how many bytes of it the kernel has not taken.
+    /// Appends a piece to a streamed body. Returns the number of unsent bytes of the body.
     func push(
         _ ticket: Ticket, _ piece: [UInt8], owner: (any AnyObject & Sendable)?, isLast: Bool, _ context: LoopContext
     ) -> Int {
         guard let (position, stream) = stream(ticket, context), !stream.hasEnded else { return 0 }
         let unsent = unsentBytes(of: stream, at: position)
         guard isLast || !piece.isEmpty else { return stream.pendingCount + unsent }
-        stream.add(
-            piece, owner: owner, isLast: isLast, http11: owed[position].form.isHTTP11, unsent: unsent, context)
-        if isLast { owed[position].alarm = DeadlineWheel.never }
-        if stream.lags(unsent: unsent, context) { mayLag = true }
-        if position == 0 || mayLag { context.settleLater(self) }
+        stream.append(
+            piece, owner: owner, isLast: isLast, http11: pendingAnswers[position].format.isHTTP11, unsent: unsent,
+            context)
+        if isLast { pendingAnswers[position].alarm = DeadlineWheel.never }
+        if stream.isLagging(unsent: unsent, context) { mustCheckLag = true }
+        if position == 0 || mustCheckLag { context.schedule(self) }
         return stream.pendingCount + unsent
     }
 
-    /// True at the end of a turn if the peer is too far behind with a stream.
-    func lags(_ context: LoopContext) -> Bool {
-        guard mayLag else { return false }
-        mayLag = false
-        return owed.indices.contains { position in
-            guard let stream = owed[position].stream else { return false }
-            return stream.lags(unsent: unsentBytes(of: stream, at: position), context)
+    /// Returns true if `mustCheckLag` is set and the peer reads a stream too slowly. Resets `mustCheckLag`.
+    func isLagging(_ context: LoopContext) -> Bool {
+        guard mustCheckLag else { return false }
+        mustCheckLag = false
+        return pendingAnswers.indices.contains { position in
+            guard let stream = pendingAnswers[position].stream else { return false }
+            return stream.isLagging(unsent: unsentBytes(of: stream, at: position), context)
         }
     }
 
-    /// Asks to call the handler, once, when all of a body that has come is sent.
-    func whenDrained(_ ticket: Ticket, _ context: LoopContext) {
-        guard let (position, stream) = stream(ticket, context), !stream.hasEnded, stream.drainWish == .none else {
-            return
-        }
-        stream.drainWish = .asked
-        if position == 0 { context.settleLater(self) }
+    /// Requests one call of the handler's `drained` when all bytes of a streamed body are sent.
+    func notifyWhenDrained(_ ticket: Ticket, _ context: LoopContext) {
+        guard let (position, stream) = stream(ticket, context), !stream.hasEnded, stream.drainNotification == .none
+        else { return }
+        stream.drainNotification = .requested
+        if position == 0 { context.schedule(self) }
     }
 
-    /// Has the handler called in the next batch if all is sent, so that one with much to send leaves the others turns.
-    func noteDrained(_ context: LoopContext) {
-        guard let stream = owed.first?.stream, stream.drainWish == .asked, isDrained(stream, at: 0) else { return }
-        stream.drainWish = .granted
-        context.drained.append(ticket(firstNumber))
+    /// Schedules a requested call of `drained` if all bytes are sent. The call is made in the next iteration, so that
+    /// other connections are served before the handler produces more of a long stream.
+    func scheduleDrainNotification(_ context: LoopContext) {
+        guard let stream = pendingAnswers.first?.stream, stream.drainNotification == .requested,
+            isDrained(stream, at: 0)
+        else { return }
+        stream.drainNotification = .scheduled
+        context.drainedStreams.append(ticket(firstNumber))
     }
 
-    func callDrained(_ ticket: Ticket, _ context: LoopContext) {
-        guard let (position, stream) = stream(ticket, context), stream.drainWish == .granted else { return }
-        // More has come meanwhile.
-        guard isDrained(stream, at: position) else { return stream.drainWish = .asked }
-        stream.drainWish = .none
+    /// Calls the handler's `drained`, unless there are unsent bytes again.
+    func deliverDrainNotification(_ ticket: Ticket, _ context: LoopContext) {
+        guard let (position, stream) = stream(ticket, context), stream.drainNotification == .scheduled else { return }
+        guard isDrained(stream, at: position) else { return stream.drainNotification = .requested }
+        stream.drainNotification = .none
         context.handler.drained(ticket)
     }
 
     private func stream(_ ticket: Ticket, _ context: LoopContext) -> (Int, AnswerStream)? {
-        guard let position = position(ticket, context), let stream = owed[position].stream else { return nil }
+        guard let position = position(ticket, context), let stream = pendingAnswers[position].stream else { return nil }
         return (position, stream)
     }
 
@@ -170,41 +178,42 @@ extension Connection {
         stream.hasBegun && !stream.hasEnded && stream.pendingCount == 0 && unsentBytes(of: stream, at: position) == 0
     }
 
-    /// Nothing else is unsent once a stream has begun.
+    /// The bytes of a stream in `unsent`, which has no other bytes if the first answer is a stream that has begun.
     private func unsentBytes(of stream: AnswerStream, at position: Int) -> Int {
         position == 0 && stream.hasBegun ? unsent?.count ?? 0 : 0
     }
 
-    /// Renders what has come of the first owed answer, its head first. Returns true if that was the end of it.
+    /// Sends the head and the pending bytes of the first pending answer, which is a stream. Returns true if all of the
+    /// stream was passed to the kernel or to `unsent`, and the stream has ended.
     func renderStream(_ stream: AnswerStream, _ context: LoopContext) -> Bool {
         if !stream.hasBegun {
-            // What precedes it goes first: it does not count as the reader's lag.
+            // Send earlier answers first, so that their unsent bytes do not count as lag.
             flush(context)
             guard phase == .open, unsent == nil else { return false }
             beginStream(stream, context)
         }
         guard stream.pendingCount > 0 else { return stream.hasEnded }
-        if !context.output.isEmpty, let text = stream.takeText(upTo: Self.joinedBytes) {
-            context.output.append(contentsOf: text)
+        if !context.output.isEmpty, let bytes = stream.removeBytes(upTo: Self.maximumCopiedBytes) {
+            context.output.append(contentsOf: bytes)
         } else {
             flush(context)
             guard phase == .open, unsent == nil else { return false }
-            send(stream.takeQueue(context), context)
+            send(stream.removeQueue(context), context)
         }
         return stream.hasEnded
     }
 
     private func beginStream(_ stream: AnswerStream, _ context: LoopContext) {
-        guard let answer = owed.first, let response = answer.response else { return }
+        guard let answer = pendingAnswers.first, let response = answer.response else { return }
         stream.hasBegun = true
-        // Before HTTP/1.1 the end of such a body is the end of the connection.
-        if !answer.form.isHTTP11 { takesRequests = false }
+        // In HTTP/1.0, the close of the connection marks the end of a streamed body.
+        if !answer.format.isHTTP11 { acceptsRequests = false }
         ResponseWriter.appendStreamHead(
-            response, to: &context.output, omitsBody: answer.form.isHead,
-            keepAlive: keepsAlive(after: response, answer.form, isLast: owed.count == 1, context),
-            http11: answer.form.isHTTP11, date: context.date,
-            additionalFields: context.moreFields[answer.form.fields])
-        // Its fields are not needed any more, and a stream may last for days.
-        owed[0].response = Response(status: response.status)
+            response, to: &context.output, omitsBody: answer.format.isHead,
+            keepAlive: keepsAlive(after: response, answer.format, isLast: pendingAnswers.count == 1, context),
+            http11: answer.format.isHTTP11, date: context.date,
+            additionalFields: context.additionalFields[answer.format.fieldBlockIndex])
+        // Release the header fields, because a stream may last for days.
+        pendingAnswers[0].response = Response(status: response.status)
     }
 }

@@ -1,20 +1,21 @@
-/// A ring of ticks that returns names when their deadlines pass. Moving a deadline, which happens with each request, costs
-/// nothing.
+/// A timer wheel: a ring of ticks, which contains the identifiers of connections by their deadlines.
 ///
-/// A name is filed under the tick of its deadline and comes out once. If the deadline has moved meanwhile, the caller files
-/// the name again. `now` is always an argument.
+/// The wheel returns each inserted identifier once, after the tick of its deadline has passed. The wheel cannot move or
+/// remove an identifier. If a deadline has moved, the caller inserts the identifier again when the wheel returns it.
+/// Therefore moving a deadline, which happens with each request, only changes the caller's own copy of the deadline.
 struct DeadlineWheel {
+    /// The time of a deadline that never passes.
     static let never = UInt64.max
 
-    /// The length of a tick in nanoseconds. A name comes out that late at most.
+    /// The length of a tick in nanoseconds. The wheel returns an identifier at most this long after its deadline.
     let tick: UInt64
-    /// The ticks of the ring. A name whose deadline is beyond comes out early.
+    /// The number of ticks in the ring. The wheel returns an identifier early if its deadline is more ticks away.
     private let size: UInt64
     private var ring: [[UInt64]]
-    /// All ticks before are empty.
+    /// The first tick that `insert` may use. All earlier ticks are empty.
     private var current: UInt64
     private var count = 0
-    /// The first tick that may have names.
+    /// The first tick with identifiers; `never` if the wheel is empty.
     private(set) var earliest = never
 
     init(now: UInt64, tick: UInt64, size: Int) {
@@ -24,35 +25,35 @@ struct DeadlineWheel {
         current = now / tick
     }
 
-    /// The time at which `due` returns names; `never` if there are none.
+    /// The first time at which `removeExpired` returns identifiers; `never` if the wheel is empty.
     var wakeTime: UInt64 {
         earliest == Self.never ? Self.never : (earliest + 1) * tick
     }
 
-    /// Files a name and returns its tick.
-    mutating func file(_ name: UInt64, at deadline: UInt64, now: UInt64) -> UInt64 {
+    /// Inserts an identifier, and returns the tick at which the wheel will return it.
+    mutating func insert(_ identifier: UInt64, at deadline: UInt64, now: UInt64) -> UInt64 {
         current = max(current, min(now / tick, earliest))
-        let filed = min(max(deadline / tick, current), current + size - 1)
-        ring[Int(filed % size)].append(name)
+        let insertedTick = min(max(deadline / tick, current), current + size - 1)
+        ring[Int(insertedTick % size)].append(identifier)
         count += 1
-        if filed < earliest { earliest = filed }
-        return filed
+        if insertedTick < earliest { earliest = insertedTick }
+        return insertedTick
     }
 
-    /// Removes the names of the first tick that has passed, and returns them with the tick; nil if there are none.
-    mutating func due(now: UInt64) -> (tick: UInt64, names: [UInt64])? {
+    /// Removes and returns the identifiers of the first tick, if it has passed; otherwise returns nil.
+    mutating func removeExpired(now: UInt64) -> (tick: UInt64, identifiers: [UInt64])? {
         guard earliest != Self.never, earliest < now / tick else { return nil }
-        let passed = earliest
-        let place = Int(passed % size)
-        let names = ring[place]
-        ring[place] = []
-        count -= names.count
-        current = passed + 1
+        let expiredTick = earliest
+        let slot = Int(expiredTick % size)
+        let identifiers = ring[slot]
+        ring[slot] = []
+        count -= identifiers.count
+        current = expiredTick + 1
         earliest = Self.never
         if count > 0 {
             earliest = current
             while ring[Int(earliest % size)].isEmpty { earliest += 1 }
         }
-        return (passed, names)
+        return (expiredTick, identifiers)
     }
 }

@@ -3,32 +3,32 @@ package import HTTPWire
 package import Platform
 internal import Synchronization
 
-/// A thread that serves connections. They are given to it and never leave it.
+/// A thread that serves connections. A connection stays on its event loop until it closes.
 ///
-/// The thread runs one block of a serial queue. In each iteration, the loop waits for events, handles them, runs the work that
-/// other threads have submitted, and sends answers. Thread-safe: `run`, `adopt`, `stop`.
-/// On the loop: the methods by which handlers answer.
+/// The thread runs one block of a serial queue. In each iteration, the loop waits for events, handles them, runs the
+/// work that other threads have submitted, and sends answers.
 ///
-/// Unchecked because `context`, its contents and `stopped` are used on `queue` only, which every
-/// entry checks in debug builds; the rest is constant, or guarded by `inbox` and `load` themselves.
+/// The methods that are marked "Thread-safe" may be called from any thread. All other methods run on the loop.
+/// `@unchecked`, because only code on `queue` uses `context` and `stopCompletions`.
 package final class EventLoop: @unchecked Sendable {
     package typealias Work = @Sendable () -> Void
 
-    /// The events that the loop receives at once.
-    private static let eventsPerBatch = 64
-    /// The nanoseconds of a loop iteration for postponed connections.
-    private static let timeForPostponed: UInt64 = 3_000_000
-    /// The nanoseconds of a loop iteration for connections whose peers have shut down their sending side.
-    private static let timeForEnded: UInt64 = 1_000_000
+    /// The maximum number of events that one call of `epoll_wait` returns.
+    private static let eventsPerWait = 64
+    /// The nanoseconds that one iteration may spend on each of these phases: resuming postponed connections, handling
+    /// events, and processing scheduled connections. The limit lets the loop run all phases often.
+    private static let phaseTime: UInt64 = 3_000_000
+    /// The nanoseconds that one iteration may spend on deferred reads. See `LoopContext.deferredReads`.
+    private static let deferredReadTime: UInt64 = 1_000_000
 
-    /// Its position among the loops of its server.
+    /// The index of the loop in `HTTPServer.loops`.
     package let index: Int
 
-    /// Connections that were accepted for it and are not closed yet.
-    private let load = Atomic<Int>(0)
-    /// Those of them that were given to it and that it has not begun to serve.
-    private let arrivals = Atomic<Int>(0)
-    /// The connections of all loops by their peers.
+    /// The number of connections that were accepted for the loop and are not closed.
+    private let connectionCounter = Atomic<Int>(0)
+    /// The number of these connections that were passed to `adopt`, and that the loop has not begun to serve.
+    private let arrivalCounter = Atomic<Int>(0)
+    /// The numbers of connections of each client, on all loops.
     private let counts: ClientCounts
     private let queue: DispatchQueue
     package let clock: MonotonicClock
@@ -37,18 +37,18 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Nil once the loop has stopped.
     private var context: LoopContext?
-    private var stopped: [Work] = []
+    private var stopCompletions: [Work] = []
 
-    /// What other threads have for the loop.
+    /// The work that other threads have submitted to the loop.
     private struct Inbox {
         var work: [Work] = []
-        /// True while the loop waits for events, so that it has to be woken.
+        /// True while the loop waits for events. A thread that submits work must then wake the loop.
         var isAsleep = false
-        /// True once the loop has ended, and looks at this no more.
+        /// True if the loop has ended, and runs no more work of the inbox.
         var hasEnded = false
     }
 
-    /// Begins to serve. The loop retains itself until `stop`. The factory is called on the loop.
+    /// Starts the loop, which retains itself until it has stopped. Calls `makeHandler` on the loop.
     init(
         index: Int, _ counts: ClientCounts, limits: TransportLimits, budget: MemoryBudget, uploads: UploadQueue,
         clock: MonotonicClock,
@@ -57,7 +57,7 @@ package final class EventLoop: @unchecked Sendable {
         self.index = index
         self.counts = counts
         self.clock = clock
-        epoll = try Epoll(capacity: Self.eventsPerBatch)
+        epoll = try Epoll(capacity: Self.eventsPerWait)
         queue = DispatchQueue(label: "loop-\(index)", qos: .userInitiated)
         queue.sync {
             context = LoopContext(self, makeHandler(self), limits, budget, uploads, epoll, now: clock.now())
@@ -65,14 +65,13 @@ package final class EventLoop: @unchecked Sendable {
         queue.async { self.serve() }
     }
 
-    /// From any thread: connections that were accepted for it and are not closed yet.
-    var connectionCount: Int { load.load(ordering: .relaxed) }
+    /// The number of connections that were accepted for the loop and are not closed. Thread-safe.
+    var connectionCount: Int { connectionCounter.load(ordering: .relaxed) }
 
-    /// From any thread: connections that it was given and has not begun to serve.
-    var arrivalCount: Int { arrivals.load(ordering: .relaxed) }
+    /// The number of connections that were passed to `adopt`, and that the loop has not begun to serve. Thread-safe.
+    var arrivalCount: Int { arrivalCounter.load(ordering: .relaxed) }
 
-    /// Runs work on the loop, in order. From any thread. On a loop that has stopped it still runs, without effect on
-    /// answers.
+    /// Runs work on the loop, in the order of the calls, even after the loop has stopped. Thread-safe.
     package func run(_ work: @escaping Work) {
         let (mustWake, hasEnded) = inbox.withLock { inbox in
             guard !inbox.hasEnded else { return (false, true) }
@@ -84,41 +83,41 @@ package final class EventLoop: @unchecked Sendable {
         if hasEnded { queue.async(execute: work) }
     }
 
-    /// Monotonic nanoseconds, constant within a loop iteration. Runs on the loop.
+    /// The time of `clock` at the beginning of the current iteration. Runs on the loop.
     package var now: UInt64 {
         dispatchPrecondition(condition: .onQueue(queue))
         return context?.now ?? clock.now()
     }
 
-    /// Counts a connection that is about to be adopted. From any thread.
-    func expectConnection() { load.add(1, ordering: .relaxed) }
+    /// Counts a connection that will be passed to `adopt`. Thread-safe.
+    func expectConnection() { connectionCounter.add(1, ordering: .relaxed) }
 
-    /// Serves these connections, which it expects, from now on. From any thread.
+    /// Serves connections. `expectConnection` must have been called for each of them. Thread-safe.
     func adopt(_ sockets: [AcceptedSocket]) {
-        arrivals.add(sockets.count, ordering: .relaxed)
+        arrivalCounter.add(sockets.count, ordering: .relaxed)
         run {
-            self.arrivals.subtract(sockets.count, ordering: .relaxed)
+            self.arrivalCounter.subtract(sockets.count, ordering: .relaxed)
             guard let context = self.context, !context.isStopping else {
-                return self.forget(sockets.lazy.map(\.client))
+                return self.subtractConnections(of: sockets.lazy.map(\.client))
             }
             for accepted in sockets { self.open(accepted, context) }
         }
     }
 
-    /// Sets other limits. From any thread.
-    func renew(_ limits: TransportLimits) {
-        run { self.context?.renew(limits) }
+    /// Replaces the limits. Thread-safe.
+    func update(_ limits: TransportLimits) {
+        run { self.context?.update(limits) }
     }
 
-    /// Closes idle connections, the others after their answers, and all of them after `bound` nanoseconds. Then calls
-    /// `completion` on the loop. From any thread.
-    package func stop(within bound: UInt64, completion: @escaping Work) {
+    /// Stops the loop. Closes idle connections at once, and other connections after their pending answers, but at the
+    /// latest after `timeout` nanoseconds. Then calls `completion` on the loop. Thread-safe.
+    package func stop(within timeout: UInt64, completion: @escaping Work) {
         run {
             guard let context = self.context else { return completion() }
-            self.stopped.append(completion)
+            self.stopCompletions.append(completion)
             guard !context.isStopping else { return }
-            let (end, isBeyond) = context.now.addingReportingOverflow(bound)
-            context.stopDeadline = isBeyond ? DeadlineWheel.never : end
+            let (end, hasOverflow) = context.now.addingReportingOverflow(timeout)
+            context.stopDeadline = hasOverflow ? DeadlineWheel.never : end
             context.handler.stopping()
             for connection in context.connections.all { connection.stop(context) }
         }
@@ -143,7 +142,7 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Waits until there is something to do. Returns the number of events, and the work that other threads have submitted.
+    /// Waits for events, submitted work or the next deadline. Returns the number of events, and the submitted work.
     private func wait(_ context: LoopContext, now: UInt64) -> (events: Int, work: [Work]) {
         var wait = context.timeToWait(now: now)
         inbox.withLock { inbox in
@@ -158,125 +157,127 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Returns the time at the end of the iteration.
+    /// Runs one iteration. Returns the time at its end.
     private func runIteration(events: Int, _ work: consuming [Work], _ context: LoopContext) -> UInt64 {
-        context.renewTime(clock.now())
-        while let (tick, names) = context.deadlines.due(now: context.now) {
-            for name in names { context.connections.find(name)?.checkDeadline(tick, context) }
+        context.beginIteration(clock.now())
+        while let (tick, identifiers) = context.deadlines.removeExpired(now: context.now) {
+            for identifier in identifiers { context.connections.find(identifier)?.checkDeadline(tick, context) }
         }
-        while let (tick, names) = context.alarms.due(now: context.now) {
-            for name in names { context.connections.find(name)?.checkAlarms(tick, context) }
+        while let (tick, identifiers) = context.alarms.removeExpired(now: context.now) {
+            for identifier in identifiers { context.connections.find(identifier)?.checkAlarms(tick, context) }
         }
         if let end = context.stopDeadline, context.now >= end { context.connections.all.forEach { $0.close(context) } }
         resumePostponed(context)
         context.resumeAdmittedUploads()
         for item in work { item() }
-        serve(events, context)
-        readEnded(context)
+        handle(events, context)
+        performDeferredReads(context)
         return endIteration(context)
     }
 
-    /// Handles events. If there were as many events as the loop receives at once, it handles further events for a limited
-    /// time: otherwise thousands of ready connections would wait for many iterations.
-    private func serve(_ events: Int, _ context: LoopContext) {
+    /// Handles events. If the wait returned the maximum number of events, handles further events for a limited time.
+    /// Otherwise thousands of ready connections would wait for many iterations.
+    private func handle(_ events: Int, _ context: LoopContext) {
         var events = events
-        let end = clock.now() &+ Self.timeForPostponed
-        // Postponed connections are served before large requests.
+        let end = clock.now() &+ Self.phaseTime
+        // While connections are postponed, postpone new large requests too, so that they do not come first.
         context.longRequestsEnd = context.postponed.isEmpty ? end : 0
         while true {
             for position in 0..<events {
                 let event = epoll[position]
-                context.connections.find(event.name)?.ready(event.events, context)
+                context.connections.find(event.token)?.handle(event.events, context)
             }
-            guard events == Self.eventsPerBatch, clock.now() < end else { return }
-            context.handler.batchEnded()
+            guard events == Self.eventsPerWait, clock.now() < end else { return }
+            context.handler.submitCollectedWork()
             events = epoll.wait(milliseconds: 0)
         }
     }
 
-    /// Continues with postponed connections, for a limited time.
+    /// Continues with postponed connections and drained streams, for a limited time.
     private func resumePostponed(_ context: LoopContext) {
-        guard !context.drained.isEmpty || !context.postponed.isEmpty else { return }
-        let end = clock.now() &+ Self.timeForPostponed
+        guard !context.drainedStreams.isEmpty || !context.postponed.isEmpty else { return }
+        let end = clock.now() &+ Self.phaseTime
         context.longRequestsEnd = .max
-        // Connections that are postponed again are appended to the queue, and not resumed in this iteration.
-        for _ in 0..<max(context.drained.count, context.postponed.count) {
-            if let ticket = context.drained.popFirst() { find(ticket)?.0.callDrained(ticket, context) }
-            if let name = context.postponed.popFirst() { context.connections.find(name)?.resume(context) }
+        // The queues may grow during this loop. The loop handles only the entries that are there now.
+        for _ in 0..<max(context.drainedStreams.count, context.postponed.count) {
+            if let ticket = context.drainedStreams.popFirst() {
+                find(ticket)?.0.deliverDrainNotification(ticket, context)
+            }
+            if let identifier = context.postponed.popFirst() { context.connections.find(identifier)?.resume(context) }
             guard clock.now() < end else { return }
         }
     }
 
-    /// Reads connections whose peers have shut down their sending side, for a limited time.
-    private func readEnded(_ context: LoopContext) {
-        guard !context.ended.isEmpty else { return }
-        let end = clock.now() &+ Self.timeForEnded
-        while let name = context.ended.popFirst() {
-            context.connections.find(name)?.readLast(context)
+    /// Reads from the connections in `LoopContext.deferredReads`, for a limited time.
+    private func performDeferredReads(_ context: LoopContext) {
+        guard !context.deferredReads.isEmpty else { return }
+        let end = clock.now() &+ Self.deferredReadTime
+        while let identifier = context.deferredReads.popFirst() {
+            context.connections.find(identifier)?.performDeferredRead(context)
             guard clock.now() < end else { return }
         }
     }
 
-    /// Sends answers and lets the handler submit its collected writes, until there are no more answers or for a limited time.
-    /// Returns the time at the end.
+    /// Sends answers and lets the handler submit its collected work. Repeats this while the handler provides further
+    /// answers, for a limited time. Returns the time at the end.
     private func endIteration(_ context: LoopContext) -> UInt64 {
-        if context.unsettled.isEmpty { context.handler.batchEnded() }
-        if !context.unsettled.isEmpty {
-            let end = clock.now() &+ Self.timeForPostponed
+        if context.scheduled.isEmpty { context.handler.submitCollectedWork() }
+        if !context.scheduled.isEmpty {
+            let end = clock.now() &+ Self.phaseTime
             repeat {
-                settle(context, until: end)
-                context.handler.batchEnded()
-            } while !context.unsettled.isEmpty && clock.now() < end
+                processScheduled(context, until: end)
+                context.handler.submitCollectedWork()
+            } while !context.scheduled.isEmpty && clock.now() < end
         }
         context.closeSlowTransfers()
         let now = clock.now()
         let time = now &- context.now
-        if time > context.limits.slowBatch { context.handler.wasSlow(nanoseconds: time) }
-        if !context.closed.isEmpty {
-            forget(context.closed)
-            context.closed.removeAll(keepingCapacity: true)
+        if time > context.limits.slowIteration { context.handler.iterationWasSlow(nanoseconds: time) }
+        if !context.closedClients.isEmpty {
+            subtractConnections(of: context.closedClients)
+            context.closedClients.removeAll(keepingCapacity: true)
         }
         return now
     }
 
-    /// Counts connections no more.
-    private func forget(_ clients: some Collection<ClientCounts.Client>) {
-        load.subtract(clients.count, ordering: .relaxed)
+    /// Subtracts closed connections from the counters. The collection has the client of each closed connection.
+    private func subtractConnections(of clients: some Collection<ClientCounts.Client>) {
+        connectionCounter.subtract(clients.count, ordering: .relaxed)
         for client in clients { counts.remove(client) }
     }
 
-    private func settle(_ context: LoopContext, until end: UInt64) {
-        guard !context.unsettled.isEmpty else { return }
-        let names = context.unsettled
-        context.unsettled = []
-        settle(names.compactMap(context.connections.find), context, until: end)
+    private func processScheduled(_ context: LoopContext, until end: UInt64) {
+        guard !context.scheduled.isEmpty else { return }
+        let identifiers = context.scheduled
+        context.scheduled = []
+        processScheduled(identifiers.compactMap(context.connections.find), context, until: end)
     }
 
-    private func settle(_ connections: [Connection], _ context: LoopContext, until end: UInt64) {
-        if connections.count >= JointSending.least {
-            // Bytes that the sockets do not accept are sent below, for each connection.
-            let joined = connections.filter { $0.join(&context.jointSending, context) }
-            context.jointSending.send { index, rest in joined[index].haveSent(rest: rest, context) }
+    private func processScheduled(_ connections: [Connection], _ context: LoopContext, until end: UInt64) {
+        if connections.count >= ParallelSend.minimumConnections {
+            // The loop below sends all other answers, and the bytes that the sockets did not accept.
+            let senders = connections.filter { $0.addAnswer(to: &context.parallelSend, context) }
+            context.parallelSend.send { senders[$0].parallelSendCompleted(unsentPart: $1, context) }
         }
         for (index, connection) in connections.enumerated() {
-            connection.isUnsettled = false
-            connection.proceed(context)
+            connection.isScheduled = false
+            connection.processPendingWork(context)
             guard clock.now() < end else {
-                context.unsettled.insert(contentsOf: connections[(index + 1)...].lazy.map(\.name), at: 0)
+                context.scheduled.insert(contentsOf: connections[(index + 1)...].lazy.map(\.identifier), at: 0)
                 return
             }
         }
     }
 
     private func open(_ accepted: AcceptedSocket, _ context: LoopContext) {
-        guard let socket = accepted.take() else { return }
+        guard let socket = accepted.takeSocket() else { return }
         let connection = context.connections.insert(socket, accepted)
-        // It may have been reset while it waited for the loop.
+        // The peer may have reset the connection while it waited for the loop.
         guard !connection.socket.hasFailed,
-            context.epoll.add(connection.socket.descriptor, connection.interest, name: connection.name)
+            context.epoll.add(connection.socket.descriptor, connection.interest, token: connection.identifier)
         else { return connection.close(context) }
         if let refusal = accepted.refusal { connection.reject(refusal, nil, Span(), context) }
-        connection.proceed(context)
+        connection.processPendingWork(context)
     }
 
     /// Ends the loop: releases the handler, which may retain the loop, and runs the remaining work.
@@ -288,17 +289,19 @@ package final class EventLoop: @unchecked Sendable {
             return inbox.work
         }
         for item in work { item() }
-        let completions = stopped
-        stopped = []
+        let completions = stopCompletions
+        stopCompletions = []
         for completion in completions { completion() }
     }
 }
 
-// MARK: Answers. All of it on the loop, and ignored if the answer is complete or its connection gone.
+// MARK: Answers
+
+// These methods run on the loop. A call is ignored if the answer is complete or its connection is closed.
 
 extension EventLoop {
-    /// Answers a request that was to be answered `.later`, at the end of the batch and after all earlier requests. Returns
-    /// false if its connection is gone.
+    /// Answers a request for which the handler returned `Handling.later`. The loop sends it at the end of the
+    /// iteration, after all earlier answers of the connection. Returns false if the connection is closed.
     @discardableResult
     package func respond(_ ticket: Ticket, _ response: Response) -> Bool {
         guard let (connection, context) = find(ticket) else { return false }
@@ -306,23 +309,22 @@ extension EventLoop {
         return true
     }
 
-    /// Answers with the beginning of a body. The rest comes with `push`.
+    /// Begins a streamed answer with the head and the first part of the body. `push` adds the other parts.
     ///
-    /// - Returns: false if there is nothing to push: HEAD is answered with this, or the peer is gone.
+    /// - Returns: false if the handler must not push: the method is HEAD, or the connection is closed.
     @discardableResult
-    package func begin(_ ticket: Ticket, _ response: Response) -> Bool {
+    package func beginStream(_ ticket: Ticket, _ response: Response) -> Bool {
         guard let (connection, context) = find(ticket) else { return false }
         return connection.respond(ticket, response, isStream: true, context)
     }
 
-    /// Adds to a body that has begun, and ends it if `isLast`.
+    /// Adds a piece to the body of a streamed answer. If `isLast`, ends the body. An empty piece has no other effect.
     ///
-    /// A peer that does not keep up is reset, and the handler's `closed` is called: one with more than
-    /// `TransportLimits.streamBytes` waiting for `streamTime`, or with more than `mostStreamBytes`. What comes while
-    /// nothing waits, or in the same batch as that, does not count.
+    /// If the peer reads too slowly, the loop resets the connection and calls the handler's `closed`. The peer is too
+    /// slow if more than `TransportLimits.streamBytes` are unsent for `streamTime`, or if more than
+    /// `maximumStreamBytes` are unsent. Pieces do not count if no bytes were unsent in their iteration.
     ///
-    /// - Returns: the bytes of the stream that the kernel has not taken, with this piece, which is sent when the batch
-    ///   ends. An empty piece sends nothing.
+    /// - Returns: the number of unsent bytes of the stream, with this piece, which is sent at the end of the iteration.
     @discardableResult
     package func push(
         _ ticket: Ticket, _ piece: [UInt8], owner: (any AnyObject & Sendable)? = nil, isLast: Bool = false
@@ -331,46 +333,46 @@ extension EventLoop {
         return connection.push(ticket, piece, owner: owner, isLast: isLast, context)
     }
 
-    /// Asks for one call of `RequestHandler.drained` in a later batch, when the kernel has taken all of a stream that
-    /// was pushed until then. Asking again before that changes nothing. A stream that has ended gets no call.
-    package func whenDrained(_ ticket: Ticket) {
+    /// Requests one call of `RequestHandler.drained`, in a later iteration, when the kernel has accepted all pushed
+    /// bytes of a stream. Further calls before that have no effect. There is no call if the stream has ended.
+    package func notifyWhenDrained(_ ticket: Ticket) {
         guard let (connection, context) = find(ticket) else { return }
-        connection.whenDrained(ticket, context)
+        connection.notifyWhenDrained(ticket, context)
     }
 
-    /// Closes the connection of an answer that cannot be finished.
+    /// Closes the connection, because the handler cannot complete the answer.
     package func abort(_ ticket: Ticket) {
         guard let (connection, context) = find(ticket) else { return }
         connection.close(context)
     }
 
-    /// Reads the handler's `moreFields` again. Those that owed answers have must keep their places.
-    package func renewFields() {
+    /// Reads the handler's `additionalFields` again. Blocks that pending answers use must keep their indexes.
+    package func reloadFieldBlocks() {
         dispatchPrecondition(condition: .onQueue(queue))
-        if let context { context.moreFields = context.handler.moreFields }
+        if let context { context.additionalFields = context.handler.additionalFields }
     }
 
-    /// Asks for one call of `RequestHandler.alarm` at a time of `now`. An answer has one alarm: a later call moves it,
-    /// `UInt64.max` removes it. A stream keeps its alarm until it ends.
+    /// Requests one call of `RequestHandler.alarm` when `now` reaches the deadline. An answer has one alarm: another
+    /// call of this method replaces it, and `UInt64.max` removes it. A stream keeps its alarm until it ends.
     package func setAlarm(_ ticket: Ticket, at deadline: UInt64) {
         guard let (connection, context) = find(ticket) else { return }
         connection.setAlarm(ticket, at: deadline, context)
     }
 
-    /// Returns the state of the peer of an answer that is owed.
-    package func peer(of ticket: Ticket) -> PeerStanding {
+    /// Returns the state of the peer that waits for an answer.
+    package func peerState(of ticket: Ticket) -> PeerState {
         guard let (connection, context) = find(ticket), connection.position(ticket, context) != nil else {
             return .gone
         }
-        return connection.peerEnded ? .ended : .there
+        return connection.peerHalfClosed ? .halfClosed : .connected
     }
 }
 
-/// The state of a peer.
-package enum PeerStanding: Hashable, Sendable {
-    case there
-    /// The peer sends nothing more, but may still read.
-    case ended
-    /// The peer is gone, or has its answer.
+/// The state of a peer that waits for an answer.
+package enum PeerState: Hashable, Sendable {
+    case connected
+    /// The peer has shut down its sending side, but may still read.
+    case halfClosed
+    /// The connection is closed, or the answer is complete.
     case gone
 }

@@ -1,5 +1,5 @@
-// The target HTTPServer serves HTTP/1.1 connections. Acceptors accept connections from listeners and distribute them among
-// event loops. An event loop is one thread that owns its connections: sockets, buffers, deadlines and backpressure.
+// The target HTTPServer serves HTTP/1.1 connections. Acceptors accept connections from listeners and distribute them
+// among event loops. An event loop is one thread that owns its connections and their buffers and deadlines.
 //
 // The target does not know settings, resources or callers. It passes each request to the `RequestHandler` of the event
 // loop, and sends the response that the handler returns then or later.
@@ -12,14 +12,14 @@ internal import Synchronization
 
 /// A server that accepts connections on listeners and serves them on event loops.
 ///
-/// Retains itself from the moment that it is made until `stop`.
+/// The threads of the server retain it until `stop` is called. Thread-safe.
 package final class HTTPServer: Sendable {
     package let loops: [EventLoop]
     private let acceptors: [Acceptor]
-    /// The queue of all acceptors.
-    private let accepting = DispatchQueue(label: "acceptor", qos: .userInitiated)
+    /// The dispatch queue on which all acceptors run.
+    private let acceptorQueue = DispatchQueue(label: "acceptor", qos: .userInitiated)
 
-    /// Begins to serve. The factory is called once on each loop.
+    /// Starts the event loops, then the acceptors. Calls `makeHandler` on each loop, and `log` on the acceptor queue.
     package convenience init(
         listeners: [Listener], loopCount: Int? = nil, limits: TransportLimits = TransportLimits(),
         budget: MemoryBudget, clock: MonotonicClock = .system,
@@ -51,64 +51,67 @@ package final class HTTPServer: Sendable {
             }
         }
         self.loops = loops
-        acceptors = listeners.map { [accepting] listener in
-            Acceptor(listener, loops, counts, names, limits: limits, queue: accepting, accept: accept, log: log)
+        acceptors = listeners.map { [acceptorQueue] listener in
+            Acceptor(listener, loops, counts, names, limits: limits, queue: acceptorQueue, accept: accept, log: log)
         }
     }
 
-    /// Calls the body in the acceptors' next turn. From any thread.
-    package func inNextAcceptance(_ body: @escaping @Sendable () -> Void) {
-        accepting.async(execute: body)
+    /// Calls the body asynchronously on the queue of the acceptors.
+    package func runOnAcceptorQueue(_ body: @escaping @Sendable () -> Void) {
+        acceptorQueue.async(execute: body)
     }
 
-    /// One for every other core: the rest is for the write path, and for clients on this machine. Measured on two cores with the load on one of them, one loop answers a third more requests than two.
+    /// The default number of event loops: half the number of processors, because other threads and local clients need
+    /// processors. On two processors, one of them for clients, one loop answers a third more requests than two.
     package static var defaultLoopCount: Int {
-        min(mostLoops, max(1, Processors.onlineCount / 2))
+        min(maximumLoopCount, max(1, Processors.onlineCount / 2))
     }
 
-    /// Dispatch has 255 threads for queues that are busy for good, and other queues need some.
-    private static let mostLoops = 128
+    /// libdispatch has at most 255 threads for queues that are always busy, and other queues need some of them.
+    private static let maximumLoopCount = 128
 
-    /// Counts the open connections, with those that are about to close.
+    /// The number of accepted connections that are not closed.
     package var connectionCount: Int {
         loops.reduce(0) { $0 + $1.connectionCount }
     }
 
-    /// Sets other limits for what comes from now on. From any thread.
-    package func renew(_ limits: TransportLimits) {
-        for acceptor in acceptors { acceptor.renew(limits) }
-        for loop in loops { loop.renew(limits) }
+    /// Replaces the limits. They apply to later connections and requests.
+    package func update(_ limits: TransportLimits) {
+        for acceptor in acceptors { acceptor.update(limits) }
+        for loop in loops { loop.update(limits) }
     }
 
-    /// Stops listening at once, closes idle connections, finishes owed answers, and closes everything after `bound`
-    /// nanoseconds. Then calls `completion` on some loop. To be called once.
-    package func stop(within bound: UInt64, completion: @escaping @Sendable () -> Void) {
+    /// Stops listening and closes idle connections. Closes other connections after their pending answers, but at the
+    /// latest after `timeout` nanoseconds. Then calls `completion` on one of the loops. Call this method only once.
+    package func stop(within timeout: UInt64, completion: @escaping @Sendable () -> Void) {
         for acceptor in acceptors { acceptor.stop() }
-        let running = LoopCountdown(loops.count)
+        let runningLoops = LoopCountdown(loops.count)
         for loop in loops {
-            loop.stop(within: bound) {
-                if running.countDown() { completion() }
+            loop.stop(within: timeout) {
+                if runningLoops.countDown() { completion() }
             }
         }
     }
 }
 
-/// A counter that finds the last of several loops.
+/// Counts the loops that have not stopped. Thread-safe.
 private final class LoopCountdown: Sendable {
-    private let left: Atomic<Int>
+    private let remaining: Atomic<Int>
 
     init(_ count: Int) {
-        left = Atomic(count)
+        remaining = Atomic(count)
     }
 
+    /// Counts one loop less. Returns true for the last loop.
     func countDown() -> Bool {
-        left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
+        remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
     }
 }
 
-/// An event that operators may want to know of.
+/// An event that operators may want to know about.
 package enum TransportEvent: Sendable {
-    /// The system has no descriptor, or no memory, for another connection. Open ones go on.
+    /// The system has no file descriptor or no memory for another connection. Open connections are still served.
     case acceptPaused(SystemError)
+    /// Connections are accepted again after a pause.
     case acceptResumed
 }

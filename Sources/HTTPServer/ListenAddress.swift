@@ -1,44 +1,47 @@
 package import Platform
 
-/// Where to listen, as an operator writes it: `127.0.0.1:7070`, `[::1]:7070`, `localhost:7070`, `unix:/run/settingsd.sock`.
+/// An address to listen on, parsed from a text such as `[::1]:7070`, `localhost:7070` or `unix:/run/settingsd.sock`.
 package enum ListenAddress: Hashable, Sendable {
-    /// A host name or a numeric address (IPv6 without its brackets). Port 0 lets the kernel choose one.
+    /// A host name or a numeric address without brackets. With port 0, the kernel chooses a port.
     case tcp(host: String, port: UInt16)
-    /// A Unix domain socket.
     case unix(path: String)
 
-    /// What stands before the path of a Unix domain socket.
+    /// The prefix before the path of a Unix domain socket.
     static let unixPrefix = "unix:"
 
-    /// Throws a `ListenError` that says what is missing.
     package init(_ text: String) throws(ListenError) {
-        func bad(_ reason: String) -> ListenError { ListenError(address: text, reason: .malformed(reason)) }
+        func malformed(_ reason: String) -> ListenError { ListenError(address: text, reason: .malformed(reason)) }
         let bytes = Array(text.utf8)
         if bytes.starts(with: Self.unixPrefix.utf8) {
             let path = bytes.dropFirst(Self.unixPrefix.utf8.count)
-            // A relative one would depend on where the daemon was started, and "unix:7070" looks like a port.
-            guard path.first == UInt8(ascii: "/"), !path.contains(0) else { throw bad("a path begins with /") }
+            // A relative path would depend on the working directory, and "unix:7070" looks like a port.
+            guard path.first == UInt8(ascii: "/"), !path.contains(0) else {
+                throw malformed("the path must begin with / and must not contain a null character")
+            }
             guard path.count <= SocketAddress.maximumPathLength else {
-                throw bad("the path has \(path.count) bytes, more than \(SocketAddress.maximumPathLength)")
+                throw malformed("the path has \(path.count) bytes, more than \(SocketAddress.maximumPathLength) bytes")
             }
             self = .unix(path: String(decoding: path, as: UTF8.self))
             return
         }
-        let place: HostAndPort
-        do throws(HostAndPort.Fault) {
-            place = try HostAndPort(text[...])
+        let hostAndPort: HostAndPort
+        do throws(HostAndPort.ParseError) {
+            hostAndPort = try HostAndPort(text[...])
         } catch {
             switch error {
-            case .noHost: throw bad("a host is missing: 127.0.0.1 for this machine, 0.0.0.0 for everyone")
-            case .noPort: throw bad("a port is a number from 0 to 65535")
-            case .noBrackets: throw bad("an IPv6 address stands in brackets: [::1]:7070")
+            case .emptyHost:
+                throw malformed(
+                    "the host is missing; use 127.0.0.1 for this machine only, or 0.0.0.0 for all IPv4 interfaces")
+            case .invalidPort: throw malformed("the port must be a number from 0 to 65535")
+            case .misplacedBracketOrColon:
+                throw malformed("an IPv6 address must be in brackets, for example [::1]:7070")
             }
         }
-        guard let port = place.port else { throw bad("a port is missing: write host:port") }
-        self = .tcp(host: place.host, port: port)
+        guard let port = hostAndPort.port else { throw malformed("the port is missing") }
+        self = .tcp(host: hostAndPort.host, port: port)
     }
 
-    /// The address that a listener has, in figures.
+    /// Converts the address of a listener, which is numeric.
     package init(_ address: SocketAddress) {
         switch address {
         case .tcp(_, let port): self = .tcp(host: address.host, port: port)
@@ -46,14 +49,15 @@ package enum ListenAddress: Hashable, Sendable {
         }
     }
 
-    /// True if only programs on this machine can reach it: a Unix domain socket, or an address of loopback in figures.
+    /// True if only programs on this machine can connect: for a Unix domain socket and for a numeric loopback address.
     package var isLocal: Bool {
         guard case .tcp(let host, _) = self else { return true }
+        // The prefix of an IPv4 address that is written as an IPv6 address.
         let mapped = "::ffff:"
         return host == "::1" || (host.hasPrefix(mapped) ? String(host.dropFirst(mapped.count)) : host).hasPrefix("127.")
     }
 
-    /// For the log: what a client is given, where there is such a thing.
+    /// The address in a form that clients accept: a URL for TCP, and `unix:` with a path for a Unix domain socket.
     package var location: String {
         switch self {
         case .tcp: "http://\(self)"
@@ -71,17 +75,18 @@ extension ListenAddress: CustomStringConvertible {
     }
 }
 
-/// Why the daemon cannot listen somewhere.
+/// The error if the daemon cannot listen on an address.
 package struct ListenError: Error, Equatable, Sendable {
     package enum Reason: Error, Equatable {
-        /// The text is no address; with what is wrong about it.
+        /// The text is not a valid address. The value describes the mistake.
         case malformed(String)
-        /// The host name leads to no address; with what the resolver says.
+        /// The host name has no address. The value is the message of the resolver.
         case unresolved(String)
+        /// The system refused to listen on the address.
         case refused(Listener.Failure)
     }
 
-    /// As the operator wrote it.
+    /// The address in the text format of `ListenAddress`.
     package let address: String
     package let reason: Reason
 
@@ -89,10 +94,10 @@ package struct ListenError: Error, Equatable, Sendable {
         (self.address, self.reason) = (address, reason)
     }
 
-    /// Whether it is about a Unix domain socket.
+    /// True if the address is a Unix domain socket.
     package var isUnix: Bool { address.utf8.starts(with: ListenAddress.unixPrefix.utf8) }
 
-    /// How such an address is written.
+    /// A valid address of the same kind, for error messages.
     package var example: String { isUnix ? "unix:/run/settingsd/socket" : "127.0.0.1:7070" }
 }
 
@@ -100,22 +105,20 @@ extension ListenError: CustomStringConvertible {
     package var description: String {
         switch reason {
         case .malformed(let text): "cannot listen on \"\(address)\": \(text)"
-        case .unresolved(let text): "cannot listen on \(address): the host is not known: \(text)"
+        case .unresolved(let text): "cannot listen on \(address): the host name is not known: \(text)"
         case .refused(.system(let error)): "cannot listen on \(address): \(error)"
         case .refused(.occupied(let text)): "cannot listen on \(address): \(text)"
         }
     }
 }
 
-/// From what an operator wrote to sockets that listen.
 extension Listener {
-    /// How often another port is tried where any will do.
+    /// The number of attempts to find a port that is free on all addresses of a host.
     private static let attempts = 16
 
-    /// Listens on every address that a host name stands for, all with the same port, so that a client finds the daemon
-    /// whichever of them it tries first.
+    /// Listens on all addresses of a host name with the same port, because a client may try any address first.
     ///
-    /// - Parameter socketMode: who may connect to a Unix domain socket.
+    /// - Parameter socketMode: the file mode of a Unix domain socket. Users with write permission may connect.
     package static func open(_ address: ListenAddress, socketMode: UInt32 = 0o600) throws(ListenError) -> [Listener] {
         switch address {
         case .tcp(let host, let port):
@@ -130,7 +133,7 @@ extension Listener {
         }
     }
 
-    /// The addresses of a host, IPv4 before IPv6: most clients try that first.
+    /// Returns the addresses of a host. IPv4 addresses come first, because most clients try IPv4 first.
     package static func addresses(of host: String, port: UInt16) throws(ListenError) -> [SocketAddress] {
         let found: [SocketAddress]
         do throws(ResolveError) {
@@ -142,8 +145,8 @@ extension Listener {
         return found.filter(\.isIPv4) + found.filter { !$0.isIPv4 }
     }
 
-    /// Listens on all of these, which have the same port. Where that is 0, all take the one that the kernel chose for the
-    /// first; if another program has it in the other family, the next choice may be free in both.
+    /// Listens on several addresses with the same port. If the port is 0, the kernel chooses a port for the first
+    /// address, and the other addresses use it too. If the port is in use on one of the addresses, tries a new port.
     static func open(
         _ addresses: [SocketAddress],
         bind: (SocketAddress) throws(Failure) -> Listener = { address throws(Failure) in try Listener(address) }
@@ -161,13 +164,13 @@ extension Listener {
         return try openAll(addresses, bind)
     }
 
-    /// An address of a family that this machine does not have is left out, unless there is no other: many name `localhost`
-    /// in two families and have one.
+    /// Listens on all addresses. Skips addresses whose address family this machine does not support, because
+    /// `localhost` often has an IPv6 address on a machine without IPv6. Throws if no address remains.
     private static func openAll(
         _ addresses: [SocketAddress], _ bind: (SocketAddress) throws(Failure) -> Listener
     ) throws(ListenError) -> [Listener] {
         var listeners: [Listener] = []
-        var missing: ListenError?
+        var firstUnsupported: ListenError?
         for address in addresses {
             let address = address.with(port: listeners.first?.address.port ?? address.port)
             do throws(Failure) {
@@ -180,10 +183,10 @@ extension Listener {
                 else {
                     throw failure
                 }
-                missing = missing ?? failure
+                firstUnsupported = firstUnsupported ?? failure
             }
         }
-        if listeners.isEmpty, let missing { throw missing }
+        if listeners.isEmpty, let firstUnsupported { throw firstUnsupported }
         return listeners
     }
 }

@@ -1,11 +1,12 @@
 internal import HTTPWire
 internal import Platform
 
-/// The state that the connections of an event loop share: buffers, a parser for requests that are complete in the read buffer,
-/// the time, and the queues of connections. Owned by the event loop.
+/// The state that the connections of an event loop share: buffers, a parser for requests in the read buffer, the time,
+/// and the queues of connections. Owned by the event loop.
 package final class LoopContext {
+    /// The maximum number of bytes that one read returns.
     package static let readSize = 64 * 1024
-    /// An output buffer that one large answer has grown is not kept.
+    /// The maximum capacity of the output buffer between connections.
     private static let keptOutput = 1024 * 1024
     /// The nanoseconds after which the loop tries again to admit bodies that wait for memory.
     private static let admissionInterval: UInt64 = 5_000_000
@@ -14,60 +15,59 @@ package final class LoopContext {
 
     let loop: EventLoop
     let handler: any RequestHandler
-    var moreFields: [FieldBlock]
+    /// A copy of the handler's `additionalFields`.
+    var additionalFields: [FieldBlock]
     private(set) var limits: TransportLimits
     let budget: MemoryBudget
     let uploads: UploadQueue
     let epoll: Epoll
     let readBuffer: UnsafeMutableRawBufferPointer
-    /// The answers of the connection that is processed; empty between connections.
+    /// The rendered answers of the connection that the loop processes at present; empty between connections.
     var output: [UInt8] = []
-    /// Reset between requests.
+    /// Parses requests in the read buffer. Reset between requests.
     var parser: MessageParser
     private(set) var date = HTTPDate(unixSeconds: 0)
     private var dateSecond = 0
-    /// Monotonic, in nanoseconds; renewed with each batch.
+    /// The time of `EventLoop.clock` at the beginning of the iteration, in nanoseconds.
     private(set) var now: UInt64
     var connections = ConnectionTable()
-    /// Deadlines of connections, which may be late by a quarter of a second.
+    /// Deadlines of connections. The loop handles a deadline at most a quarter of a second late.
     var deadlines: DeadlineWheel
-    /// Alarms of handlers, which are at most 20 ms late. The ring is longer than most alarms, so that few alarms are checked
-    /// before their time.
+    /// Alarms of handlers, which are at most 20 ms late. The ring covers 61 s, so few alarms come early.
     var alarms: DeadlineWheel
-    /// Counts the batches.
-    private(set) var batch = 0
-    /// The form of the answer to the request that the handler is processing; nil once a connection owes the answer.
-    var offered: AnswerForm?
-    /// Empty between uses. Its memory is kept.
-    var jointSending = JointSending()
-    /// The clients of the connections that have closed in this loop iteration, and that are still counted.
-    var closed: [ClientCounts.Client] = []
-    // The following queues hold identifiers, so that a closed connection is released at once, with its descriptor. A queue
-    // skips the identifier of a closed connection.
-    /// Streams whose handlers are called in the next batch because all is sent.
-    var drained = Deque<Ticket>()
-    /// Connections with answers to send, and perhaps requests to offer again, at the end of the batch.
-    var unsettled: [UInt64] = []
-    /// Connections with requests that are processed in a later loop iteration.
+    /// The number of the current iteration.
+    private(set) var iteration = 0
+    /// While `handle` runs, the format of the answer; nil if the connection already has a pending answer for it.
+    var currentFormat: AnswerFormat?
+    /// Empty between uses. Kept in order to reuse its memory.
+    var parallelSend = ParallelSend()
+    /// The clients of the connections that have closed in this iteration, which the loop still counts.
+    var closedClients: [ClientCounts.Client] = []
+    // The following queues contain identifiers instead of references, so that a closed connection and its descriptor
+    // are released at once. The loop ignores the identifier of a closed connection.
+    /// Streams of which all bytes are sent. The loop calls the handler's `drained` in the next iteration.
+    var drainedStreams = Deque<Ticket>()
+    /// Connections whose pending work (answers, and requests of the backlog) is processed at the end of the iteration.
+    var scheduled: [UInt64] = []
+    /// Connections that have exceeded their time, and whose next requests are processed in a later iteration.
     var postponed = Deque<UInt64>()
-    /// Connections with input to read whose peers have shut down their sending side. The loop reads them after all other
+    /// Connections with unread bytes whose peers have shut down their sending side. The loop reads them after all other
     /// connections: most of these peers have disconnected, and other clients must not wait for their requests.
-    var ended = Deque<UInt64>()
-    /// The maximum length of `ended`. The loop closes the oldest connection of a longer queue.
-    private static let mostEnded = 512
+    var deferredReads = Deque<UInt64>()
+    /// The maximum length of `deferredReads`. The loop closes the oldest connection of a longer queue.
+    private static let maximumDeferredReads = 512
     /// The number of connections whose large bodies wait for memory in `uploads`.
-    var waitingUploads = 0
-    /// The number of connections with requests that are not received in full or not handled yet.
-    var backlogs = 0
-    /// The time from which the loop postpones connections that send large or many requests, so that other connections are
-    /// served first.
+    var waitingUploadCount = 0
+    /// The number of connections with a `Backlog`: with requests that are incomplete or must wait.
+    var backlogCount = 0
+    /// The time after which the loop postpones connections with large or many requests in favour of other connections.
     var longRequestsEnd: UInt64 = .max
-    /// The queues of bytes that connections are to send.
-    var outputQueues = 0
-    /// When all connections are closed; nil before the loop begins to stop.
+    /// The number of `OutputQueue` objects, which contain unsent bytes of connections.
+    var outputQueueCount = 0
+    /// The time at which all connections are closed; nil before the loop begins to stop.
     var stopDeadline: UInt64?
-    /// When the loop last checked the rates of all transfers.
-    private var ratesChecked: UInt64
+    /// The time at which the loop last checked the rates of all transfers.
+    private var lastRateCheck: UInt64
 
     init(
         _ loop: EventLoop, _ handler: any RequestHandler, _ limits: TransportLimits, _ budget: MemoryBudget,
@@ -75,13 +75,13 @@ package final class LoopContext {
     ) {
         self.loop = loop
         self.handler = handler
-        moreFields = handler.moreFields
+        additionalFields = handler.additionalFields
         self.limits = limits
         self.budget = budget
         self.uploads = uploads
         self.epoll = epoll
         self.now = now
-        ratesChecked = now
+        lastRateCheck = now
         readBuffer = .allocate(byteCount: Self.readSize, alignment: 64)
         parser = MessageParser(limits: limits.request)
         deadlines = DeadlineWheel(now: now, tick: 250_000_000, size: 512)
@@ -95,68 +95,68 @@ package final class LoopContext {
 
     var isStopping: Bool { stopDeadline != nil }
 
-    /// Sets other limits, between two requests. A request whose head has begun keeps the limits of its size.
-    func renew(_ limits: TransportLimits) {
+    /// Replaces the limits. Called between two requests. A request that is partly received keeps its size limits.
+    func update(_ limits: TransportLimits) {
         self.limits = limits
         parser = MessageParser(limits: limits.request)
     }
 
-    /// The milliseconds that the loop may wait for events; nil if there is no limit.
-    ///
-    /// - Parameter now: the time at the end of the loop iteration.
+    /// Returns the milliseconds from `now` that the loop may wait for events; nil if there is no limit.
     func timeToWait(now: UInt64) -> Int? {
-        guard drained.isEmpty, postponed.isEmpty, ended.isEmpty, unsettled.isEmpty else { return 0 }
+        guard drainedStreams.isEmpty, postponed.isEmpty, deferredReads.isEmpty, scheduled.isEmpty else { return 0 }
         var time = min(deadlines.wakeTime, alarms.wakeTime, stopDeadline ?? DeadlineWheel.never)
-        if waitingUploads > 0 { time = min(time, self.now &+ Self.admissionInterval) }
-        if hasTransfers { time = min(time, ratesChecked &+ Self.rateCheckInterval) }
+        if waitingUploadCount > 0 { time = min(time, self.now &+ Self.admissionInterval) }
+        if hasTransfers { time = min(time, lastRateCheck &+ Self.rateCheckInterval) }
         guard time != DeadlineWheel.never else { return nil }
-        // Rounded up, as a wait that ends too early is repeated.
+        // Round up, because a wait that ends before the time would need a second wait.
         return time > now ? Int(clamping: (time - now) / 1_000_000 + 1) : 0
     }
 
-    /// Begins a loop iteration.
-    func renewTime(_ now: UInt64) {
+    /// Sets the time and the number of a new iteration.
+    func beginIteration(_ now: UInt64) {
         self.now = now
-        batch &+= 1
+        iteration &+= 1
         let second = WallClock.coarseSeconds
         guard second != dateSecond else { return }
         dateSecond = second
         date = HTTPDate(unixSeconds: dateSecond)
     }
 
-    /// The bytes that a connection may send in one loop iteration. The more connections send, the fewer bytes each connection
-    /// may send, so that an iteration takes about ten milliseconds.
-    var bytesPerIteration: Int { max(16, 128 - outputQueues) * 1024 }
+    /// The bytes that a connection may send in one loop iteration. The more connections send, the fewer bytes each
+    /// connection may send, so that an iteration takes about ten milliseconds.
+    var bytesPerIteration: Int { max(16, 128 - outputQueueCount) * 1024 }
 
-    func settleLater(_ connection: Connection) {
-        guard !connection.isUnsettled else { return }
-        connection.isUnsettled = true
-        unsettled.append(connection.name)
+    /// Schedules the connection, so that its pending work is processed at the end of the iteration.
+    func schedule(_ connection: Connection) {
+        guard !connection.isScheduled else { return }
+        connection.isScheduled = true
+        scheduled.append(connection.identifier)
     }
 
-    /// Has a connection read after all others.
-    func readLast(_ connection: Connection) {
-        guard !connection.isLast else { return }
-        connection.isLast = true
-        ended.append(connection.name)
-        if ended.count > Self.mostEnded, let oldest = ended.popFirst() { connections.find(oldest)?.close(self) }
+    /// Adds a connection to `deferredReads`.
+    func deferRead(of connection: Connection) {
+        guard !connection.isReadDeferred else { return }
+        connection.isReadDeferred = true
+        deferredReads.append(connection.identifier)
+        guard deferredReads.count > Self.maximumDeferredReads, let oldest = deferredReads.popFirst() else { return }
+        connections.find(oldest)?.close(self)
     }
 
-    /// Continues to read the bodies that are admitted now.
+    /// Continues to read the large bodies that the `UploadQueue` admits now.
     func resumeAdmittedUploads() {
-        while waitingUploads > 0, let (connection, upload) = uploads.admitNext(on: loop.index) {
-            connections.find(connection.name)?.resume(upload, self)
+        while waitingUploadCount > 0, let (connection, upload) = uploads.admitNext(on: loop.index) {
+            connections.find(connection.identifier)?.resume(upload, self)
         }
     }
 
-    /// True if a connection may be sending or receiving something that did not fit into one call.
-    private var hasTransfers: Bool { outputQueues > 0 || backlogs > 0 }
+    /// True if a connection may have a partly received request or a partly sent answer.
+    private var hasTransfers: Bool { outputQueueCount > 0 || backlogCount > 0 }
 
-    /// While memory is short, closes the connections that hold memory and whose transfers are slower than `MinimumRate`. While only bodies wait for
-    /// memory, closes the slow uploads.
+    /// While memory is short, ends the transfers that use memory and are slower than `MinimumRate`. If memory is not
+    /// short, but large bodies wait to be admitted, ends only the slow uploads.
     func closeSlowTransfers() {
-        guard hasTransfers, now &- ratesChecked >= Self.rateCheckInterval else { return }
-        ratesChecked = now
+        guard hasTransfers, now &- lastRateCheck >= Self.rateCheckInterval else { return }
+        lastRateCheck = now
         let memoryIsShort = budget.isShort
         guard memoryIsShort || uploads.hasWaiting else { return }
         for connection in connections.all where connection.isSlow(at: now, onlyUploads: !memoryIsShort) {
@@ -164,6 +164,7 @@ package final class LoopContext {
         }
     }
 
+    /// Removes all bytes from `output`, and releases a large buffer.
     func emptyOutput() {
         if output.capacity > Self.keptOutput {
             output = []
@@ -174,8 +175,8 @@ package final class LoopContext {
     }
 }
 
-/// A table of the connections of one loop, each in a slot of its own. A slot that is used again gets another generation, so
-/// that events and tickets of the connection before find nothing.
+/// A table of the connections of one event loop. Each connection has a slot. A reused slot gets a new generation, so
+/// that identifiers and tickets of a closed connection do not find a later connection.
 struct ConnectionTable {
     private var slots: [Connection?] = []
     private var generations: [UInt32] = []
@@ -213,11 +214,11 @@ struct ConnectionTable {
         return slots[slot]
     }
 
-    /// Finds a connection by its name in epoll and in the wheels.
-    func find(_ name: UInt64) -> Connection? {
-        find(slot: UInt32(truncatingIfNeeded: name), generation: UInt32(truncatingIfNeeded: name >> 32))
+    /// Finds a connection by `Connection.identifier`. Returns nil if the connection is closed.
+    func find(_ identifier: UInt64) -> Connection? {
+        find(slot: UInt32(truncatingIfNeeded: identifier), generation: UInt32(truncatingIfNeeded: identifier >> 32))
     }
 
-    /// All connections as of now.
+    /// A copy of the list of all connections.
     var all: [Connection] { slots.compactMap(\.self) }
 }

@@ -2,28 +2,28 @@ internal import Synchronization
 
 /// Limits the memory of requests and answers in transit.
 ///
-/// The budget covers request bodies, work in the background, and answers that wait to be sent. It does not cover stored data, history, or idle
-/// connections.
+/// The budget covers request bodies, background work and unsent answers, not stored data, history or idle connections.
 ///
-/// Work that can wait or be refused reserves its memory before it allocates it (``reserve(_:)``). Memory that is allocated in any case is charged
-/// (``charge(_:)``), so that less of the budget can be reserved. A slow peer cannot hold memory for long: while memory is short, the event loops
-/// close connections whose transfers are slower than ``MinimumRate``.
+/// Work that can wait or be refused reserves its memory before it allocates the memory (``reserve(_:within:)``). Memory
+/// that must be allocated in any case is charged (``charge(_:)``), so that less of the budget can be reserved. While
+/// memory is short, the event loops end transfers that are slower than ``MinimumRate``, so that a slow peer cannot hold
+/// memory for long.
 ///
 /// Thread-safe.
 package final class MemoryBudget: Sendable {
     private let limit: Atomic<Int>
     private let used = Atomic(0)
-    private let waiting = Atomic(0)
+    private let waitingCount = Atomic(0)
 
-    /// - Parameter limit: the bytes that everything in transit may take.
+    /// - Parameter limit: the maximum number of bytes of all requests and answers in transit.
     package init(limit: Int) {
         self.limit = Atomic(limit)
     }
 
     /// Replaces the limit. Existing reservations stay.
-    package func renew(limit: Int) { self.limit.store(limit, ordering: .relaxed) }
+    package func update(limit: Int) { self.limit.store(limit, ordering: .relaxed) }
 
-    /// The bytes that can be reserved. An eighth of the limit is left for memory that is not counted, such as the allocator's overhead.
+    /// The bytes that can be reserved. An eighth of the limit is kept for the overhead of the allocator.
     package var capacity: Int {
         let limit = limit.load(ordering: .relaxed)
         return limit - limit / 8
@@ -32,14 +32,15 @@ package final class MemoryBudget: Sendable {
     /// The bytes that are reserved or charged.
     package var usedBytes: Int { used.load(ordering: .relaxed) }
 
-    /// True if work waits for memory, or more is charged than the budget has.
-    var isShort: Bool { waiting.load(ordering: .relaxed) > 0 || usedBytes > capacity }
+    /// True if work waits for memory, or if the reserved and charged bytes exceed the capacity.
+    var isShort: Bool { waitingCount.load(ordering: .relaxed) > 0 || usedBytes > capacity }
 
     /// Reserves memory, or returns nil if the budget has not enough left.
     ///
-    /// Work that takes more than ``capacity`` can never be admitted: reject it with 413 instead of calling this method again.
+    /// Work that needs more than ``capacity`` can never be admitted: reject it with 413 instead of trying again.
     ///
-    /// - Parameter share: the most bytes of the budget that may be in use afterwards; nil for the whole capacity.
+    /// - Parameter share: the maximum of ``usedBytes`` after the reservation; nil for the whole capacity. With a
+    ///   smaller value, less important work leaves memory for other work.
     package func reserve(_ bytes: Int, within share: Int? = nil) -> Reservation? {
         let before = used.add(bytes, ordering: .relaxed).oldValue
         guard before + bytes <= share ?? capacity else {
@@ -55,12 +56,12 @@ package final class MemoryBudget: Sendable {
         return Reservation(charged: bytes, to: self)
     }
 
-    /// Declares that work waits for memory, until ``endWaiting()``.
-    package func beginWaiting() { waiting.add(1, ordering: .relaxed) }
+    /// Declares that work waits for memory, until ``endWaiting()`` is called. While work waits, ``isShort`` is true.
+    package func beginWaiting() { waitingCount.add(1, ordering: .relaxed) }
 
-    package func endWaiting() { waiting.subtract(1, ordering: .relaxed) }
+    package func endWaiting() { waitingCount.subtract(1, ordering: .relaxed) }
 
-    /// A part of the budget, which is returned when the reservation is deallocated. Only its owner resizes it.
+    /// A reserved or charged part of the budget. `deinit` returns it. Only the owner of the memory may resize it.
     package final class Reservation: Sendable {
         private let budget: MemoryBudget
         private let amount: Atomic<Int>
@@ -72,7 +73,7 @@ package final class MemoryBudget: Sendable {
 
         package var bytes: Int { amount.load(ordering: .relaxed) }
 
-        /// Adapts the reservation to what is allocated.
+        /// Adapts the reservation to the size of the allocated memory.
         package func resize(to bytes: Int) {
             let change = bytes - amount.exchange(bytes, ordering: .relaxed)
             if change != 0 { budget.used.add(change, ordering: .relaxed) }

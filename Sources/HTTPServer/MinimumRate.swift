@@ -1,4 +1,4 @@
-/// Checks that a transfer moves at a minimum rate, averaged over a second.
+/// Checks that a transfer has at least the minimum rate of 64 KiB per second, averaged over a second.
 struct MinimumRate {
     static let bytesPerSecond = 64 << 10
 

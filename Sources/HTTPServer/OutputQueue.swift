@@ -1,51 +1,52 @@
 internal import HTTPWire
 internal import Platform
 
-/// A queue of bytes that a connection is to send. A large piece is shared by all connections that send it; small ones are
-/// copied together, and charged to the budget.
+/// A queue of bytes that a connection has to send, in pieces.
 ///
-/// Runs on its loop's queue only.
+/// A large piece is not copied: all connections that send it share one array. Small pieces are copied into one array.
+/// The memory of the pieces is charged to the `MemoryBudget`. Owned by the event loop.
 final class OutputQueue {
-    /// From this length on a piece is shared.
+    /// Pieces of at least this length are shared.
     static let sharedLength = 64 * 1024
 
     private struct Piece {
         var bytes: [UInt8]
-        /// The bytes before it are sent.
+        /// The position of the first unsent byte.
         var start = 0
-        /// Keeps the charge for bytes that are shared.
+        /// An object that holds the memory reservation of shared bytes until all connections have sent them.
         var owner: (any AnyObject & Sendable)?
         let isShared: Bool
-        /// True if the queue is charged for the bytes; else their owner is.
+        /// True if the reservation of this queue covers the bytes; false if the reservation of `owner` covers them.
         let isCharged: Bool
     }
 
     private var pieces: [Piece] = []
-    /// The pieces before this one are sent.
-    private var first = 0
-    /// The bytes that are left.
+    /// The index of the first piece with unsent bytes.
+    private var firstUnsent = 0
+    /// The number of unsent bytes.
     private(set) var count = 0
+    /// Checks that the peer reads the bytes at the minimum rate.
     private(set) var rate: MinimumRate
     private unowned let context: LoopContext
     private let charge: MemoryBudget.Reservation
 
     init(_ context: LoopContext) {
         self.context = context
-        context.outputQueues += 1
+        context.outputQueueCount += 1
         rate = MinimumRate(at: context.now)
         charge = context.budget.charge()
     }
 
     deinit {
-        context.outputQueues -= 1
+        context.outputQueueCount -= 1
     }
 
     var isEmpty: Bool { count == 0 }
 
-    /// Adds bytes, which are copied.
+    /// Appends a copy of some bytes.
     func append(copying bytes: Span<UInt8>) {
         guard !bytes.isEmpty else { return }
-        if let last = pieces.indices.last, last >= first, !pieces[last].isShared {
+        if let last = pieces.indices.last, last >= firstUnsent, !pieces[last].isShared {
             bytes.withUnsafeBufferPointer { pieces[last].bytes.append(contentsOf: $0) }
         } else {
             pieces.append(
@@ -55,7 +56,9 @@ final class OutputQueue {
         count += bytes.count
     }
 
-    /// Adds bytes, from a place on. They are shared if they are long.
+    /// Appends the bytes of an array from a position on. Shares a long array; copies a short array.
+    ///
+    /// - Parameter owner: the object that holds the memory reservation of the array; nil to charge this queue.
     func append(_ bytes: [UInt8], from start: Int = 0, owner: (any AnyObject & Sendable)? = nil) {
         guard bytes.count >= Self.sharedLength else { return append(copying: bytes.span.extracting(start...)) }
         pieces.append(Piece(bytes: bytes, start: start, owner: owner, isShared: true, isCharged: owner == nil))
@@ -63,7 +66,7 @@ final class OutputQueue {
         count += bytes.count - start
     }
 
-    /// Adds a piece of a streamed body, framed as a chunk for HTTP/1.1.
+    /// Appends a piece of a streamed body, which is framed as a chunk for HTTP/1.1.
     func append(chunk piece: [UInt8], owner: (any AnyObject & Sendable)?, http11: Bool) {
         guard http11, piece.count >= Self.sharedLength else {
             var framed: [UInt8] = []
@@ -77,28 +80,28 @@ final class OutputQueue {
         ResponseWriter.chunkEnd.withUTF8Buffer { append(copying: $0.span) }
     }
 
-    /// Sends what the kernel takes in one turn: it may take megabytes, and copies them. Returns how much that was; nil if
-    /// the peer is gone.
+    /// Sends bytes until the kernel accepts no more, or `bytesPerIteration` is reached. The limit is needed because the
+    /// kernel may copy megabytes in one call. Returns the number of sent bytes, or nil if the connection is closed.
     func send(on socket: borrowing Socket) -> Int? {
         var sent = 0
-        let most = context.bytesPerIteration
+        let limit = context.bytesPerIteration
         defer { rate.add(sent, at: context.now) }
-        while first < pieces.count, sent < most {
-            let piece = pieces[first]
-            let end = min(piece.bytes.count, piece.start + most - sent)
-            guard let taken = socket.send(piece.bytes.span.extracting(piece.start..<end)) else { return nil }
-            sent += taken
-            count -= taken
-            guard piece.start + taken == piece.bytes.count else {
-                pieces[first].start += taken
+        while firstUnsent < pieces.count, sent < limit {
+            let piece = pieces[firstUnsent]
+            let end = min(piece.bytes.count, piece.start + limit - sent)
+            guard let accepted = socket.send(piece.bytes.span.extracting(piece.start..<end)) else { return nil }
+            sent += accepted
+            count -= accepted
+            guard piece.start + accepted == piece.bytes.count else {
+                pieces[firstUnsent].start += accepted
                 return sent
             }
             if piece.isCharged { charge.resize(to: charge.bytes - piece.bytes.count) }
-            pieces[first].bytes = []
-            pieces[first].owner = nil
-            first += 1
+            pieces[firstUnsent].bytes = []
+            pieces[firstUnsent].owner = nil
+            firstUnsent += 1
         }
-        if first == pieces.count { (pieces, first) = ([], 0) }
+        if firstUnsent == pieces.count { (pieces, firstUnsent) = ([], 0) }
         return sent
     }
 }

@@ -1,66 +1,67 @@
 package import HTTPWire
 package import Platform
 
-/// A handler that answers the requests of one loop. It runs on that loop only, needs no locks, and must not block.
+/// A handler that answers the requests of one event loop. All methods run on that loop and must not block.
 ///
-/// The loop owns the handler until it has stopped, so the handler may hold the loop.
+/// The loop releases the handler when the loop stops, so the handler may retain the loop.
 package protocol RequestHandler: AnyObject {
-    /// Fields that the loop adds to every answer: the first block for most requests, other blocks for requests that
-    /// `fields(for:_:)` selects. Read at the beginning and when `EventLoop.renewFields` asks for it.
-    var moreFields: [FieldBlock] { get }
+    /// Blocks of header fields, of which the loop adds one block to every answer. The loop reads this property when it
+    /// starts, and when `EventLoop.reloadFieldBlocks` is called.
+    var additionalFields: [FieldBlock] { get }
 
-    /// Returns the index of the `moreFields` that the answer to a request has.
-    func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int
+    /// Returns the index in `additionalFields` of the block for the answer to a request.
+    func fieldBlockIndex(for head: RequestHead, _ bytes: Span<UInt8>) -> Int
 
-    /// Handles a complete request. The ranges of `head` lie in `bytes`; `body` is decoded. Neither outlives the call.
+    /// Handles a complete request. `head` contains ranges of `bytes`. `body` is the body without chunked framing. The
+    /// handler must not use `bytes` and `body` after the call.
     ///
-    /// Requests of one connection come in their order and are answered in it.
+    /// The loop passes the requests of one connection in their order, and sends the answers in the same order.
     func handle(_ head: RequestHead, _ bytes: Span<UInt8>, body: Span<UInt8>, _ exchange: Exchange) -> Handling
 
-    /// Returns the answer to a request that cannot be accepted; the connection closes after the answer. `head`, with `bytes` for its
-    /// ranges, is there if it was complete.
+    /// Returns the answer to a request that the loop rejects. The connection closes after the answer. `head` contains
+    /// ranges of `bytes`, and is nil if the head of the request is incomplete.
     func rejected(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response
 
-    /// Decides whether the large body of a request is received.
+    /// Decides whether to receive the large body of a request.
     func decision(
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> BodyDecision
 
-    /// Submits collected work, after all events of a batch. May `respond`.
-    func batchEnded()
+    /// Submits the work that the handler has collected during `handle`, such as writes. The loop calls this method
+    /// after it has handled a group of events. The method may call `EventLoop.respond`.
+    func submitCollectedWork()
 
-    /// Called after a batch that took over 20 ms, with its length: the other connections of the loop waited meanwhile.
-    func wasSlow(nanoseconds: UInt64)
+    /// Called after an iteration that took longer than `TransportLimits.slowIteration`, which delays other connections.
+    func iterationWasSlow(nanoseconds: UInt64)
 
-    /// Called when the peer of an owed answer will send nothing more, but may still read. An answer that waits for a
-    /// change should come now.
+    /// Called when the peer of an incomplete answer has shut down its sending side. It may still read. If the answer
+    /// waits for a change, the handler should answer now, because the peer may have disconnected.
     func peerHalfClosed(_ ticket: Ticket)
 
-    /// Called when the connection of an owed answer is gone. Not called for tickets that were answered.
+    /// Called when the connection of an incomplete answer is closed.
     func closed(_ ticket: Ticket)
 
-    /// Called a little after the time of `EventLoop.setAlarm`, never before; not once the answer is complete or the
-    /// connection gone.
+    /// Called shortly after the time of `EventLoop.setAlarm`, unless the answer is complete or the connection closed.
     func alarm(_ ticket: Ticket)
 
-    /// Called when the kernel has all that was pushed of a stream, as `EventLoop.whenDrained` asked for.
+    /// Called when the kernel has accepted all pushed bytes of a stream, after `EventLoop.notifyWhenDrained`.
     func drained(_ ticket: Ticket)
 
-    /// Answers all requests that wait, and ends all streams: the loop begins to stop. Answers from then on close their
-    /// connections. Requests that are on their way still come, and should not wait for a change.
+    /// Called when the loop begins to stop. The handler must answer all waiting requests and end all streams. The loop
+    /// closes each connection after its answer. Requests may still arrive, and should not wait for a change.
     func stopping()
 }
 
 extension RequestHandler {
-    package var moreFields: [FieldBlock] { [FieldBlock()] }
-    package func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int { 0 }
+    package var additionalFields: [FieldBlock] { [FieldBlock()] }
+    package func fieldBlockIndex(for head: RequestHead, _ bytes: Span<UInt8>) -> Int { 0 }
     package func decision(
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> BodyDecision { .receive(from: nil) }
-    package func batchEnded() {}
-    package func wasSlow(nanoseconds: UInt64) {}
+    package func submitCollectedWork() {}
+    package func iterationWasSlow(nanoseconds: UInt64) {}
     package func peerHalfClosed(_ ticket: Ticket) {}
     package func closed(_ ticket: Ticket) {}
     package func alarm(_ ticket: Ticket) {}
@@ -70,39 +71,38 @@ extension RequestHandler {
 
 /// A decision of a handler on a request whose large body is not received yet.
 package enum BodyDecision {
-    /// The head is enough to refuse the request.
+    /// Refuse the request without receiving its body.
     case refuse(Response)
-    /// The body is received once there is memory. Bodies of different clients wait in different queues; nil for the queue of the peer.
+    /// Receive the body when there is memory. `UploadQueue` counts it for this client, or for the peer if nil.
     case receive(from: ClientKey?)
 }
 
 /// A decision of a handler on a request.
 package enum Handling {
     case answer(Response)
-    /// `EventLoop.respond` or `begin` comes, once: later, or before `handle` has returned.
+    /// The handler calls `EventLoop.respond` or `beginStream` once, possibly before `handle` returns.
     case later
-    /// As `later`, and the connection accepts no further request until the answer is complete. Input that was not
-    /// read yet waits in the kernel.
-    case laterAlone
-    /// Only where `Exchange.isBehind`: offer the request again once all earlier ones of the connection are answered.
-    /// Until then the connection is not read.
-    case notYet
+    /// Like `later`, but the connection processes no further request until the answer is complete.
+    case laterExclusive
+    /// Pass the request to the handler again when all earlier requests of the connection are answered. The connection
+    /// is not read until then. Only allowed if `Exchange.hasEarlierRequests` is true.
+    case afterEarlierRequests
 }
 
-/// The circumstances of a request.
+/// A request and its answer: the event loop, the identifier, and the client.
 package struct Exchange: Sendable {
-    /// The loop that the request came in on: the one to `respond` on.
+    /// The loop on which the request arrived, and on which the handler must answer it.
     package let loop: EventLoop
     package let ticket: Ticket
-    /// The peer of the connection, or the client for which it sends the request.
+    /// The address of the client. The loop sets the peer of the connection; behind a proxy, the handler replaces it.
     package var peer: SocketAddress
-    /// The user of a Unix domain socket, unless that is a proxy.
+    /// The user at the other end of a Unix domain socket. Behind a proxy, the handler removes it.
     package var user: PeerUser?
     /// The time of the loop iteration in which the request arrived, in nanoseconds of `EventLoop.now`.
     package let arrived: UInt64
-    /// True if earlier requests of the connection are not answered yet. A handler that wants them to take effect first
-    /// returns `.notYet`, or queues behind them.
-    package let isBehind: Bool
+    /// True if earlier requests of the connection are not answered yet. If the request must not take effect before
+    /// them, the handler returns `Handling.afterEarlierRequests`, or queues the request after them.
+    package let hasEarlierRequests: Bool
     /// The body, if it is larger than a read buffer.
     package let largeBody: LargeBody?
 
@@ -114,9 +114,9 @@ package struct Exchange: Sendable {
 package struct LargeBody: Sendable {
     package let bytes: [UInt8]
     package let range: Range<Int>
-    /// The memory of the body.
+    /// The part of the memory budget that covers the body.
     package let charge: MemoryBudget.Reservation
-    /// Other large bodies may be admitted once this is deallocated.
+    /// The admission of the body. The `UploadQueue` may admit other bodies when this object is deallocated.
     private let upload: Upload?
 
     init(_ bytes: [UInt8], _ range: Range<Int>, _ charge: MemoryBudget.Reservation, _ upload: Upload?) {
@@ -129,22 +129,25 @@ package struct LargeBody: Sendable {
     package var count: Int { range.count }
 }
 
-/// A reason why a request cannot be accepted.
+/// A reason for which the loop rejects a request or a connection.
 package enum Rejection: Sendable {
+    /// The request is not valid HTTP or exceeds a size limit.
     case request(MessageError)
-    /// The head, or the body, did not come in time.
+    /// The head or the body was not received in time.
     case tooSlow
     case tooManyConnections(limit: Int)
-    /// As that, from the peer's address.
+    /// There are too many connections from the address of the peer, or of the user of a Unix domain socket.
     case tooManyConnectionsOfAddress(limit: Int)
-    /// The memory for bodies is used up, and the body has waited too long for memory or came more slowly than `MinimumRate`.
+    /// Memory is exhausted, and the body has waited too long for memory or was slower than `MinimumRate`.
     case tooMuchMemory
 }
 
-/// A name for one request of one connection on its loop. It may outlive both: an answer to a ticket whose connection is
-/// gone is discarded, also when another connection has its slot.
+/// Identifies one request on its event loop. A ticket may be used after its connection has closed: the loop then
+/// ignores the answer, even if another connection has the same slot.
 package struct Ticket: Hashable, Sendable {
+    /// The index of the connection in the loop's table of connections.
     package let slot: UInt32
+    /// The number of connections that used the slot before.
     let generation: UInt32
     /// The number of the request on its connection. It wraps around.
     package let number: UInt32
@@ -155,7 +158,7 @@ package struct Ticket: Hashable, Sendable {
         self.number = number
     }
 
-    /// - Parameter connection: see `connection`.
+    /// - Parameter connection: the value of the property `connection` of a ticket of the same connection.
     package init(connection: UInt64, number: UInt32) {
         self.init(
             slot: UInt32(truncatingIfNeeded: connection), generation: UInt32(truncatingIfNeeded: connection >> 32),
@@ -166,7 +169,7 @@ package struct Ticket: Hashable, Sendable {
     package var connection: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 
     package func hash(into hasher: inout Hasher) {
-        // One number instead of three, because a request may be looked up several times. Equal hashes are rare and do no harm.
+        // Hash one number instead of three, because tickets are looked up often. Collisions are rare.
         hasher.combine(connection &+ UInt64(number) << 40)
     }
 }

@@ -1,43 +1,44 @@
 package import HTTPWire
 
-/// The limits on time, memory and descriptors that peers may take. Times are in nanoseconds.
+/// The limits on time, memory and file descriptors that clients may use. Times are in nanoseconds.
 package struct TransportLimits: Sendable {
-    /// Sizes of a single request.
+    /// The size limits of a single request.
     package var request = MessageLimits()
 
-    /// Connections at a time, over all loops. Further ones are answered 429 and closed.
+    /// The maximum number of open connections of all loops. Further connections are answered with 429 and closed.
     package var connections = 20_000
-    /// Connections at a time from one network address, or of one user of Unix domain sockets.
+    /// The maximum number of open connections from one network address, or from one user of Unix domain sockets.
     package var connectionsPerAddress = 19_000
-    /// Further connections that may wait for their 429 at a time. Any beyond these are closed at once.
+    /// The maximum number of connections that wait for a 429 answer. Further connections are closed at once.
     package var refusedConnections = 256
-    /// From a request's first byte to the end of its head.
+    /// The maximum time from the first byte of a request to the end of its head.
     package var headTime = 10 * second
-    /// How long a body may take for each `bodyProgress` bytes.
+    /// The maximum time in which each `bodyProgress` bytes of a body must be received.
     package var bodyTime = 10 * second
     package var bodyProgress = 1024
-    /// Between requests, and before the first. The connection is closed without an answer.
+    /// The maximum time between two requests, and before the first request. Then the connection closes.
     package var idleTime = 75 * second
-    /// A peer that reads nothing of its answers for so long is reset.
+    /// If a peer reads no bytes of its answers for this time, its connection is reset.
     package var sendTimeout = 30 * second
-    /// How long, and how far, a connection is read after its last answer, so that the peer sees it and no reset.
+    /// The time and the bytes for which a connection discards input after its last answer. Closing earlier, with unread
+    /// bytes, would reset the connection before the peer has read the answer.
     package var lingerTime = 2 * second
     package var lingerBytes = 1024 * 1024
-    /// Requests of one connection that wait for answers at a time. With more it is not read.
+    /// The maximum number of unanswered requests of one connection. While it is reached, the connection is not read.
     package var maxPipelinedRequests = 128
-    /// Rendered answers of one connection that wait to be sent. With more, no further request of it is taken. A single
-    /// answer may be larger.
+    /// If the rendered answers of a connection exceed this size, they are sent before the next request is processed.
     package var sendBufferBytes = 64 * 1024
 
-    /// What may wait of a stream, beyond what came while nothing waited. A peer that is further behind for `streamTime`
-    /// is reset: two or three large pieces may come faster than any peer reads.
+    /// The bytes of a stream that may be unsent for longer than `streamTime`. If more bytes are unsent, the connection
+    /// is reset. Bytes that were pushed while no bytes were unsent do not count. The time is needed because a handler
+    /// may push several large pieces faster than any peer can read them.
     package var streamBytes = 1024 * 1024
     package var streamTime = 2 * second
-    /// A peer that is this far behind is reset at once.
-    package var mostStreamBytes = 16 * 1024 * 1024
+    /// If more bytes of a stream are unsent, the connection is reset at once.
+    package var maximumStreamBytes = 16 * 1024 * 1024
 
-    /// From how long on a batch of events of a loop is slow, which is counted and logged.
-    package var slowBatch = second / 50
+    /// An iteration of an event loop that takes longer is slow. Slow iterations are counted and logged.
+    package var slowIteration = second / 50
 
     package static let second: UInt64 = 1_000_000_000
 

@@ -1,40 +1,41 @@
 internal import Platform
 internal import Synchronization
 
-/// Admits large request bodies before they are received, so that bodies in transit cannot take the memory that is needed to parse them.
+/// Admits large request bodies before they are received, so that memory remains for parsing them.
 ///
-/// All admitted bodies together take at most an eighth of the memory budget. The bodies of one client take at most half of that, unless the client
-/// has only one. A body that is not admitted waits in a queue, which serves clients round-robin; its connection is not read meanwhile.
+/// All admitted bodies together may use an eighth of the memory budget, which is the share of the queue. The bodies of
+/// one client may use half of the share, unless the client has only one body. A body that is not admitted waits in the
+/// queue, which serves clients round-robin. The connection of a waiting body is not read.
 ///
-/// The queue holds identifiers of connections, not references, so that a closed connection is released at once.
-///
-/// Thread-safe.
+/// The queue contains no references to connections, so that a closed connection is released at once. Thread-safe.
 final class UploadQueue: Sendable {
-    /// Identifies a connection.
+    /// Identifies a connection of any event loop.
     struct ConnectionID: Hashable, Sendable {
+        /// `EventLoop.index`.
         let loop: Int
-        let name: UInt64
+        /// `Connection.identifier`.
+        let identifier: UInt64
     }
 
-    private struct Waiting: Sendable {
+    private struct WaitingBody: Sendable {
         let connection: ConnectionID
         let bytes: Int
     }
 
     private struct Contents: Sendable {
-        var waiting = FairQueue<ClientKey, Waiting>()
+        var waiting = FairQueue<ClientKey, WaitingBody>()
         var admittedBytes = 0
         var admittedByClient: [ClientKey: Int] = [:]
         /// True if the first body of the queue waits because the memory budget is exhausted.
         var awaitsBudget = false
 
-        /// The body that is admitted next.
-        func next(within share: Int) -> (caller: ClientKey, element: Waiting)? {
-            // A body that is larger than the share takes all of it.
+        /// Returns the body that is admitted next.
+        func next(within share: Int) -> (caller: ClientKey, element: WaitingBody)? {
+            // A body that is larger than the share is admitted with a reservation of the whole share.
             waiting.first { allows(min($1.bytes, share), from: $0, within: share) }
         }
 
-        /// True if a client may have another body admitted.
+        /// Returns true if the limit of a client allows another body.
         func allows(_ bytes: Int, from client: ClientKey, within share: Int) -> Bool {
             guard let admitted = admittedByClient[client] else { return true }
             return admitted + bytes <= share / 2
@@ -48,13 +49,13 @@ final class UploadQueue: Sendable {
         self.budget = budget
     }
 
-    /// The bytes that all admitted bodies together may take.
+    /// The bytes that all admitted bodies together may use.
     private var share: Int { budget.capacity / 8 }
 
     /// True if a body waits to be admitted.
     var hasWaiting: Bool { contents.withLock { !$0.waiting.isEmpty } }
 
-    /// Admits a body at once if no other body waits that would be admitted first.
+    /// Admits a body at once. Returns nil if it must wait for memory, for its client's limit or for earlier bodies.
     func admit(_ bytes: Int, from client: ClientKey) -> Upload? {
         contents.withLock { contents in
             let bytes = min(bytes, share)
@@ -65,9 +66,9 @@ final class UploadQueue: Sendable {
         }
     }
 
-    /// Queues a body. ``admitNext(on:)`` returns its connection once the body is admitted.
+    /// Appends a body to the queue. ``admitNext(on:)`` returns its connection when the body is admitted.
     func append(_ bytes: Int, from client: ClientKey, on connection: ConnectionID) {
-        contents.withLock { $0.waiting.append(Waiting(connection: connection, bytes: bytes), for: client) }
+        contents.withLock { $0.waiting.append(WaitingBody(connection: connection, bytes: bytes), for: client) }
     }
 
     /// Removes the body of a connection from the queue.
@@ -78,7 +79,7 @@ final class UploadQueue: Sendable {
         }
     }
 
-    /// Admits the next body if it fits and its connection belongs to an event loop.
+    /// Admits the next body if there is memory for it and its connection belongs to the event loop with this index.
     func admitNext(on loop: Int) -> (connection: ConnectionID, upload: Upload)? {
         contents.withLock { contents in
             let share = share
@@ -100,6 +101,7 @@ final class UploadQueue: Sendable {
         return Upload(bytes: bytes, reservation, of: client, in: self)
     }
 
+    /// Tells the memory budget whether a body waits because the budget is exhausted.
     private func updateShortage(_ contents: inout Contents, awaitsBudget: Bool) {
         guard contents.awaitsBudget != awaitsBudget else { return }
         contents.awaitsBudget = awaitsBudget
@@ -109,16 +111,16 @@ final class UploadQueue: Sendable {
     fileprivate func release(_ bytes: Int, of client: ClientKey) {
         contents.withLock { contents in
             contents.admittedBytes -= bytes
-            let left = (contents.admittedByClient[client] ?? 0) - bytes
-            contents.admittedByClient[client] = left > 0 ? left : nil
+            let remaining = (contents.admittedByClient[client] ?? 0) - bytes
+            contents.admittedByClient[client] = remaining > 0 ? remaining : nil
         }
     }
 }
 
-/// The memory of an admitted body, until the object is deallocated.
+/// The admission of a large body. Its memory returns to the `UploadQueue` when the object is deallocated. Thread-safe.
 final class Upload: Sendable {
     let reservation: MemoryBudget.Reservation
-    /// The bytes that the body was admitted with.
+    /// The number of bytes that were reserved when the body was admitted.
     let bytes: Int
     private let client: ClientKey
     private let queue: UploadQueue

@@ -5,17 +5,18 @@ internal import Synchronization
 /// A cache of the names of users. It looks up names on its own dispatch queue, because the user database of the system
 /// may be remote and may take seconds to answer. Thread-safe.
 final class UserNames: Sendable {
-    private struct Known {
+    private struct CachedName {
         let name: String
-        var since: UInt64
+        /// The time of the last lookup.
+        var lookupTime: UInt64
     }
 
-    /// The nanoseconds after which a name is looked up again, because the system may have assigned the number to
-    /// another user.
+    /// The nanoseconds after which a name is looked up again, because the user ID may belong to another user then.
     private static let lifetime: UInt64 = 60_000_000_000
-    private static let mostKnown = 1024
+    /// The maximum number of cached names. When it is exceeded, all names are removed.
+    private static let maximumCount = 1024
 
-    private let known = Mutex<[UInt32: Known]>([:])
+    private let cache = Mutex<[UInt32: CachedName]>([:])
     private let queue = DispatchQueue(label: "settingsd.users", qos: .userInitiated)
     private let lookUp: @Sendable (UInt32) -> String?
 
@@ -28,30 +29,31 @@ final class UserNames: Sendable {
     /// lifetime, returns it and starts a new lookup in the background. Never waits for the system.
     func name(of id: UInt32) -> String? {
         let now = MonotonicClock.system.now()
-        let (name, isOld) = known.withLock { known -> (String?, Bool) in
-            guard let found = known[id] else { return (nil, false) }
-            let isOld = now &- found.since > Self.lifetime
-            if isOld { known[id]?.since = now }
+        let (name, isOld) = cache.withLock { cache -> (String?, Bool) in
+            guard let found = cache[id] else { return (nil, false) }
+            let isOld = now &- found.lookupTime > Self.lifetime
+            // Prevents a second lookup while the lookup below runs.
+            if isOld { cache[id]?.lookupTime = now }
             return (found.name, isOld)
         }
-        if isOld { queue.async { self.ask(for: id) } }
+        if isOld { queue.async { self.refreshName(of: id) } }
         return name
     }
 
-    /// Finds the name of a user, or the user's number as text if the user has no name. Calls the body on the cache's
-    /// queue, after all earlier lookups.
+    /// Calls the body with the name of a user, or with the user ID as text, on the cache's queue after earlier lookups.
     func find(_ id: UInt32, _ body: @escaping @Sendable (String) -> Void) {
-        queue.async { body(self.name(of: id) ?? self.ask(for: id)) }
+        queue.async { body(self.name(of: id) ?? self.refreshName(of: id)) }
     }
 
+    /// Looks up a name, stores it in the cache, and returns it.
     @discardableResult
-    private func ask(for id: UInt32) -> String {
+    private func refreshName(of id: UInt32) -> String {
         let found = lookUp(id)
-        return known.withLock { known in
-            if known.count >= Self.mostKnown, known[id] == nil { known = [:] }
+        return cache.withLock { cache in
+            if cache.count >= Self.maximumCount, cache[id] == nil { cache = [:] }
             // Keep the old name if this lookup failed, because the user database may be unavailable for a while.
-            let name = found ?? known[id]?.name ?? String(id)
-            known[id] = Known(name: name, since: MonotonicClock.system.now())
+            let name = found ?? cache[id]?.name ?? String(id)
+            cache[id] = CachedName(name: name, lookupTime: MonotonicClock.system.now())
             return name
         }
     }

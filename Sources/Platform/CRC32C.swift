@@ -1,33 +1,33 @@
 internal import CLinux
 
-/// A check of a file's bytes: CRC-32C (Castagnoli), as storage systems use it.
+/// A CRC-32C checksum (Castagnoli polynomial), which detects damaged bytes in a file.
 ///
-/// It finds every error of up to 32 bits in a row, and misses one in four thousand million of the others.
+/// It detects any damage within 32 consecutive bits, and misses other damage with a probability of 1 in 2³².
 package struct CRC32C: Equatable, Sendable {
     private var register: UInt32 = ~0
 
     package init() {}
 
-    /// The check of some bytes.
+    /// Computes the checksum of some bytes.
     package init(of bytes: Span<UInt8>) {
         update(bytes)
     }
 
-    /// The check of all bytes so far.
+    /// The checksum of all bytes that were added so far.
     package var value: UInt32 { ~register }
 
-    /// Adds more bytes: by the processor's instruction where it has one, else by tables.
+    /// Adds bytes. Uses the CRC-32C instruction of the processor if there is one, and tables otherwise.
     package mutating func update(_ bytes: Span<UInt8>) {
         if Self.hasInstruction {
             register = bytes.withUnsafeBufferPointer { crc32c_update(register, $0.baseAddress, $0.count) }
         } else {
-            updateByTables(bytes)
+            updateWithTables(bytes)
         }
     }
 
     private static let hasInstruction = has_crc32c()
 
-    mutating func updateByTables(_ bytes: Span<UInt8>) {
+    mutating func updateWithTables(_ bytes: Span<UInt8>) {
         let tables = Self.tables
         var crc = register
         var offset = 0
@@ -47,7 +47,8 @@ package struct CRC32C: Equatable, Sendable {
         register = crc
     }
 
-    /// Eight tables of 256: what a byte adds to the check when so many bytes come after it.
+    /// Eight tables of 256 entries, for the method "slicing by 8". Table `n` has the effect of each byte value on the
+    /// register if `n` further bytes of a group of eight follow the byte.
     private static let tables: [UInt32] = {
         var tables = [UInt32](repeating: 0, count: 8 * 256)
         for byte in 0..<256 {
@@ -64,19 +65,19 @@ package struct CRC32C: Equatable, Sendable {
 }
 
 extension CRC32C {
-    /// The value in eight digits of hexadecimal.
-    package var digits: InlineArray<8, UInt8> {
+    /// The checksum as eight lower-case hexadecimal digits in ASCII.
+    package var hexDigits: InlineArray<8, UInt8> {
         InlineArray { index in
             let digit = UInt8(truncatingIfNeeded: value >> UInt32(28 - index * 4)) & 0xF
             return digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
         }
     }
 
-    /// True if eight bytes are the digits of the value.
-    package func isWritten(as text: Span<UInt8>) -> Bool {
-        let digits = digits
+    /// Returns true if a text is equal to ``hexDigits``.
+    package func matches(hexDigits text: Span<UInt8>) -> Bool {
+        let expected = hexDigits
         guard text.count == 8 else { return false }
-        for index in 0..<8 where text[index] != digits[index] { return false }
+        for index in 0..<8 where text[index] != expected[index] { return false }
         return true
     }
 }

@@ -1,23 +1,29 @@
 internal import Synchronization
 
-/// A key for the clients that share a limit: a caller with a credential, a user of Unix domain sockets, else a network
-/// address.
+/// Identifies a client for limits that apply to each client, such as the number of connections.
+///
+/// A client is the caller whose credential the requests carry. Without a credential, a client is the user at the other
+/// end of a Unix domain socket, or a network address.
 package enum ClientKey: Hashable, Sendable {
+    /// The name of the caller that the credential belongs to.
     case caller(String)
+    /// The user ID.
     case user(UInt32)
+    /// The result of ``SocketAddress/network``: an address without a port.
     case address(SocketAddress)
 
-    /// The key of a peer without a credential.
+    /// Makes the key of a peer without a credential.
     ///
-    /// - Parameter user: the number of the user of a Unix domain socket, if the kernel tells it.
+    /// - Parameter user: the user ID of the peer of a Unix domain socket; nil if the kernel does not report a user ID.
     package init(_ peer: SocketAddress, _ user: UInt32?) {
         self = user.map { .user($0) } ?? .address(peer.network)
     }
 }
 
-/// A count of what each client has under way, over all loops: connections, or requests that wait.
+/// Counts items of each client, such as open connections or waiting requests, over all event loops. Thread-safe.
 package final class ClientCounts: Sendable {
-    /// A client that has something under way. All that it has shares the object, so that an end takes no look-up.
+    /// A client with at least one counted item. Each item keeps a reference to this object, so that
+    /// ``ClientCounts/remove(_:)`` usually needs no dictionary lookup.
     package final class Client: Sendable {
         package let key: ClientKey
         fileprivate let count = Atomic(0)
@@ -31,22 +37,24 @@ package final class ClientCounts: Sendable {
 
     package init() {}
 
-    /// Counts one more of a client. Returns how many it has then; nil if it has as many as it may.
-    package func add(_ key: ClientKey, upTo most: Int) -> (client: Client, count: Int)? {
+    /// Counts one more item of a client, and returns the new number of items of the client. Returns nil, and counts
+    /// nothing, if the client already has `limit` items.
+    package func add(_ key: ClientKey, upTo limit: Int) -> (client: Client, count: Int)? {
         clients.withLock { clients in
             let client = clients[key] ?? Client(key)
             let count = client.count.load(ordering: .relaxed) + 1
-            guard count <= most else { return nil }
+            guard count <= limit else { return nil }
             client.count.add(1, ordering: .relaxed)
             clients[key] = client
             return (client, count)
         }
     }
 
+    /// Counts one item of a client less.
     package func remove(_ client: Client) {
         guard client.count.subtract(1, ordering: .relaxed).newValue == 0 else { return }
         clients.withLock { clients in
-            // Meanwhile it may have begun something else.
+            // Another thread may have counted a new item of the client before this thread locked the dictionary.
             if client.count.load(ordering: .relaxed) == 0, clients[client.key] === client { clients[client.key] = nil }
         }
     }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A clock that returns nanoseconds since an unspecified moment and never runs back. Tests advance their own clocks by hand.
+/// A clock that never runs backwards. It counts nanoseconds from an unspecified moment. Tests use a manual clock.
 package struct MonotonicClock: Sendable {
     package let now: @Sendable () -> UInt64
 
@@ -14,15 +14,15 @@ package struct MonotonicClock: Sendable {
     }
 }
 
-/// The time of day, which an administrator can set back.
+/// The system's real-time clock. It can jump backwards, because an administrator or a time service can set it.
 package enum WallClock {
-    /// The milliseconds since 1970.
+    /// The milliseconds since 1970-01-01 00:00 UTC.
     package static var milliseconds: Int64 {
         let time = timespec(of: CLOCK_REALTIME)
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// The seconds since 1970. The value may be a few milliseconds old, which makes it cheaper to read.
+    /// The seconds since 1970-01-01 00:00 UTC. Cheaper than ``milliseconds``, but a few milliseconds old.
     package static var coarseSeconds: Int {
         timespec(of: CLOCK_REALTIME_COARSE).tv_sec
     }

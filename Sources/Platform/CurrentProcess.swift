@@ -2,27 +2,27 @@ internal import Glibc
 
 /// The process that runs this code.
 package enum CurrentProcess {
-    /// The number of the process.
+    /// The process ID.
     package static var identifier: Int32 { getpid() }
 
-    /// The directory that relative paths start from, or nil if it has been removed.
+    /// The path of the working directory, or nil if the directory has been removed.
     package static var workingDirectory: String? {
         guard let path = getcwd(nil, 0) else { return nil }
         defer { free(path) }
         return String(cString: path)
     }
 
-    /// Ends the process after it has run the exit handlers and has written the text that `print` has buffered.
+    /// Runs the exit handlers, writes the text that `print` has buffered, and ends the process.
     package static func exit(code: Int32) -> Never {
         Glibc.exit(code)
     }
 
-    /// Ends the process without exit handlers. Other threads may still be using the data that exit handlers would destroy.
+    /// Ends the process without running exit handlers. Safe while other threads use data that exit handlers destroy.
     package static func exitWithoutHandlers(code: Int32) -> Never {
         _exit(code)
     }
 
-    /// Registers a function that ``exit(code:)`` and a return from `main` call. Returns false if there is no memory.
+    /// Registers a function that runs in ``exit(code:)`` and when `main` returns. Returns false if memory is exhausted.
     package static func addExitHandler(_ handler: @escaping @convention(c) () -> Void) -> Bool {
         atexit(handler) == 0
     }

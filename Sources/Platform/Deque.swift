@@ -1,9 +1,9 @@
-/// A ring buffer that adds elements at the back and removes them at the front, each in constant time.
+/// A double-ended queue in a ring buffer. Adding and removing elements at both ends takes constant time.
 ///
-/// A removed element is released at once. The storage grows by doubling; an empty deque that was made anew has none.
+/// Removing an element releases it immediately. The storage doubles when it is full. A new deque has no storage.
 @usableFromInline
 package struct Deque<Element> {
-    /// Holds the elements from `head` on, around the end; nil elsewhere.
+    /// The ring buffer. `used` elements begin at `head` and wrap around the end. Other slots are nil.
     @usableFromInline
     internal var slots: [Element?] = []
     @usableFromInline
@@ -24,7 +24,7 @@ package struct Deque<Element> {
         used += 1
     }
 
-    /// Puts an element before the first.
+    /// Adds an element at the front.
     @inlinable
     package mutating func prepend(_ element: Element) {
         if used == slots.count { grow() }
@@ -33,7 +33,7 @@ package struct Deque<Element> {
         used += 1
     }
 
-    /// Removes the first element and returns it; nil if there is none.
+    /// Removes the first element and returns it. Returns nil if the deque is empty.
     @inlinable
     package mutating func popFirst() -> Element? {
         guard used > 0 else { return nil }
@@ -43,7 +43,7 @@ package struct Deque<Element> {
         return element
     }
 
-    /// Removes the last element and returns it; nil if there is none.
+    /// Removes the last element and returns it. Returns nil if the deque is empty.
     @inlinable
     package mutating func popLast() -> Element? {
         guard used > 0 else { return nil }
@@ -51,7 +51,7 @@ package struct Deque<Element> {
         return slots[slot(of: used)].take()
     }
 
-    /// Changes an element, without a copy of what it refers to.
+    /// Changes an element in place, without copying the storage of arrays in the element.
     @inlinable
     package mutating func update<Result>(_ position: Int, _ body: (inout Element) -> Result) -> Result {
         guard position >= 0, position < used, var element = slots[slot(of: position)].take() else {
@@ -96,7 +96,7 @@ extension Deque: RandomAccessCollection, MutableCollection, RangeReplaceableColl
         }
     }
 
-    /// Replaces a part by other elements. Copies all of them, so it is for what happens rarely.
+    /// Replaces a range of elements. Takes linear time, because it copies all elements of the deque.
     @inlinable
     package mutating func replaceSubrange(_ range: Range<Int>, with elements: some Collection<Element>) {
         var all = Array(self)

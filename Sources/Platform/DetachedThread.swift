@@ -3,12 +3,13 @@ internal import Synchronization
 
 /// Starts threads that are not joined.
 package enum DetachedThread {
+    /// The bodies by an identifier, with the identifier that was assigned last.
     private struct Pending {
         var lastID = 0
         var bodies: [Int: @Sendable () -> Void] = [:]
     }
 
-    /// The bodies of threads that were made and do not run yet. Each thread takes one of them.
+    /// The bodies of threads that have been created but do not run yet. Each new thread removes one body and runs it.
     private static let pending = Mutex(Pending())
 
     /// Starts a thread. Throws if the system cannot create another thread.
@@ -22,7 +23,7 @@ package enum DetachedThread {
         let code = pthread_create(
             &thread, nil,
             { _ in
-                DetachedThread.takeBody()?()
+                DetachedThread.removePendingBody()?()
                 return nil
             }, nil)
         guard code == 0 else {
@@ -32,7 +33,7 @@ package enum DetachedThread {
         _ = pthread_detach(thread)
     }
 
-    private static func takeBody() -> (@Sendable () -> Void)? {
+    private static func removePendingBody() -> (@Sendable () -> Void)? {
         pending.withLock { $0.bodies.popFirst()?.value }
     }
 }

@@ -13,7 +13,8 @@ package enum EnvironmentVariables {
         value(of: name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The values of all variables by name. The first of several variables with the same name counts, as with `getenv`.
+    /// The values of all variables by name. If the environment has several variables with the same name, the dictionary
+    /// has the value of the first variable, which is the value that `getenv` returns.
     package static var all: [String: String] {
         var variables: [String: String] = [:]
         for definition in definitions {
@@ -24,7 +25,7 @@ package enum EnvironmentVariables {
         return variables
     }
 
-    /// The variables as the C library stores them: `NAME=value`.
+    /// The variables in the format of the C library: `NAME=value`.
     static var definitions: [UnsafeMutablePointer<CChar>] {
         var definitions: [UnsafeMutablePointer<CChar>] = []
         var next = process_environment()

@@ -1,14 +1,16 @@
 internal import CLinux
 internal import Glibc
 
-/// A set of descriptors whose readiness the kernel reports, level-triggered: what was not finished is reported again.
+/// An epoll instance: a set of file descriptors whose readiness the kernel reports.
 ///
-/// Belongs to one thread, or one serial queue, but for ``wake()``.
+/// The descriptors are level-triggered: each ``wait(milliseconds:)`` reports a descriptor while it is ready.
+///
+/// Owned by one thread or serial queue. Only ``wake()`` is thread-safe.
 package final class Epoll {
-    /// A set of events. Errors and hang-ups are reported whether asked for or not.
+    /// A set of events. The kernel always reports ``failed`` and ``hungUp``, even if they are not requested.
     ///
-    /// Not an `OptionSet`, whose operations would be calls of generic functions in other modules. The numbers are those of
-    /// `epoll.h`, since what is inlined there cannot name Glibc's.
+    /// Not an `OptionSet`, because other modules would call its operations through generic functions. The numbers are
+    /// those of `epoll.h`, because inlinable code cannot use the constants of Glibc.
     @usableFromInline
     package struct Events: Equatable {
         @usableFromInline let bits: UInt32
@@ -21,14 +23,14 @@ package final class Epoll {
         @inlinable package static var none: Events { Events(bits: 0) }
         @inlinable package static var readable: Events { Events(bits: 0x1) }
         @inlinable package static var writable: Events { Events(bits: 0x4) }
-        /// The peer has shut down its sending side. Reported without reading up to there.
-        @inlinable package static var peerEnded: Events { Events(bits: 0x2000) }
+        /// The peer has shut down its sending side. The kernel reports this even while received bytes are unread.
+        @inlinable package static var peerHalfClosed: Events { Events(bits: 0x2000) }
         @inlinable package static var failed: Events { Events(bits: 0x8) }
         @inlinable package static var hungUp: Events { Events(bits: 0x10) }
-        /// Reported once for each change, not for as long as it lasts.
-        static var onChange: Events { Events(bits: 1 << 31) }
+        /// The kernel reports the descriptor only when its readiness changes (`EPOLLET`).
+        static var edgeTriggered: Events { Events(bits: 1 << 31) }
 
-        /// True if any of these events is in the set.
+        /// Returns true if the sets have an event in common.
         @inlinable
         package func contains(_ event: Events) -> Bool { bits & event.bits != 0 }
 
@@ -39,16 +41,16 @@ package final class Epoll {
         package static func == (one: Events, other: Events) -> Bool { one.bits == other.bits }
     }
 
-    /// The name under which `wake` is reported: that of no connection.
-    private static let wakeName = UInt64.max
+    /// The token of ``wakeCounter``. Callers do not use this value as the token of a descriptor.
+    private static let wakeToken = UInt64.max
 
     private let owned: Descriptor
-    /// A counter that `wake` increments. Its event is reported once for each increment, so it is never read.
+    /// An `eventfd` that ``wake()`` increments. It is edge-triggered, so it need not be read.
     private let wakeCounter: Descriptor
     private let capacity: Int
     private let events: UnsafeMutablePointer<epoll_event>
 
-    /// - Parameter capacity: how many events one `wait` returns at most.
+    /// - Parameter capacity: the maximum number of events that one call of ``wait(milliseconds:)`` returns.
     package init(capacity: Int) throws(SystemError) {
         let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { throw SystemError(call: "epoll_create1") }
@@ -59,46 +61,52 @@ package final class Epoll {
         self.capacity = capacity
         events = .allocate(capacity: capacity)
         events.initialize(repeating: epoll_event(), count: capacity)
-        guard add(counter, .readable | .onChange, name: Self.wakeName) else { throw SystemError(call: "epoll_ctl") }
+        guard add(counter, .readable | .edgeTriggered, token: Self.wakeToken) else {
+            throw SystemError(call: "epoll_ctl")
+        }
     }
 
     deinit {
         events.deallocate()
     }
 
-    /// Adds a descriptor under a name; false if the kernel has no room for another. Closing the descriptor removes it.
-    package func add(_ descriptor: Int32, _ wanted: Events, name: UInt64) -> Bool {
-        control(EPOLL_CTL_ADD, descriptor, wanted, name)
-    }
-
-    package func change(_ descriptor: Int32, _ wanted: Events, name: UInt64) {
-        _ = control(EPOLL_CTL_MOD, descriptor, wanted, name)
-    }
-
-    /// Waits until there are events, and returns how many. Returns 0 after this time, or sooner.
+    /// Adds a descriptor. Returns false if the kernel refuses it. The kernel removes it when it is closed.
     ///
-    /// - Parameter milliseconds: the longest wait; nil for one without an end.
+    /// - Parameter token: a number that identifies the descriptor in reported events.
+    package func add(_ descriptor: Int32, _ requested: Events, token: UInt64) -> Bool {
+        control(EPOLL_CTL_ADD, descriptor, requested, token)
+    }
+
+    /// Replaces the requested events of a descriptor.
+    package func modify(_ descriptor: Int32, _ requested: Events, token: UInt64) {
+        _ = control(EPOLL_CTL_MOD, descriptor, requested, token)
+    }
+
+    /// Waits for events, and returns the number of events. Returns 0 after a timeout or if a signal arrives.
+    ///
+    /// - Parameter milliseconds: the maximum time to wait; nil for no limit.
     package func wait(milliseconds: Int?) -> Int {
         let count = epoll_wait(
             owned.number, events, Int32(capacity), milliseconds.map { Int32(clamping: max(0, $0)) } ?? -1)
         return count > 0 ? Int(count) : 0
     }
 
-    /// Ends a `wait`: the present one or, if there is none, the next. From any thread.
+    /// Ends the current call of ``wait(milliseconds:)`` or, if no call is in progress, the next call. Thread-safe.
     package func wake() {
         _ = eventfd_write(wakeCounter.number, 1)
     }
 
-    /// An event that the last `wait` found. A name that was never given stands for `wake`.
-    package subscript(position: Int) -> (events: Events, name: UInt64) {
+    /// Returns an event of the last call of ``wait(milliseconds:)``, with the token of the descriptor. An event with a
+    /// token that was never added comes from ``wake()``.
+    package subscript(position: Int) -> (events: Events, token: UInt64) {
         let event = events[position]
         return (Events(bits: event.events), event.data.u64)
     }
 
-    private func control(_ operation: Int32, _ descriptor: Int32, _ wanted: Events, _ name: UInt64) -> Bool {
+    private func control(_ operation: Int32, _ descriptor: Int32, _ requested: Events, _ token: UInt64) -> Bool {
         var event = epoll_event()
-        event.events = wanted.bits
-        event.data.u64 = name
+        event.events = requested.bits
+        event.data.u64 = token
         return epoll_ctl(owned.number, operation, descriptor, &event) == 0
     }
 }

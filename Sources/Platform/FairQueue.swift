@@ -1,4 +1,4 @@
-/// A queue that serves callers round-robin. The elements of one caller keep their order.
+/// A queue that returns one element of each caller in turn (round-robin). The elements of one caller keep their order.
 package struct FairQueue<Caller: Hashable, Element> {
     private var elements: [Caller: Deque<Element>] = [:]
     /// The callers that have elements, in the order in which the queue serves them.
@@ -9,7 +9,7 @@ package struct FairQueue<Caller: Hashable, Element> {
 
     package var isEmpty: Bool { count == 0 }
 
-    /// The number of elements of a caller.
+    /// Returns the number of elements of a caller.
     package func count(of caller: Caller) -> Int { elements[caller]?.count ?? 0 }
 
     package mutating func append(_ element: Element, for caller: Caller) {
@@ -18,13 +18,13 @@ package struct FairQueue<Caller: Hashable, Element> {
         count += 1
     }
 
-    /// Removes the first element of the caller that is served next, and returns the element. Returns nil if the queue is empty.
+    /// Removes and returns the first element of the caller that is served next. Returns nil if the queue is empty.
     package mutating func popFirst() -> Element? {
         guard let caller = callers.first else { return nil }
         return popFirst(of: caller)
     }
 
-    /// Returns the caller that is served next, with its first element. Skips callers whose first elements do not meet a condition.
+    /// Returns the caller that is served next, with its first element. Skips callers with an ineligible first element.
     package func first(
         where isEligible: (_ caller: Caller, _ element: Element) -> Bool
     ) -> (caller: Caller, element: Element)? {
@@ -34,7 +34,7 @@ package struct FairQueue<Caller: Hashable, Element> {
         return nil
     }
 
-    /// Removes the first element of a caller, and returns the element. The caller is served next after all other callers.
+    /// Removes and returns the first element of a caller. The queue then serves all other callers before this caller.
     package mutating func popFirst(of caller: Caller) -> Element? {
         guard let element = elements[caller]?.popFirst() else { return nil }
         let isLast = elements[caller]?.isEmpty ?? true
@@ -49,7 +49,7 @@ package struct FairQueue<Caller: Hashable, Element> {
         return element
     }
 
-    /// Removes the elements of a caller that meet a condition.
+    /// Removes all elements of a caller that meet a condition.
     package mutating func remove(of caller: Caller, where condition: (Element) -> Bool) {
         let before = count(of: caller)
         elements[caller]?.removeAll(where: condition)

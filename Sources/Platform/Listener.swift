@@ -2,38 +2,39 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// A socket that listens, closes itself, and removes its file if it has one.
+/// A listening socket. `deinit` closes the socket and removes the file of a Unix domain socket.
 package final class Listener: Sendable {
     /// The reason why a socket cannot listen.
     package enum Failure: Error, Equatable {
         case system(SystemError)
-        /// The path of the socket has something that is not to be removed; with what it is.
+        /// The path of the Unix domain socket is in use by something that must not be removed. The text describes it.
         case occupied(String)
     }
 
-    /// The result of taking a connection.
-    package enum Accepted: ~Copyable {
+    /// The result of accepting a connection.
+    package enum AcceptResult: ~Copyable {
         case connection(Socket, SocketAddress)
+        /// No connection waits.
         case nothing
-        /// This peer is gone already; others may be there.
-        case lost
-        /// The system has no descriptor, or no memory, for another.
+        /// The connection was closed before it was accepted. Other connections may wait.
+        case aborted
+        /// The system has no file descriptor or no memory for another connection.
         case exhausted(SystemError)
     }
 
-    /// The connections that the kernel keeps until they are accepted.
+    /// The maximum number of connections that wait in the kernel to be accepted.
     private static let backlog: Int32 = 4096
 
-    /// Where it listens, with the port that the kernel chose if none was asked for.
+    /// The address of the socket. If the requested port was 0, it has the port that the kernel chose.
     package let address: SocketAddress
     private let owned: Descriptor
     private let file: SocketFile?
-    /// True if another process has the socket, too, which goes on listening when this listener ends.
+    /// True if another process has the socket too, and continues to listen after this listener is deallocated.
     private let isShared: Bool
 
-    /// Binds and listens.
+    /// Binds a socket to an address and listens.
     ///
-    /// - Parameter mode: the mode of the file of a Unix domain socket: who may write to it may connect.
+    /// - Parameter mode: the file mode of a Unix domain socket. Users with write permission may connect.
     package init(_ address: SocketAddress, mode: UInt32 = 0o600) throws(Failure) {
         isShared = false
         let descriptor: Int32
@@ -53,18 +54,18 @@ package final class Listener: Sendable {
             }
         }
         guard listen(descriptor, Self.backlog) == 0 else { throw .system(SystemError(call: "listen")) }
-        guard let bound = SocketAddress.written(by: { getsockname(descriptor, $0, $1) }) else {
+        guard let bound = SocketAddress.returned(by: { getsockname(descriptor, $0, $1) }) else {
             throw .system(SystemError(call: "getsockname"))
         }
         self.address = bound
     }
 
-    /// Takes over a socket that listens already, and that another process keeps. Throws for any other socket.
+    /// Takes ownership of an inherited descriptor, for example from systemd. Throws if it is not a listening socket.
     package init(inheriting number: Int32) throws(SystemError) {
         owned = Descriptor(number)
         (file, isShared) = (nil, true)
         errno = 0
-        guard let bound = SocketAddress.written(by: { getsockname(number, $0, $1) }) else {
+        guard let bound = SocketAddress.returned(by: { getsockname(number, $0, $1) }) else {
             throw SystemError(call: "getsockname", code: errno == 0 ? EAFNOSUPPORT : errno)
         }
         address = bound
@@ -82,52 +83,52 @@ package final class Listener: Sendable {
         file?.remove()
     }
 
-    /// The number to wait on. The listener keeps it open.
+    /// The descriptor, for waiting until the socket is readable. Owned by the listener.
     package var descriptor: Int32 { owned.number }
 
-    /// Takes the next connection. It has the TCP options of the listener.
-    package func accept() -> Accepted {
+    /// Accepts the next connection. The connection inherits the TCP options of the listener.
+    package func accept() -> AcceptResult {
         let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         var accepted: Int32 = -1
-        let peer = SocketAddress.written { address, length in
+        let peer = SocketAddress.returned { address, length in
             accepted = accept4(descriptor, address, length, flags)
             return accepted
         }
         guard accepted < 0 else {
             let socket = Socket(adopting: accepted)
-            // Where connections come faster than they are served, many are reset while they wait in the kernel.
-            guard !socket.hasFailed else { return .lost }
-            // A peer that comes by IPv4 to a socket for both families is the same as at one for IPv4 alone.
+            // Under overload, clients reset many connections while the connections wait to be accepted.
+            guard !socket.hasFailed else { return .aborted }
+            // An IPv6 socket reports an IPv4 peer as an IPv4-mapped IPv6 address. Limits apply to its IPv4 address.
             if case .tcp(let host, let port) = peer { return .connection(socket, .tcp(host.unmapped, port: port)) }
             return .connection(socket, .unix(path: ""))
         }
         switch errno {
         case EAGAIN: return .nothing
         case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted(SystemError(call: "accept4"))
-        // Interrupted, aborted by the peer, or a network error that was pending on the new connection.
-        default: return .lost
+        // A signal interrupted the call, the peer closed the connection, or the new connection has a network error.
+        default: return .aborted
         }
     }
 
-    /// Refuses connections from now on, resets those that wait, and removes the file. The descriptor stays open. Does nothing
-    /// to a socket that another process keeps: those that wait there are for the next program that takes it over.
+    /// Refuses new connections, resets the connections that wait to be accepted, and removes the file. The descriptor
+    /// stays open. Does nothing for a shared socket, because the next process accepts these connections.
     package func endListening() {
         guard !isShared else { return }
         file?.remove()
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Sets the options of the listener and, as Linux passes them on, of each connection without a call for it.
+    /// Sets the TCP options of the listener. On Linux, accepted connections inherit the options.
     private static func setOptions(on descriptor: Int32) throws(SystemError) {
         let tcp = Int32(IPPROTO_TCP)
         let options = [
-            // A daemon that restarts does not wait for the connections of its predecessor to time out.
+            // A restarted daemon can bind at once, while connections of the previous process are in TIME_WAIT.
             (SO_REUSEADDR, SOL_SOCKET, 1),
-            // A peer whose machine or network went away says nothing, and one that waits for a change has no other
-            // deadline. Probes after a minute of silence also keep gateways, which take minutes, from forgetting it.
-            // Four without an answer, a minute in all, are no passing loss: a lost peer is noticed in two minutes.
+            // Keepalive detects a peer whose machine or network has failed. A client that waits for a change has no
+            // other deadline. Probes after 60 idle seconds also keep the connection in the tables of NAT gateways,
+            // which drop idle connections. Four probes, 15 s apart, detect a dead peer within two minutes.
             (SO_KEEPALIVE, SOL_SOCKET, 1), (TCP_KEEPIDLE, tcp, 60), (TCP_KEEPINTVL, tcp, 15), (TCP_KEEPCNT, tcp, 4),
-            // Answers go out when they are written, not when the peer has acknowledged those before.
+            // The kernel sends each write at once, without waiting for the acknowledgement of earlier data.
             (TCP_NODELAY, tcp, 1),
         ]
         for (option, level, value) in options {
@@ -136,19 +137,19 @@ package final class Listener: Sendable {
     }
 }
 
-/// A file of a Unix domain socket that is made for a socket and removed with it.
+/// The file of a Unix domain socket. Binding the socket creates the file; `remove` removes it.
 private final class SocketFile: Sendable {
     private let path: String
     private let identity: Identity
-    /// A newer socket at the path may have the same number as the removed one, so it is removed once.
+    /// True after the first call of `remove`. A second call could remove a newer file with a reused inode number.
     private let isRemoved = Atomic(false)
 
-    /// Binds a socket to a path, in place of a socket that a process left there which was killed.
+    /// Binds a socket to a path. Replaces the socket file of a process that was killed.
     init(of descriptor: Int32, at path: String, mode: mode_t) throws(Listener.Failure) {
         guard path.utf8.count <= SocketAddress.maximumPathLength else {
             throw .system(SystemError(call: "bind", code: ENAMETOOLONG))
         }
-        // The file takes its mode from the socket, so there is no moment in which more users may connect.
+        // The file gets its mode from the socket, so the file never has a mode that allows more users to connect.
         guard fchmod(descriptor, mode) == 0 else { throw .system(SystemError(call: "fchmod")) }
         let address = SocketAddress.unix(path: path)
         if address.withSocketAddress({ bind(descriptor, $0, $1) }) != 0 {
@@ -158,7 +159,7 @@ private final class SocketFile: Sendable {
                 throw .system(SystemError(call: "bind"))
             }
         }
-        // The umask may have taken something from the mode.
+        // The umask may have removed bits of the mode.
         guard chmod(path, mode) == 0, let identity = Identity(path) else {
             throw .system(SystemError(call: "chmod"))
         }
@@ -166,18 +167,18 @@ private final class SocketFile: Sendable {
         self.identity = identity
     }
 
-    /// Removes the file, once, unless another has taken its place.
+    /// Removes the file on the first call, unless another file has replaced it.
     func remove() {
         guard !isRemoved.exchange(true, ordering: .acquiringAndReleasing), Identity(path) == identity else { return }
         unlink(path)
     }
 
-    /// Removes a socket on which no program answers. Throws for anything else.
+    /// Removes a socket file on which no process listens. Throws if a process listens, or if the file is not a socket.
     private static func removeStale(_ path: String) throws(Listener.Failure) {
         guard let found = Identity(path) else { return }
-        guard found.isSocket else { throw .occupied("something that is not a socket stands there") }
+        guard found.isSocket else { throw .occupied("the path belongs to a file that is not a socket") }
         let address = SocketAddress.unix(path: path)
-        let state: Socket.Connecting
+        let state: Socket.ConnectState
         do throws(SystemError) {
             state = try Socket(for: address).connect(to: address)
         } catch {
@@ -185,28 +186,28 @@ private final class SocketFile: Sendable {
         }
         switch state {
         case .failed(code: ECONNREFUSED):
-            // Not one that was put there since.
+            // Do not remove a file that has replaced the stale file since `found` was read.
             if Identity(path) == found { unlink(path) }
         case .failed(code: ENOENT): return
-        // EPROTOTYPE: a socket of another type.
+        // EPROTOTYPE: a process listens with another socket type.
         case .connected, .inProgress, .busy, .failed(code: EPROTOTYPE):
-            throw .occupied("another program answers there")
+            throw .occupied("another program listens on this socket")
         case .failed(let code): throw .system(SystemError(call: "connect", code: code))
         }
     }
 
-    /// The file that stands at a path.
+    /// The identity of the file at a path.
     private struct Identity: Equatable {
         let device: dev_t
-        let number: ino_t
+        let inode: ino_t
         let isSocket: Bool
 
-        /// Nil if there is none that this user can see.
+        /// Returns nil if the file does not exist or is not accessible.
         init?(_ path: String) {
             var status = stat()
             guard lstat(path, &status) == 0 else { return nil }
             device = status.st_dev
-            number = status.st_ino
+            inode = status.st_ino
             isSocket = status.st_mode & S_IFMT == S_IFSOCK
         }
     }

@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// The limit of files and sockets that the process may have open.
+/// The maximum number of file descriptors that the process may have open (`RLIMIT_NOFILE`).
 package enum OpenFileLimit {
-    /// The error of a limit that leaves no room for connections.
+    /// The error if the limit leaves no descriptors for connections.
     package struct Shortage: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Descriptors that the running daemon opens besides connections and event loops: snapshots and journals, look-ups,
-    /// what libdispatch reads of its threads. Without a descriptor these fail, and libdispatch ends the process.
+    /// The number of descriptors that the daemon keeps for other purposes than connections and event loops: snapshots,
+    /// journals, host and user lookups, and files that libdispatch opens. libdispatch aborts without them.
     private static let reserve = 24
 
-    /// Raises the limit to the most that the process may ask for. Shells and service managers give a small one for the
-    /// sake of programs that use `select`.
+    /// Raises the soft limit to the hard limit. Shells and service managers set a low soft limit, because programs that
+    /// use `select` cannot handle large descriptors.
     package static func raise() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
@@ -20,22 +20,22 @@ package enum OpenFileLimit {
         _ = setrlimit(resource, &limit)
     }
 
-    /// Raises the limit, and returns the number of connections that may then be open, beside what is open now. Throws if
-    /// there is no room for any.
+    /// Raises the limit, and returns the number of connections that the process can then open in addition to the
+    /// descriptors that are open now. Throws if fewer than two connections are possible.
     ///
-    /// - Parameter loops: the number of event loops to come, each with two descriptors.
-    package static func room(beside loops: Int) throws(Shortage) -> Int {
+    /// - Parameter loopCount: the number of event loops that will be started. Each event loop needs two descriptors.
+    package static func availableConnections(loopCount: Int) throws(Shortage) -> Int {
         raise()
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else {
             throw Shortage(description: "\(SystemError(call: "getrlimit", code: errno))")
         }
         let allowed = Int(clamping: limit.rlim_cur)
-        let needed = openCount + 2 * loops + reserve
+        let needed = openCount + 2 * loopCount + reserve
         guard allowed - needed >= 2 else {
             throw Shortage(
-                description: "only \(allowed) files may be open (LimitNOFILE, ulimit -n), and the daemon needs "
-                    + "\(needed + 2)")
+                description: "cannot accept connections: the limit of open files is \(allowed), but the daemon needs "
+                    + "at least \(needed + 2); raise the limit with LimitNOFILE of systemd or with ulimit -n")
         }
         return allowed - needed
     }
@@ -46,12 +46,12 @@ package enum OpenFileLimit {
         defer { closedir(directory) }
         var count = 0
         while readdir(directory) != nil { count += 1 }
-        // Less the directory itself, and its entries "." and "..".
+        // Subtract the entries "." and "..", and the descriptor of the directory stream.
         return count - 3
     }
 
-    /// The number that may be open.
-    static var most: Int {
+    /// The soft limit.
+    static var current: Int {
         var limit = rlimit()
         getrlimit(resource, &limit)
         return Int(clamping: limit.rlim_cur)

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// A descriptor that receives text, such as a standard stream, a pipe or a terminal. The creator keeps it open.
+/// A descriptor for text output, such as standard output, a pipe or a terminal. The creator keeps it open.
 package struct OutputDescriptor: Sendable {
     /// An error that ended a write early.
     package struct PartialWriteError: Error {
@@ -19,7 +19,7 @@ package struct OutputDescriptor: Sendable {
         self.number = number
     }
 
-    /// Writes all bytes. If the descriptor is in non-blocking mode and full, the method waits until the reader makes room.
+    /// Writes all bytes. Waits while the pipe or terminal is full, even if the descriptor is in non-blocking mode.
     package func write(_ bytes: Span<UInt8>) throws(PartialWriteError) {
         var writtenCount = 0
         while writtenCount < bytes.count {

@@ -1,50 +1,52 @@
 internal import Glibc
 
-/// A user at the other end of a Unix domain socket, as the kernel had it when the connection was made.
+/// The user of the process at the other end of a Unix domain socket, at the time when the connection was made.
 package final class PeerUser: Sendable {
+    /// The user ID.
     package let id: UInt32
-    /// The group, and the further groups if the kernel tells them.
+    /// The group IDs: the group of the process, then its supplementary groups if the kernel reports them.
     package let groups: [UInt32]
-    /// The name that the system has for the user, else its number.
+    /// The name of the user, or the user ID as text if the system has no name.
     package let name: String
 
-    package init(_ numbers: Numbers, name: String) {
-        (id, groups) = (numbers.id, numbers.groups)
+    package init(_ identifiers: Identifiers, name: String) {
+        (id, groups) = (identifiers.id, identifiers.groups)
         self.name = name
     }
 
-    /// The numbers of a user and of its groups.
-    package struct Numbers: Sendable {
+    /// The user ID and the group IDs of a peer.
+    package struct Identifiers: Sendable {
         package let id: UInt32
         package let groups: [UInt32]
 
-        /// Asks the kernel; nil for a socket that is not of that kind.
+        /// Reads the IDs from the kernel. Returns nil if the socket is not a Unix domain socket.
         package init?(of socket: borrowing Socket) {
-            // Process, user, group.
-            guard let credentials = option(Int32(SO_PEERCRED), of: socket, most: 3), credentials.count == 3 else {
-                return nil
-            }
+            // The option contains the process ID, the user ID and the group ID.
+            guard let credentials = option(Int32(SO_PEERCRED), of: socket, maximumCount: 3), credentials.count == 3
+            else { return nil }
             let (user, group) = (credentials[1], credentials[2])
-            let more = option(PeerUser.peerGroups, of: socket, most: 1024) ?? []
+            let supplementary = option(PeerUser.peerGroups, of: socket, maximumCount: 1024) ?? []
             id = user
-            groups = [group] + more.filter { $0 != group }
+            groups = [group] + supplementary.filter { $0 != group }
         }
     }
 
-    /// `SO_PEERGROUPS`, which the C library has no name for.
+    /// The socket option `SO_PEERGROUPS`, for which the C library has no constant.
     private static let peerGroups: Int32 = 59
 
-    /// Returns an option that is a list of numbers; nil if the socket does not have it.
-    private static func option(_ name: Int32, of socket: borrowing Socket, most count: Int) -> [UInt32]? {
-        var numbers = [UInt32](repeating: 0, count: count)
-        var length = socklen_t(count * MemoryLayout<UInt32>.size)
-        guard getsockopt(socket.descriptor, SOL_SOCKET, name, &numbers, &length) == 0 else { return nil }
-        return Array(numbers.prefix(Int(length) / MemoryLayout<UInt32>.size))
+    /// Returns the value of a socket option that is a list of integers, or nil if the socket does not have the option.
+    private static func option(_ name: Int32, of socket: borrowing Socket, maximumCount: Int) -> [UInt32]? {
+        var values = [UInt32](repeating: 0, count: maximumCount)
+        var length = socklen_t(maximumCount * MemoryLayout<UInt32>.size)
+        guard getsockopt(socket.descriptor, SOL_SOCKET, name, &values, &length) == 0 else { return nil }
+        return Array(values.prefix(Int(length) / MemoryLayout<UInt32>.size))
     }
 }
 
-/// The system's databases of users and groups. They may be remote, so no event loop and no acceptor asks them.
+/// The system's databases of users and groups. A lookup may take seconds, because the databases may be on another
+/// machine, so event loops and acceptors must not call these functions.
 package enum SystemUsers {
+    /// Returns the name of a user, or nil if the system does not know the user ID.
     package static func name(of id: UInt32) -> String? {
         find { buffer, size, found in
             var entry = passwd()
@@ -54,7 +56,7 @@ package enum SystemUsers {
         }
     }
 
-    /// Returns the home directory of a user, or nil if the system does not know the user.
+    /// Returns the home directory of a user, or nil if the system does not know the user ID.
     package static func homeDirectory(of id: UInt32) -> String? {
         find { buffer, size, found in
             var entry = passwd()
@@ -64,6 +66,7 @@ package enum SystemUsers {
         }
     }
 
+    /// Returns the user ID of a user name, or nil if the system does not know the name.
     package static func id(of name: String) -> UInt32? {
         find { buffer, size, found in
             var entry = passwd()
@@ -73,6 +76,7 @@ package enum SystemUsers {
         }
     }
 
+    /// Returns the group ID of a group name, or nil if the system does not know the name.
     package static func group(named name: String) -> UInt32? {
         find { buffer, size, found in
             var entry = Glibc.group()
@@ -82,7 +86,7 @@ package enum SystemUsers {
         }
     }
 
-    /// Looks up an entry, whose texts lie in a buffer for as long as that takes.
+    /// Calls a function that looks up an entry, with a buffer for the strings of the entry.
     private static func find<Value>(_ body: (UnsafeMutablePointer<CChar>, Int, inout Value?) -> Void) -> Value? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64 << 10) { buffer in
             var found: Value?

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// A list of descriptors that one thread waits on with `poll`.
+/// A list of descriptors on which one thread waits with `poll`.
 package struct PollSet {
     package struct Events: OptionSet, Hashable, Sendable {
         package let rawValue: Int16
@@ -26,42 +26,43 @@ package struct PollSet {
         entries.removeAll(keepingCapacity: true)
     }
 
-    /// Waits until a descriptor is ready; false if the time is over or a signal has come before. Without a time it waits
-    /// for ever.
-    package mutating func wait(until time: ContinuousClock.Instant?) -> Bool {
-        Glibc.poll(&entries, nfds_t(entries.count), Self.milliseconds(until: time)) > 0
+    /// Waits until a descriptor is ready; without a limit if the deadline is nil. Returns false if the deadline passes
+    /// or a signal arrives first.
+    package mutating func wait(until deadline: ContinuousClock.Instant?) -> Bool {
+        Glibc.poll(&entries, nfds_t(entries.count), Self.milliseconds(until: deadline)) > 0
     }
 
-    /// True if the descriptor that was added at this position was ready, or has failed, when the last wait ended.
+    /// Returns true if the last wait found a descriptor ready or failed. The descriptor that was added first has
+    /// position 0.
     package func isReady(_ position: Int) -> Bool {
         entries[position].revents != 0
     }
 
-    /// Waits on one descriptor, as `wait(until:)` does on several. A negative one is never ready.
+    /// Waits on one descriptor, like ``wait(until:)``. If the descriptor is negative, waits until the deadline passes.
     package static func wait(
-        for events: Events, on descriptor: Int32, until time: ContinuousClock.Instant?
+        for events: Events, on descriptor: Int32, until deadline: ContinuousClock.Instant?
     ) -> Bool {
         var entry = pollfd(fd: descriptor, events: events.rawValue, revents: 0)
-        return Glibc.poll(&entry, 1, milliseconds(until: time)) > 0
+        return Glibc.poll(&entry, 1, milliseconds(until: deadline)) > 0
     }
 
-    /// True if a descriptor is ready now.
+    /// Returns true if a descriptor is ready now. Does not wait.
     package static func isReady(_ descriptor: Int32, for events: Events) -> Bool {
         var entry = pollfd(fd: descriptor, events: events.rawValue, revents: 0)
         return Glibc.poll(&entry, 1, 0) > 0
     }
 
-    /// Rounds up, so that a wait that ran out has reached its time.
-    private static func milliseconds(until time: ContinuousClock.Instant?) -> Int32 {
-        guard let time else { return -1 }
-        let (seconds, fraction) = (time - .now).components
+    /// Returns the timeout for `poll`. Rounds up, so that `poll` does not return before the deadline.
+    private static func milliseconds(until deadline: ContinuousClock.Instant?) -> Int32 {
+        guard let deadline else { return -1 }
+        let (seconds, fraction) = (deadline - .now).components
         guard seconds >= 0, fraction >= 0 else { return 0 }
         guard seconds < 1_000_000 else { return 1_000_000_000 }
         return Int32(seconds * 1000 + (fraction + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }
 
-/// A descriptor that any thread makes readable to end another thread's wait.
+/// A descriptor on which one thread waits, and which other threads make readable to wake that thread. Thread-safe.
 package final class Waker: Sendable {
     private let owned: Descriptor
 
@@ -71,7 +72,7 @@ package final class Waker: Sendable {
         owned = Descriptor(descriptor)
     }
 
-    /// The number to wait on. The waker keeps it open.
+    /// The descriptor to wait on. Owned by the waker.
     package var descriptor: Int32 { owned.number }
 
     /// Makes the descriptor readable.
@@ -80,7 +81,7 @@ package final class Waker: Sendable {
         while write(descriptor, &count, 8) < 0, errno == EINTR {}
     }
 
-    /// Makes the descriptor unreadable until the next `wake`.
+    /// Makes the descriptor unreadable until the next call of ``wake()``.
     package func reset() {
         var count: UInt64 = 0
         while read(descriptor, &count, 8) < 0, errno == EINTR {}

@@ -2,11 +2,12 @@ internal import CLinux
 
 /// The command line of the process.
 package enum ProcessArguments {
-    /// The words of the command line, the name of the program first.
+    /// The arguments of `main`. The first argument is the name of the program.
     ///
-    /// `CommandLine.arguments` of the Swift runtime is empty without `/proc`, or if a preloaded library has moved the environment.
+    /// Use this property instead of `CommandLine.arguments`, which is empty if `/proc` is not mounted, or if a
+    /// preloaded library has moved the environment in memory.
     package static let all: [String] = {
-        guard let words = process_arguments() else { return [] }
-        return (0..<Int(process_argument_count())).compactMap { words[$0].map { String(cString: $0) } }
+        guard let arguments = process_arguments() else { return [] }
+        return (0..<Int(process_argument_count())).compactMap { arguments[$0].map { String(cString: $0) } }
     }()
 }

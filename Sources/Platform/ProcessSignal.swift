@@ -10,7 +10,6 @@ package enum ProcessSignal: Sendable {
     case user1
     case user2
 
-    /// The number of the signal in the system.
     package var number: Int32 {
         switch self {
         case .brokenPipe: SIGPIPE
@@ -26,17 +25,17 @@ package enum ProcessSignal: Sendable {
     /// The exit code that a shell reports for a process that this signal has ended.
     package var exitCode: Int32 { 128 + number }
 
-    /// Discards the signal when it arrives.
+    /// Makes the process ignore the signal.
     package func ignore() {
         signal(number, SIG_IGN)
     }
 
-    /// Restores the effect that the signal has in a new process.
+    /// Restores the default action of the signal.
     package func restoreDefault() {
         signal(number, SIG_DFL)
     }
 
-    /// Ends the process with ``exitCode`` when the signal arrives. No other code runs, not even exit handlers.
+    /// Makes the signal end the process with ``exitCode``, without running exit handlers.
     package func exitWithoutHandlersOnArrival() {
         signal(number) { number in _exit(128 + number) }
     }
@@ -46,12 +45,12 @@ package enum ProcessSignal: Sendable {
         kill(process.identifier, number) == 0
     }
 
-    /// Keeps signals pending that arrive at the calling thread and at threads that it starts later.
+    /// Blocks signals for the calling thread, and for threads that it starts later. A blocked signal stays pending.
     package static func block(_ signals: [ProcessSignal]) {
         changeMask(by: SIG_BLOCK, signals)
     }
 
-    /// Delivers signals to the calling thread, pending signals at once.
+    /// Unblocks signals for the calling thread. The kernel delivers pending signals immediately.
     package static func unblock(_ signals: [ProcessSignal]) {
         changeMask(by: SIG_UNBLOCK, signals)
     }

@@ -1,27 +1,28 @@
 internal import CLinux
 internal import Glibc
 
-/// The user and the groups whose rights the process has.
+/// The effective user and the groups of the process.
 package enum ProcessUser {
-    /// The number of the user.
+    /// The effective user ID.
     package static var identifier: UInt32 { geteuid() }
 
     /// True if the user is root.
     package static var isRoot: Bool { identifier == 0 }
 
-    /// Replaces the rights of root by the rights of the user who owns a directory. Files that the process then makes belong
-    /// to that user, and a link that the user places in the directory leads to nothing that the user cannot reach.
+    /// If the process runs as root, changes its effective user and groups to those of the owner of a directory. Files
+    /// that the process then creates belong to that user. The process then cannot follow a symbolic link, which the
+    /// user may have placed in the directory, to a file that the user has no permission to access.
     ///
-    /// Changes nothing if the process does not run as root, or if root owns the directory. All threads are affected.
+    /// Changes nothing if the process does not run as root, or if root owns the directory. Affects all threads.
     ///
-    /// - Parameter path: the directory. If it is missing, the nearest directory above it decides. If the path is a symbolic link of
-    ///   another user than root, the owner of the link decides, because that user chose the target.
+    /// - Parameter path: the directory. If it does not exist, the owner of the nearest existing parent directory is
+    ///   used. For a symbolic link that root does not own, the owner of the link is used, who chose the target.
     package static func assumeOwner(of path: String) throws(FileError) {
         guard isRoot else { return }
         var directory = path
         var status = stat()
         while stat(directory, &status) != 0 {
-            // The operation on the directory reports any other error.
+            // Ignore other errors here, because the caller's next operation on the directory reports them.
             guard errno == ENOENT, directory != "." else { return }
             directory = directory.parentDirectory ?? "."
         }
@@ -34,7 +35,7 @@ package enum ProcessUser {
         }
     }
 
-    /// True if the process has the rights of a group.
+    /// Returns true if the process belongs to a group.
     package static func isMember(ofGroup group: UInt32) -> Bool {
         if getegid() == group { return true }
         var groups = [gid_t](repeating: 0, count: max(0, Int(getgroups(0, nil))))

@@ -1,14 +1,14 @@
-/// Another process of this machine.
+/// A process of this machine, identified by its process ID.
 package struct RunningProcess: Equatable, Sendable {
-    /// The number of the process.
+    /// The process ID.
     package let identifier: Int32
 
     package init(identifier: Int32) {
         self.identifier = identifier
     }
 
-    /// True if the process runs a program with the name of this program. The system may give the number of an ended process
-    /// to an unrelated process.
+    /// True if the process runs a program with the same name as the program of the current process. This check is
+    /// needed because the system may reuse the ID of an ended process for an unrelated process.
     package var hasNameOfCurrentProcess: Bool {
         guard let name = Self.programName(of: "self") else { return false }
         return Self.programName(of: String(identifier)) == name

@@ -1,14 +1,14 @@
 /// A SHA-256 digest (FIPS 180-4).
 package struct SHA256: Hashable, Sendable {
-    /// The eight words of the digest.
+    /// The eight words of the digest, from the first to the last.
     private let words: InlineArray<8, UInt32>
 
     /// Computes the digest of some bytes.
     package init(_ message: Span<UInt8>) {
-        var hash = Self.initial
+        var hash = Self.initialHash
         var block = InlineArray<64, UInt8>(repeating: 0)
         let length = message.count
-        // The message, one bit, zeros, and the number of bits in eight bytes.
+        // The padded message is the message, a one bit, zeros, and the number of bits as a 64-bit integer.
         let padded = (length + 9 + 63) / 64 * 64
         for index in 0..<padded {
             let byte: UInt8 =
@@ -22,12 +22,12 @@ package struct SHA256: Hashable, Sendable {
                     0
                 }
             block[index % 64] = byte
-            if index % 64 == 63 { Self.add(block, to: &hash) }
+            if index % 64 == 63 { Self.compress(block, into: &hash) }
         }
         words = hash
     }
 
-    /// Reads 64 hexadecimal digits; nil for any other text.
+    /// Parses 64 hexadecimal digits. Returns nil for any other text.
     package init?(hex: String) {
         let digits = Array(hex.utf8)
         guard digits.count == 64 else { return nil }
@@ -40,7 +40,7 @@ package struct SHA256: Hashable, Sendable {
         self.words = words
     }
 
-    /// The digest in 64 hexadecimal digits.
+    /// The digest as 64 lower-case hexadecimal digits.
     package var hex: String {
         words.indices.map { index in
             let digits = String(words[index], radix: 16)
@@ -48,38 +48,39 @@ package struct SHA256: Hashable, Sendable {
         }.joined()
     }
 
-    /// Compares in a time that does not depend on where the digests differ.
+    /// Compares two digests in constant time, so that the time reveals nothing about a secret digest.
     package static func == (left: SHA256, right: SHA256) -> Bool {
         var difference: UInt32 = 0
         for index in 0..<8 { difference |= left.words[index] ^ right.words[index] }
         return difference == 0
     }
 
-    /// Takes one word, which cannot be foreseen.
+    /// Hashes the first word only, because the words of a digest are already distributed like random numbers.
     package func hash(into hasher: inout Hasher) { hasher.combine(words[0]) }
 
-    private static func add(_ block: borrowing InlineArray<64, UInt8>, to hash: inout InlineArray<8, UInt32>) {
+    /// The compression function of FIPS 180-4, section 6.2.2. The variables `a` to `h` are those of the standard.
+    private static func compress(_ block: borrowing InlineArray<64, UInt8>, into hash: inout InlineArray<8, UInt32>) {
         var schedule = InlineArray<64, UInt32>(repeating: 0)
         for index in 0..<16 {
             for offset in 0..<4 { schedule[index] = schedule[index] << 8 | UInt32(block[4 * index + offset]) }
         }
         for index in 16..<64 {
             let (early, late) = (schedule[index - 15], schedule[index - 2])
-            let first = early.rotated(7) ^ early.rotated(18) ^ early >> 3
-            let second = late.rotated(17) ^ late.rotated(19) ^ late >> 10
-            schedule[index] = schedule[index - 16] &+ first &+ schedule[index - 7] &+ second
+            let sigma0 = early.rotatedRight(by: 7) ^ early.rotatedRight(by: 18) ^ early >> 3
+            let sigma1 = late.rotatedRight(by: 17) ^ late.rotatedRight(by: 19) ^ late >> 10
+            schedule[index] = schedule[index - 16] &+ sigma0 &+ schedule[index - 7] &+ sigma1
         }
         var (a, b, c, d) = (hash[0], hash[1], hash[2], hash[3])
         var (e, f, g, h) = (hash[4], hash[5], hash[6], hash[7])
-        let rounds = rounds
+        let constants = roundConstants
         for index in 0..<64 {
             let choice = e & f ^ ~e & g
-            let first =
-                h &+ (e.rotated(6) ^ e.rotated(11) ^ e.rotated(25)) &+ choice &+ rounds[index] &+ schedule[index]
+            let sum = e.rotatedRight(by: 6) ^ e.rotatedRight(by: 11) ^ e.rotatedRight(by: 25)
+            let temporary1 = h &+ sum &+ choice &+ constants[index] &+ schedule[index]
             let majority = a & b ^ a & c ^ b & c
-            let second = (a.rotated(2) ^ a.rotated(13) ^ a.rotated(22)) &+ majority
-            (h, g, f, e) = (g, f, e, d &+ first)
-            (d, c, b, a) = (c, b, a, first &+ second)
+            let temporary2 = (a.rotatedRight(by: 2) ^ a.rotatedRight(by: 13) ^ a.rotatedRight(by: 22)) &+ majority
+            (h, g, f, e) = (g, f, e, d &+ temporary1)
+            (d, c, b, a) = (c, b, a, temporary1 &+ temporary2)
         }
         hash[0] &+= a
         hash[1] &+= b
@@ -91,11 +92,11 @@ package struct SHA256: Hashable, Sendable {
         hash[7] &+= h
     }
 
-    private static let initial: InlineArray<8, UInt32> = [
+    private static let initialHash: InlineArray<8, UInt32> = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ]
 
-    private static let rounds: [UInt32] = [
+    private static let roundConstants: [UInt32] = [
         0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
         0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
         0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,
@@ -108,5 +109,5 @@ package struct SHA256: Hashable, Sendable {
 }
 
 extension UInt32 {
-    fileprivate func rotated(_ bits: UInt32) -> UInt32 { self >> bits | self << (32 - bits) }
+    fileprivate func rotatedRight(by bits: UInt32) -> UInt32 { self >> bits | self << (32 - bits) }
 }

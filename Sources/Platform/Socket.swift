@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// A descriptor that is closed when its owner goes.
+/// A file descriptor, which is closed when the lifetime of the value ends.
 package struct Descriptor: ~Copyable, Sendable {
     package let number: Int32
 
@@ -10,84 +10,84 @@ package struct Descriptor: ~Copyable, Sendable {
     }
 
     deinit {
-        // Not repeated after EINTR: Linux has freed the number by then.
+        // Do not repeat the call after EINTR, because Linux has already closed the descriptor.
         _ = close(number)
     }
 }
 
-/// A stream socket that never blocks, owns its descriptor and closes it.
-///
-/// Calls repeat themselves when a signal interrupts them. One thread at a time uses a socket.
+/// A non-blocking stream socket. The methods repeat a system call that a signal interrupts. Not thread-safe.
 package struct Socket: ~Copyable, Sendable {
     private let owned: Descriptor
 
-    /// The state of a connection that was begun.
-    package enum Connecting: Equatable {
+    /// The state of a connection attempt.
+    package enum ConnectState: Equatable {
         case connected
-        /// Writable when there is a result.
+        /// The socket becomes writable when the attempt succeeds or fails.
         case inProgress
-        /// The backlog of a Unix domain socket is full. Close this socket and try another later.
+        /// The listen backlog of a Unix domain socket is full. Close this socket and retry later with a new socket.
         case busy
+        /// - Parameter code: the `errno` of the failure.
         case failed(code: Int32)
     }
 
-    package enum Received: Equatable {
+    package enum ReceiveResult: Equatable {
         case bytes(Int)
-        /// The peer has shut down its sending side.
+        /// The peer has shut down its sending side, and all bytes were read.
         case end
-        /// There is nothing at present.
+        /// No bytes have arrived since the last read.
         case nothing
-        /// The connection is gone.
+        /// The connection is closed. The code is the `errno` of the read.
         case failed(code: Int32)
     }
 
-    /// Takes over a descriptor of a socket that does not block.
+    /// Takes ownership of the descriptor of a non-blocking socket.
     package init(adopting descriptor: Int32) {
         owned = Descriptor(descriptor)
     }
 
     /// Makes a socket that can connect to an address.
     package init(for address: SocketAddress) throws(SystemError) {
-        let made = try Self.make(address.family)
-        // Requests go out when they are written, not when the peer has acknowledged those before.
-        if !address.isUnix { try Self.set(TCP_NODELAY, Int32(IPPROTO_TCP), to: 1, on: made.number) }
-        owned = made
+        let newDescriptor = try Self.make(address.family)
+        // The kernel sends each write at once, without waiting for the acknowledgement of earlier data.
+        if !address.isUnix { try Self.set(TCP_NODELAY, Int32(IPPROTO_TCP), to: 1, on: newDescriptor.number) }
+        owned = newDescriptor
     }
 
-    /// The number to wait on. The socket keeps it open.
+    /// The descriptor, for waiting until the socket is ready. Owned by the socket.
     package var descriptor: Int32 { owned.number }
 
-    /// Begins to connect.
-    package func connect(to address: SocketAddress) -> Connecting {
-        guard address.withSocketAddress({ Glibc.connect(descriptor, $0, $1) }) != 0 else { return connected }
+    /// Starts to connect.
+    package func connect(to address: SocketAddress) -> ConnectState {
+        guard address.withSocketAddress({ Glibc.connect(descriptor, $0, $1) }) != 0 else { return connectedState }
         switch errno {
-        // An interrupted call goes on by itself.
+        // After an interrupted call, the kernel continues to connect.
         case EINPROGRESS, EINTR: return .inProgress
         case EAGAIN where address.isUnix: return .busy
         case let code: return .failed(code: code)
         }
     }
 
-    /// Returns the state of a connection that was in progress. Never waits.
-    package func connectionState() -> Connecting {
+    /// Returns the state of a connection attempt that was in progress. Never waits.
+    package func connectionState() -> ConnectState {
         guard PollSet.isReady(descriptor, for: .writable) else { return .inProgress }
         guard let code = Self.option(SO_ERROR, on: descriptor) else { return .failed(code: errno) }
-        return code == 0 ? connected : .failed(code: code)
+        return code == 0 ? connectedState : .failed(code: code)
     }
 
-    /// True if an error ended the connection that nobody was told of, as when its peer has reset it. Asking forgets it.
+    /// True if the socket has a pending error, such as a reset by the peer. Reading the property clears the error.
     package var hasFailed: Bool { Self.option(SO_ERROR, on: descriptor) != 0 }
 
-    /// TCP connects a client to itself that tries a local port where no program listens and gets that port as its own.
-    private var connected: Connecting {
-        let own = SocketAddress.written { getsockname(descriptor, $0, $1) }
-        guard let own, !own.isUnix, own == SocketAddress.written(by: { getpeername(descriptor, $0, $1) }) else {
+    /// The state of a connected socket. A socket that is connected to itself counts as refused: if no program listens
+    /// on a local port, and the kernel chooses the same port for the client, TCP connects the socket to itself.
+    private var connectedState: ConnectState {
+        let own = SocketAddress.returned { getsockname(descriptor, $0, $1) }
+        guard let own, !own.isUnix, own == SocketAddress.returned(by: { getpeername(descriptor, $0, $1) }) else {
             return .connected
         }
         return .failed(code: ECONNREFUSED)
     }
 
-    package func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
+    package func receive(into buffer: UnsafeMutableRawBufferPointer) -> ReceiveResult {
         while true {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
             if count > 0 { return .bytes(count) }
@@ -100,16 +100,16 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// Returns how many of the bytes the kernel took, 0 if its buffer is full; nil if the peer takes nothing more.
+    /// Sends bytes. Returns the number that the kernel accepted, 0 if the send buffer is full, nil if the peer is gone.
     package func send(_ bytes: Span<UInt8>) -> Int? {
         Self.send(bytes, on: descriptor)
     }
 
-    /// Sends on a socket that its owner keeps open meanwhile, from any thread.
+    /// Sends bytes like the method `send`. The owner of the socket must keep it open during the call. Thread-safe.
     package static func send(_ bytes: Span<UInt8>, on descriptor: Int32) -> Int? {
         bytes.withUnsafeBytes { bytes in
             while true {
-                // Without a SIGPIPE, whatever the process does with signals.
+                // With MSG_NOSIGNAL, a closed connection never raises SIGPIPE.
                 let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
                 if count >= 0 { return count }
                 switch errno {
@@ -121,15 +121,15 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// True if neither bytes nor the end have come.
-    package var isQuiet: Bool { !PollSet.isReady(descriptor, for: .readable) }
+    /// True if there are no bytes to read, and the peer has not closed its sending side.
+    package var hasNoInput: Bool { !PollSet.isReady(descriptor, for: .readable) }
 
-    /// Tells the peer that nothing more will be sent. After a failure the peer is gone, which the next read reports.
+    /// Shuts down the sending side. If this fails, the connection is closed, and the next read reports an error.
     package func endSending() {
         _ = shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Makes closing discard what the peer has not acknowledged, and tell it so.
+    /// Makes the close of the socket reset the connection and discard unacknowledged data.
     package func resetOnClose() {
         var option = linger(l_onoff: 1, l_linger: 0)
         _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -142,7 +142,7 @@ package struct Socket: ~Copyable, Sendable {
         return Descriptor(descriptor)
     }
 
-    /// Returns the value of an option of a socket; nil if there is none.
+    /// Returns the value of a socket option of the level `SOL_SOCKET`, or nil if the call fails.
     static func option(_ option: Int32, on descriptor: Int32) -> Int32? {
         var value: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)

@@ -4,10 +4,10 @@ internal import Glibc
 /// An address that a stream socket is bound or connected to.
 package enum SocketAddress: Hashable, Sendable {
     case tcp(IPAddress, port: UInt16)
-    /// A Unix domain socket. A peer that connects to one has no path.
+    /// A Unix domain socket. The address of a client has an empty path, because a client socket is not bound to a path.
     case unix(path: String)
 
-    /// The bytes that the kernel takes of a path, without the zero at its end.
+    /// The maximum number of bytes in the path of a Unix domain socket, without the terminating zero.
     package static let maximumPathLength = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     package var isUnix: Bool {
@@ -19,7 +19,7 @@ package enum SocketAddress: Hashable, Sendable {
         if case .tcp(_, let port) = self { port } else { 0 }
     }
 
-    /// The host in figures, without brackets; empty for a Unix domain socket.
+    /// The numeric address of the host, without brackets; empty for a Unix domain socket.
     package var host: String {
         if case .tcp(let address, _) = self { address.description } else { "" }
     }
@@ -29,12 +29,13 @@ package enum SocketAddress: Hashable, Sendable {
         if case .tcp(let address, _) = self { .tcp(address, port: port) } else { self }
     }
 
-    /// The address without its port, and of IPv6 the network of 64 bits: a host may have all addresses of that.
+    /// The address without its port. An IPv6 address is reduced to its 64-bit network prefix, because one host can use
+    /// all addresses with that prefix. A limit for one client applies to this value.
     package var network: SocketAddress {
         if case .tcp(let address, _) = self { .tcp(address.network, port: 0) } else { self }
     }
 
-    /// True for a Unix domain socket and for an address of loopback.
+    /// True for a Unix domain socket and for a loopback address.
     package var isLocal: Bool {
         if case .tcp(let address, _) = self { address.isLoopback } else { true }
     }
@@ -60,12 +61,14 @@ extension SocketAddress: CustomStringConvertible {
     }
 }
 
-/// An address of a host: IPv4, or IPv6 with the scope of a link-local one.
+/// An IPv4 address, or an IPv6 address with its scope.
 package struct IPAddress: Hashable, Sendable {
     package let isIPv4: Bool
+    /// The index of the network interface to which a link-local IPv6 address belongs; 0 for other addresses.
     private let scope: UInt32
-    /// The bytes as they travel; IPv4 takes the first four of `high`.
+    /// The first eight bytes of an IPv6 address in network byte order. An IPv4 address uses the first four bytes.
     private let high: UInt64
+    /// The last eight bytes of an IPv6 address in network byte order.
     private let low: UInt64
 
     fileprivate init(_ address: in_addr) {
@@ -79,13 +82,13 @@ package struct IPAddress: Hashable, Sendable {
         (isIPv4, self.scope) = (false, scope)
     }
 
-    /// The IPv4 address that an IPv6 address stands for, as `::ffff:192.0.2.1` does; else the address itself.
+    /// The IPv4 address in an IPv4-mapped IPv6 address such as `::ffff:192.0.2.1`; the same address in all other cases.
     package var unmapped: IPAddress {
         guard !isIPv4, high == 0, UInt64(bigEndian: low) >> 32 == 0xFFFF else { return self }
         return IPAddress(in_addr(s_addr: UInt32(truncatingIfNeeded: UInt64(bigEndian: low)).bigEndian))
     }
 
-    /// The address itself, or the first 64 bits of an IPv6 address, with those of loopback as they are.
+    /// The 64-bit network prefix of an IPv6 address. IPv4 and loopback addresses are unchanged.
     fileprivate var network: IPAddress {
         guard !isIPv4, !isLoopback else { return self }
         return IPAddress(isIPv4: false, scope: scope, high: high, low: 0)
@@ -100,27 +103,27 @@ package struct IPAddress: Hashable, Sendable {
         (self.isIPv4, self.scope, self.high, self.low) = (isIPv4, scope, high, low)
     }
 
-    /// Reads an address in figures, without brackets, zone or port; nil for any other text.
+    /// Parses a numeric address without brackets, scope or port. Returns nil for any other text.
     package init?(_ text: String) {
-        var four = in_addr()
-        var six = in6_addr()
-        if inet_pton(AF_INET, text, &four) == 1 {
-            self.init(four)
-        } else if inet_pton(AF_INET6, text, &six) == 1 {
-            self = IPAddress(six, scope: 0).unmapped
+        var ipv4 = in_addr()
+        var ipv6 = in6_addr()
+        if inet_pton(AF_INET, text, &ipv4) == 1 {
+            self.init(ipv4)
+        } else if inet_pton(AF_INET6, text, &ipv6) == 1 {
+            self = IPAddress(ipv6, scope: 0).unmapped
         } else {
             return nil
         }
     }
 
-    /// True if the first bits of both addresses are the same.
-    fileprivate func agrees(with other: IPAddress, bits: Int) -> Bool {
+    /// Returns true if the first `bitCount` bits of both addresses are equal.
+    fileprivate func hasPrefix(of other: IPAddress, bitCount: Int) -> Bool {
         guard isIPv4 == other.isIPv4 else { return false }
         let different =
             isIPv4
             ? UInt128(UInt32(truncatingIfNeeded: high ^ other.high).byteSwapped) << 96
             : UInt128((high ^ other.high).byteSwapped) << 64 | UInt128((low ^ other.low).byteSwapped)
-        return bits == 0 || different >> UInt128(128 - bits) == 0
+        return bitCount == 0 || different >> UInt128(128 - bitCount) == 0
     }
 
     fileprivate var socketAddress4: sockaddr_in {
@@ -140,7 +143,7 @@ package struct IPAddress: Hashable, Sendable {
 }
 
 extension IPAddress: CustomStringConvertible {
-    /// The address in figures, with the zone of one that is good on one link only.
+    /// The numeric address. A link-local IPv6 address ends with `%` and the name of its network interface.
     package var description: String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(NI_MAXHOST)) { text in
             let status = SocketAddress.tcp(self, port: 0).withSocketAddress { address, length in
@@ -151,32 +154,34 @@ extension IPAddress: CustomStringConvertible {
     }
 }
 
-/// A range of addresses that begin with the same bits, as `10.0.0.0/8`; or one address.
+/// All addresses with a common prefix, in CIDR notation such as `10.0.0.0/8`; or a single address.
 package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     private let address: IPAddress
-    private let bits: Int
+    private let prefixLength: Int
 
-    /// Reads an address, or an address and the number of bits; nil for any other text.
+    /// Parses an address with an optional prefix length. Returns nil for any other text.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let address = IPAddress(parts[0]) else { return nil }
-        let most = address.isIPv4 ? 32 : 128
+        let maximum = address.isIPv4 ? 32 : 128
         guard parts.count == 1 || parts[1].utf8.count <= 3,
-            let bits = parts.count == 1 ? most : Int(parts[1]), (0...most).contains(bits)
+            let prefixLength = parts.count == 1 ? maximum : Int(parts[1]), (0...maximum).contains(prefixLength)
         else { return nil }
         self.address = address
-        self.bits = bits
+        self.prefixLength = prefixLength
     }
 
-    package func contains(_ other: IPAddress) -> Bool { address.agrees(with: other, bits: bits) }
+    package func contains(_ other: IPAddress) -> Bool { address.hasPrefix(of: other, bitCount: prefixLength) }
 
-    package var description: String { bits == (address.isIPv4 ? 32 : 128) ? "\(address)" : "\(address)/\(bits)" }
+    package var description: String {
+        prefixLength == (address.isIPv4 ? 32 : 128) ? "\(address)" : "\(address)/\(prefixLength)"
+    }
 }
 
-// MARK: The kernel's form
+// MARK: Conversion from and to `sockaddr` structures
 
 extension SocketAddress {
-    /// Reads an address of a known family.
+    /// Converts an address of the kernel. Returns nil if its family is neither IPv4, IPv6 nor Unix.
     init?(_ storage: sockaddr_storage, _ length: socklen_t) {
         let address: SocketAddress? = withUnsafeBytes(of: storage) { bytes in
             switch Int32(storage.ss_family) {
@@ -199,8 +204,8 @@ extension SocketAddress {
         self = address
     }
 
-    /// Reads the address that a system call writes; nil if the call fails.
-    static func written(
+    /// Returns the address that a system call, such as `getsockname`, writes to its arguments, or nil if it fails.
+    static func returned(
         by call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
     ) -> SocketAddress? {
         var storage = sockaddr_storage()
@@ -211,50 +216,50 @@ extension SocketAddress {
         return result < 0 ? nil : SocketAddress(storage, length)
     }
 
-    /// Calls the body with the address in the kernel's form. Of a path that is too long only the beginning is passed.
+    /// Calls the body with a `sockaddr` of the address. Truncates a path to ``maximumPathLength`` bytes.
     func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
-        func pass<Form>(_ form: Form) -> Result {
-            withUnsafePointer(to: form) {
+        func call<Structure>(with structure: Structure) -> Result {
+            withUnsafePointer(to: structure) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    body($0, socklen_t(MemoryLayout<Form>.size))
+                    body($0, socklen_t(MemoryLayout<Structure>.size))
                 }
             }
         }
         switch self {
         case .tcp(let address, let port) where address.isIPv4:
-            var form = address.socketAddress4
-            form.sin_port = port.bigEndian
-            return pass(form)
+            var structure = address.socketAddress4
+            structure.sin_port = port.bigEndian
+            return call(with: structure)
         case .tcp(let address, let port):
-            var form = address.socketAddress6
-            form.sin6_port = port.bigEndian
-            return pass(form)
+            var structure = address.socketAddress6
+            structure.sin6_port = port.bigEndian
+            return call(with: structure)
         case .unix(let path):
-            var form = sockaddr_un()
-            form.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &form.sun_path) {
+            var structure = sockaddr_un()
+            structure.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &structure.sun_path) {
                 $0.copyBytes(from: path.utf8.prefix(Self.maximumPathLength))
             }
-            return pass(form)
+            return call(with: structure)
         }
     }
 }
 
-// MARK: From text
+// MARK: Host names
 
-/// An error of the resolver.
+/// An error of the system's resolver, which looks up host names.
 package struct ResolveError: Error, Equatable, Sendable, CustomStringConvertible {
     package let host: String
-    /// The resolver's words.
+    /// The error message of the resolver.
     package let reason: String
 
     package var description: String { "\(host): \(reason)" }
 }
 
 extension SocketAddress {
-    /// Asks the resolver for the addresses of a host, each once, in its order. Blocks, perhaps for many seconds.
+    /// Returns the addresses of a host, without duplicates, in the order of the resolver. May block for many seconds.
     ///
-    /// - Parameter isNumeric: if true, only an address in figures has a result, and nothing is asked.
+    /// - Parameter isNumeric: if true, only parses a numeric address and makes no lookup. A host name then throws.
     package static func resolve(
         _ host: String, port: UInt16, isNumeric: Bool = false
     ) throws(ResolveError) -> [SocketAddress] {
@@ -286,22 +291,21 @@ extension SocketAddress {
     }
 }
 
-/// A host with a port that may be left out, as people write them: `127.0.0.1:7070`, `[::1]:7070`, `example.com`.
+/// A host with an optional port, parsed from a text such as `127.0.0.1:7070`, `[::1]:7070` or `example.com`.
 package struct HostAndPort: Equatable, Sendable {
-    package enum Fault: Error {
-        /// The host is empty.
-        case noHost
-        /// The port is no number up to 65535.
-        case noPort
-        /// An IPv6 address stands without its brackets.
-        case noBrackets
+    package enum ParseError: Error {
+        case emptyHost
+        /// The port is not a number from 0 to 65535.
+        case invalidPort
+        /// The host contains a bracket or a colon, but is not an IPv6 address in brackets.
+        case misplacedBracketOrColon
     }
 
-    /// A name, or an address in figures without brackets.
+    /// A host name, or a numeric address without brackets.
     package let host: String
     package let port: UInt16?
 
-    package init(_ text: Substring) throws(Fault) {
+    package init(_ text: Substring) throws(ParseError) {
         var host = text
         var port: UInt16?
         let bracket = host.utf8.lastIndex(of: UInt8(ascii: "]"))
@@ -309,16 +313,16 @@ package struct HostAndPort: Equatable, Sendable {
             let digits = host[host.utf8.index(after: colon)...]
             guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
                 let number = UInt16(digits)
-            else { throw .noPort }
+            else { throw .invalidPort }
             port = number
             host = host[..<colon]
         }
         if host.utf8.first == UInt8(ascii: "["), host.utf8.last == UInt8(ascii: "]") {
             host = host.dropFirst().dropLast()
         } else if host.utf8.contains(where: { "[]:".utf8.contains($0) }) {
-            throw .noBrackets
+            throw .misplacedBracketOrColon
         }
-        guard !host.isEmpty else { throw .noHost }
+        guard !host.isEmpty else { throw .emptyHost }
         self.host = String(host)
         self.port = port
     }

@@ -1,8 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// An error that a system call returned.
+/// An error of a system call.
 package struct SystemError: Error, Equatable, Sendable {
+    /// The name of the system call, such as `bind`.
     package let call: String
     /// The `errno` of the call.
     package let code: Int32
@@ -12,17 +13,17 @@ package struct SystemError: Error, Equatable, Sendable {
         self.code = code
     }
 
-    /// Takes the `errno` that a call has just left.
+    /// Makes an error with the current value of `errno`. Use it directly after the call that failed.
     package init(call: String) {
         self.init(call: call, code: errno)
     }
 
-    /// The system's words for the code, without the call.
+    /// The description of the code by the C library, such as "Address already in use".
     package var reason: String { Self.text(code) }
 
-    /// Returns the system's words for an `errno`.
+    /// Returns the description of an `errno` by the C library.
     package static func text(_ code: Int32) -> String {
-        // strerror returns storage of the calling thread since glibc 2.32.
+        // `strerror` is thread-safe since glibc 2.32, because its result belongs to the calling thread.
         strerror(code).map { String(cString: $0) } ?? "error \(code)"
     }
 }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The values of `errno` that other modules report or handle in a special way.
+/// Values of `errno` for modules that do not import the C library.
 package enum SystemErrorCode {
     package static var accessDenied: Int32 { EACCES }
     package static var addressFamilyNotSupported: Int32 { EAFNOSUPPORT }
@@ -13,7 +13,7 @@ package enum SystemErrorCode {
     package static var staleFile: Int32 { ESTALE }
     package static var wouldBlock: Int32 { EWOULDBLOCK }
 
-    /// True if a file system returns this code because it cannot lock a directory.
+    /// Returns true if a file system may return this code because it does not support locks on directories.
     package static func meansUnsupportedLock(_ code: Int32) -> Bool {
         [EBADF, EINVAL, EISDIR, EOPNOTSUPP].contains(code)
     }

@@ -68,7 +68,7 @@ struct EtcdConnection: Sendable {
             self.socket = socket
         }
 
-        func connect(to address: SocketAddress, by deadline: Instant) -> Socket.Connecting {
+        func connect(to address: SocketAddress, by deadline: Instant) -> Socket.ConnectState {
             let state = socket.connect(to: address)
             guard state == .inProgress else { return state }
             _ = PollSet.wait(for: .writable, on: socket.descriptor, until: deadline)
@@ -117,7 +117,7 @@ struct EtcdConnection: Sendable {
     }
 
     /// True if the member has neither closed the connection nor sent bytes since the last response.
-    var isUsable: Bool { shared.socket.isQuiet }
+    var isUsable: Bool { shared.socket.hasNoInput }
 
     /// The descriptor of the socket, for polling.
     var descriptor: Int32 { shared.socket.descriptor }

@@ -18,7 +18,7 @@ final class Connection: Sendable {
     /// Goes on with the TLS handshake of a connected socket, if there has to be one.
     func handshake() -> TLSSession.Handshake { session?.handshake() ?? .done }
 
-    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Socket.Received {
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Socket.ReceiveResult {
         session?.receive(into: buffer) ?? socket.receive(into: buffer)
     }
 
@@ -27,7 +27,7 @@ final class Connection: Sendable {
     }
 
     /// True if neither bytes nor the end have come.
-    var isQuiet: Bool { socket.isQuiet && session?.hasPending != true }
+    var isQuiet: Bool { socket.hasNoInput && session?.hasPending != true }
 }
 
 /// A state machine that connects to one of the addresses of a host. It never waits: it says what for.

@@ -38,7 +38,7 @@ final class TLSSession: @unchecked Sendable {
     }
 
     /// Receives as a socket does.
-    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Socket.Received {
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Socket.ReceiveResult {
         switch tls_read(session, buffer.baseAddress, buffer.count) {
         case let count where count > 0: .bytes(count)
         case TLS_WANTS_READ, TLS_WANTS_WRITE: .nothing

@@ -77,7 +77,7 @@ package final class Daemon: Sendable {
         let loopCount = configuration.loops ?? HTTPServer.defaultLoopCount
         let availableFiles: Int
         do {
-            availableFiles = try OpenFileLimit.room(beside: loopCount)
+            availableFiles = try OpenFileLimit.availableConnections(loopCount: loopCount)
         } catch {
             throw .system(error.description)
         }
@@ -222,7 +222,7 @@ package final class Daemon: Sendable {
         var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
         parts.append(Watchdog.Part("the decide stage") { store.runAfterDecideSlice($0) })
         parts.append(Watchdog.Part("the commit stage") { store.runAfterCommitBatch($0) })
-        parts.append(Watchdog.Part("the acceptor") { server.inNextAcceptance($0) })
+        parts.append(Watchdog.Part("the acceptor") { server.runOnAcceptorQueue($0) })
         let watchdog = Watchdog(parts, log) { manager.feedWatchdog() }
         // Four times per interval of the service manager, which is in nanoseconds.
         return RepeatingTimer(every: Int(clamping: max(1, interval / 4_000_000))) { watchdog.tick() }

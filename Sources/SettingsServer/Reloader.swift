@@ -119,10 +119,10 @@ final class Reloader: Sendable {
         }.map(\.name)
         for change in configuration.lowerLimits(toFit: availableFiles) { log.info(change) }
         log.setLevel(configuration.logLevel)
-        server?.renew(configuration.transport)
+        server?.update(configuration.transport)
         service?.watchers.renew(configuration.watchers)
         service?.store.limits = configuration.writes
-        service?.budget.renew(limit: configuration.bufferBytes)
+        service?.budget.update(limit: configuration.bufferBytes)
         install(policies)
         audit?.reopen()
         let note =

@@ -69,7 +69,7 @@ package final class APIHandler: RequestHandler {
         recentTokens = RecentTokens()
         hosts = HostCheck(policies.hosts)
         origins = CrossOrigin(policies.hosts, after: origins)
-        loop.renewFields()
+        loop.reloadFieldBlocks()
         endRevokedRequests()
     }
 
@@ -80,7 +80,7 @@ package final class APIHandler: RequestHandler {
             fields.append("Settings-Stale", integer: seconds)
             return fields
         }
-        loop.renewFields()
+        loop.reloadFieldBlocks()
     }
 
     deinit {
@@ -123,14 +123,14 @@ package final class APIHandler: RequestHandler {
             guard current.forbidsStorage else { break }
             response.forbidStorage()
             return .answer(response)
-        case .later, .laterAlone:
+        case .later, .laterExclusive:
             if let response = current.response {
                 recordAnswer(response, current.timing) { loggedRequest(head, bytes, exchange) }
             } else if policies.logging.mayLog(current.timing) {
                 let logCopy = loggedRequest(head, bytes, exchange)
                 requests.update(id) { $0.logCopy = logCopy }
             }
-        case .notYet: break
+        case .afterEarlierRequests: break
         }
         return handling
     }
@@ -146,13 +146,13 @@ package final class APIHandler: RequestHandler {
         return (loop.index, requestCount)
     }
 
-    package func batchEnded() {
+    package func submitCollectedWork() {
         enqueueCollectedWrites()
         guard !accessLog.lines.isEmpty else { return }
         service.accessLog.append(accessLog.takeLines())
     }
 
-    package func wasSlow(nanoseconds: UInt64) {
+    package func iterationWasSlow(nanoseconds: UInt64) {
         figures.slowBatches += 1
         let last = current.timing.route.map { "; the last request was \($0.method.name) \($0.resource.rawValue)" } ?? ""
         service.debug("event loop \(loop.index) was busy for \(nanoseconds / 1_000_000) ms\(last)")

@@ -44,7 +44,7 @@ extension APIHandler {
         let entry = requests.entry(id)
         guard let response = countAndLog(response, to: id, entry) else { return false }
         if entry != nil { requests.update(id) { $0.logCopy = nil } }
-        return loop.begin(id, response)
+        return loop.beginStream(id, response)
     }
 
     /// Counts and logs a response. Returns the response with its final header fields; nil if the connection has closed.

@@ -88,12 +88,12 @@ extension APIHandler {
         service.backups.render(state, for: backup) { piece in
             mailbox.run { handler in
                 handler.loop.push(id, piece, isLast: false)
-                handler.loop.whenDrained(id)
+                handler.loop.notifyWhenDrained(id)
             }
         } _: { isComplete in
             mailbox.run { $0.endBackup(id, isComplete: isComplete) }
         }
-        return .laterAlone
+        return .laterExclusive
     }
 
     private func endBackup(_ id: Ticket, isComplete: Bool) {

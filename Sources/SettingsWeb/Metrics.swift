@@ -165,7 +165,7 @@ extension Service {
     }
 
     private func addProcess(to text: inout MetricsText) {
-        let process = ProcessFigures()
+        let process = ProcessUsage()
         let build = "settingsd_build_info"
         text.beginMetric(build, type: "gauge", "The version of the daemon, as a label.")
         text.addSample(build, [("version", Self.version)], "1")

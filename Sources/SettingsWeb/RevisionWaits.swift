@@ -37,7 +37,7 @@ extension APIHandler {
         let cursor = try request.minimumCursor(in: bytes)
         let peers = try request.demandsFreshState(in: bytes) ? service.peers : nil
         guard peers != nil || cursor.map({ !state.hasReached($0) }) ?? false else { return nil }
-        guard !exchange.isBehind else { return .notYet }
+        guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
         let seconds = request.query.count(.wait) ?? Self.defaultRevisionWait
         guard seconds > 0 else { throw Problem(behindAt: state.cursor) }
         guard !isStopping else { throw .shuttingDown }
@@ -68,7 +68,7 @@ extension APIHandler {
         }
         // Checks once more, because the revision may have been published after the state was read.
         runLater { $0.serveRequestsWithPublishedRevision() }
-        return .laterAlone
+        return .laterExclusive
     }
 
     /// Continues a request with `Settings-Fresh` when the end of the shared log is known. Ends the wait if the end is

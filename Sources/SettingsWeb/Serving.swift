@@ -83,7 +83,7 @@ extension APIHandler {
     private func reload(
         _ body: Span<UInt8>, _ exchange: Exchange, for caller: Caller?
     ) throws(Problem) -> Handling {
-        guard !exchange.isBehind else { return .notYet }
+        guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
         guard body.isEmpty, exchange.largeBody == nil else {
             throw Problem(.badRequest, "a reload must not have a body: the daemon reads its own configuration again")
         }
@@ -100,6 +100,6 @@ extension APIHandler {
                 handler.answer(id, response)
             }
         }
-        return .laterAlone
+        return .laterExclusive
     }
 }

@@ -15,15 +15,15 @@ extension APIHandler {
         on state: State
     ) throws(Problem) -> Handling {
         if let body = exchange.largeBody {
-            guard !exchange.isBehind else { return .notYet }
+            guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
             try parse(request, target, bytes, body, exchange, on: state)
-            return .laterAlone
+            return .laterExclusive
         }
         // `isBehind` is true while earlier requests of the connection are not answered.
         if exchange.isBehind, service.store.isBusy { return .notYet }
         let (write, isCheckCostly) = try request.write(target, bytes, body: body, on: state)
         if let past = service.past, state.lacksPast(for: write.command) {
-            guard !exchange.isBehind else { return .notYet }
+            guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
             prepare(
                 unansweredWrite(request, bytes, exchange), exchange.ticket, at: state.baseCursor,
                 bytes: { [capacity = service.budget.capacity] in
@@ -33,7 +33,7 @@ extension APIHandler {
                 () throws(Problem) in
                 try write.completed(with: past(state))
             }
-            return .laterAlone
+            return .laterExclusive
         }
         let cost = state.cost(of: write, within: .loopLimit)
         let time = write.estimatedTime(cost, isCheckCostly: isCheckCostly)

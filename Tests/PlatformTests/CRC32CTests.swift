@@ -23,7 +23,7 @@ struct CRC32CTests {
         for end in bytes.indices {
             let piece = bytes.span.extracting((end / 3)..<end)
             var check = CRC32C()
-            check.updateByTables(piece)
+            check.updateWithTables(piece)
             #expect(check == CRC32C(of: piece))
         }
     }
@@ -48,7 +48,7 @@ struct CRC32CTests {
         arguments: [("e3069283", true), ("e3069284", false), ("e306928", false)])
     func onlyEightDigitsChecksum(_ digits: String, _ isRight: Bool) {
         let check = CRC32C(of: [UInt8]("123456789".utf8).span)
-        let isWritten = check.isWritten(as: [UInt8](digits.utf8).span)
+        let isWritten = check.matches(hexDigits: [UInt8](digits.utf8).span)
         #expect(isWritten == isRight)
     }
 }

@@ -58,7 +58,7 @@ struct UnixListenerTests {
         let link = directory.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: try abandon())
         for path in [file, link, directory.path] {
-            #expect(throws: Listener.Failure.occupied("something that is not a socket stands there")) {
+            #expect(throws: Listener.Failure.occupied("the path belongs to a file that is not a socket")) {
                 try listen(path)
             }
         }

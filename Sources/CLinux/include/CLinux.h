@@ -1,4 +1,5 @@
-// What the Glibc module leaves out of the Linux interface, and one instruction of the processor that Swift has no name for.
+// C declarations for Swift: Linux functions that the Glibc module of Swift does not contain, and the processor's
+// CRC-32C instruction, which Swift cannot call directly.
 #pragma once
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -8,16 +9,16 @@
 #include <linux/stat.h>
 #include <malloc.h>
 
-// The C library declares it for _GNU_SOURCE alone, which the module is built without.
+// The C library declares these functions only if _GNU_SOURCE is defined, and this module is built without _GNU_SOURCE.
 int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags);
 int statx(int directory, const char *path, int flags, unsigned int mask, struct statx *status);
 int sync_file_range(int descriptor, off_t offset, off_t count, unsigned int flags);
 
-// A function, as the variable is one that Swift would not read: any thread may change it.
+// Returns the environment. Swift 6 rejects the direct use of `environ`, because it is a mutable global variable.
 extern char **environ;
 static inline char **process_environment(void) { return environ; }
 
-// The arguments of `main`, the name of the program first.
+// The number of arguments of `main`, and the arguments. The first argument is the name of the program.
 int process_argument_count(void);
 char **process_arguments(void);
 
@@ -31,14 +32,14 @@ char **process_arguments(void);
 #define AT_EMPTY_PATH 0x1000
 #endif
 
-// CRC-32C by the processor's instruction, which takes eight bytes at a time. To be called if `has_crc32c` says so.
+// `crc32c_update` adds bytes to a CRC-32C with a processor instruction. Call it only if `has_crc32c` returns true.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 bool has_crc32c(void);
 uint32_t crc32c_update(uint32_t crc, const uint8_t *bytes, size_t count);
 
-// Schedules the calling thread as one that mostly waits: behind others (nice 2), but in the shortest time slices that Linux
-// grants (0.1 ms), so that it gets a busy processor soon after it wakes. Linux before 6.12 ignores the slices; a refusal
-// changes nothing.
+// Sets the scheduling of the calling thread for a thread that mostly waits. Nice level 2 gives it less processor time
+// than other threads. A time slice of 0.1 ms, the shortest that Linux allows, lets it run soon after it wakes, even on
+// a busy processor. Linux before 6.12 ignores the time slice. The function ignores errors.
 void schedule_as_waiting(void);

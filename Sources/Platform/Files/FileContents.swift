@@ -7,9 +7,9 @@ package enum FileContents {
     /// Returns the bytes of a file.
     ///
     /// - Parameters:
-    ///   - count: The function reads at most this many bytes and returns them without an error.
-    ///   - waitsForWriter: True to wait until another process opens and fills a pipe. If it is false and the pipe has no
-    ///     bytes at present, the function returns an empty array or throws.
+    ///   - count: The maximum number of bytes. If the file is longer, the function returns its first `count` bytes.
+    ///   - waitsForWriter: Applies to a pipe. If true, the function waits until another process opens the pipe and
+    ///     writes to it. If false and the pipe contains no bytes, the function returns an empty array or throws.
     package static func read(
         _ path: String, upTo count: Int = .max, waitsForWriter: Bool = true
     ) throws(SystemError) -> [UInt8] {

@@ -1,45 +1,48 @@
 internal import Glibc
 
-/// A file system that reads and writes at places that the caller names. Tests put one in its place that fails or loses power.
+/// The file operations of the program. Tests use implementations that inject errors or simulate a power loss.
 ///
-/// Nothing here keeps a position. Called from any thread.
+/// Reads and writes get an explicit offset, because a descriptor has no current position in this protocol. The `path`
+/// beside a descriptor is only used in error messages. Thread-safe.
 package protocol FileSystem: Sendable {
-    /// Makes a directory for its owner alone, and those above it, and syncs their names; does nothing where there is one.
+    /// Creates a directory that only its owner can access, with its missing parent directories, and makes their names
+    /// durable. Does nothing if the directory exists.
     func makeDirectory(_ path: String) throws(FileError)
-    /// Opens a regular file; throws at once for a FIFO, a device or a symbolic link. The caller closes the descriptor;
-    /// ``OpenFile`` does so by itself.
+    /// Opens a regular file, or a directory for ``FileAccess/directory``. Never waits for a FIFO: throws for a FIFO, a
+    /// device or a symbolic link. The caller must close the descriptor; ``OpenFile`` closes it automatically.
     func open(_ path: String, _ access: FileAccess) throws(FileError) -> Int32
-    /// Releases the lock, if there is one, and closes.
+    /// Releases the lock of ``lock(_:_:)``, if the descriptor has it, and closes the descriptor.
     func close(_ descriptor: Int32)
-    /// Reads at most as much as fits; 0 at the end.
+    /// Reads bytes into the buffer, possibly fewer than fit. Returns the number of bytes; 0 at the end of the file.
     func read(
         _ descriptor: Int32, _ path: String, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(FileError) -> Int
-    /// Writes some bytes, perhaps fewer than given, and returns how many.
+    /// Writes bytes, possibly only the first part of them. Returns the number of bytes that were written.
     func write(_ descriptor: Int32, _ path: String, _ bytes: Span<UInt8>, at offset: Int) throws(FileError) -> Int
-    /// Allocates a range by writing zeros, so that a later write there changes only content and its sync is cheap.
-    func makeRoom(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError)
+    /// Writes zeros to a range of the file. A later write to the range then allocates no blocks, so its sync is cheap.
+    func preallocate(_ descriptor: Int32, _ path: String, _ range: Range<Int>) throws(FileError)
     func truncate(_ descriptor: Int32, _ path: String, to size: Int) throws(FileError)
-    /// Makes the content durable. After a failure the content on disk is unknown.
+    /// Makes the content durable. If this fails, the content on disk is unknown.
     func syncData(_ descriptor: Int32, _ path: String) throws(FileError)
     /// Makes the content and the metadata durable.
     func sync(_ descriptor: Int32, _ path: String) throws(FileError)
-    /// Writes a range to the disk and waits for that, so that a later sync has less to do. Promises nothing.
-    func startWriting(_ descriptor: Int32, _ path: String, from offset: Int, count: Int) throws(FileError)
+    /// Writes a range of cached pages to the disk and waits for the disk, so that a later sync is shorter. Does not
+    /// make the range durable: the metadata and the cache of the disk are not written.
+    func writeBack(_ descriptor: Int32, _ path: String, from offset: Int, count: Int) throws(FileError)
     /// Makes the names in a directory durable.
     func syncDirectory(_ path: String) throws(FileError)
-    /// Renames a file, in place of the one that may have had the new name.
+    /// Renames a file, and replaces an existing file that has the new name.
     func rename(_ path: String, to new: String) throws(FileError)
     func remove(_ path: String) throws(FileError)
-    /// Returns the names in a directory, in no order.
+    /// Returns the names of the entries of a directory, in arbitrary order.
     func list(_ path: String) throws(FileError) -> [String]
     func status(_ path: String) throws(FileError) -> FileStatus
     func status(of descriptor: Int32, _ path: String) throws(FileError) -> FileStatus
     func identity(of path: String) throws(FileError) -> FileIdentity
     func identity(of descriptor: Int32, _ path: String) throws(FileError) -> FileIdentity
-    /// Gives a file the owner, the group and the permissions of a status.
+    /// Sets the owner, the group and the permissions of a file to the values in a status.
     func setAccess(_ descriptor: Int32, _ path: String, like status: FileStatus) throws(FileError)
-    /// Locks a file until it is closed; false if another descriptor has it, in this process or another.
+    /// Locks a file until the descriptor is closed. Returns false if another descriptor of any process has the lock.
     func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool
 }
 
@@ -49,15 +52,15 @@ package enum FileAccess: Sendable {
     case reading
     /// Read and write an existing file.
     case writing
-    /// Read and write; make the file if there is none.
+    /// Read and write a file; create the file if it does not exist.
     case creating
-    /// Read and write a file that this call makes; throws if there is one.
+    /// Create a file, and read and write it; throw if the file exists.
     case new
-    /// Read and write; make the file, or empty the one that is there.
+    /// Read and write a file; create the file if it does not exist, or remove the content of an existing file.
     case replacing
-    /// Read, and write at the end, wherever a write is said to go; make the file if there is none.
+    /// Read a file and append to it; create the file if it does not exist. Writes ignore their offset.
     case appending
-    /// Lock a directory.
+    /// Open a directory, in order to lock it.
     case directory
 }
 
@@ -66,8 +69,9 @@ package struct FileStatus: Equatable, Sendable {
     package var size: Int
     /// The permission bits.
     package var mode: UInt32
-    /// The user whose file it is.
+    /// The user ID of the owner.
     package var owner: UInt32
+    /// The group ID.
     package var group: UInt32
 
     package init(size: Int, mode: UInt32 = 0o600, owner: UInt32 = 0, group: UInt32 = 0) {
@@ -81,44 +85,47 @@ package struct FileStatus: Equatable, Sendable {
     package var isOpenToOthers: Bool { mode & 0o077 != 0 }
 }
 
-/// An identity that a file keeps under every name.
+/// Identifies a file independently of its name. A renamed file keeps its identity. Hard links have the same identity.
 package struct FileIdentity: Hashable, Sendable {
-    /// The file system. It may get another number when the machine restarts.
+    /// The device number of the file system. It may change when the machine restarts.
     package var device: UInt64
-    /// The file's number in its file system.
+    /// The inode number of the file in its file system.
     package var inode: UInt64
-    /// When the file was made, in nanoseconds since 1970; nil where the file system does not record it. A copy differs.
-    package var made: Int64?
+    /// The time at which the file was created, in nanoseconds since 1970; nil if the file system does not record it. A
+    /// copy of a file has another creation time, even if it later gets the same inode number.
+    package var creationTime: Int64?
 
-    package init(device: UInt64, inode: UInt64, made: Int64? = nil) {
+    package init(device: UInt64, inode: UInt64, creationTime: Int64? = nil) {
         self.device = device
         self.inode = inode
-        self.made = made
+        self.creationTime = creationTime
     }
 
-    /// True if both are the same file at this moment.
+    /// Returns true if both identities belong to the same file. Both must have been read while the file existed.
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
     }
 }
 
-/// An error that a call of the file system returned.
+/// An error of an operation of a ``FileSystem``.
 package struct FileError: Error, Equatable, CustomStringConvertible {
+    /// The failed operation. The raw value is the text for error messages, in most cases the name of the system call.
     package enum Call: String, Sendable {
         case makeDirectory = "mkdir"
         case open = "open"
         case read = "read"
         case write = "write"
-        case makeRoom = "write of zeros"
+        case preallocate = "write of zeros"
         case truncate = "ftruncate"
         case sync = "fsync"
         case syncData = "fdatasync"
-        case startWriting = "sync_file_range"
+        case writeBack = "sync_file_range"
         case syncDirectory = "fsync of the directory"
         case rename = "rename"
         case remove = "unlink"
         case list = "readdir"
         case status = "stat"
+        /// The check in `open` that the file is a regular file.
         case kind = "fstat"
         case lock = "flock"
         case setOwner = "fchown"
@@ -137,23 +144,24 @@ package struct FileError: Error, Equatable, CustomStringConvertible {
         self.code = code
     }
 
-    /// True if the disk is full or a quota is used up.
+    /// True if the disk is full or the disk quota of the user is exhausted.
     package var isFull: Bool { code == ENOSPC || code == EDQUOT }
 
-    /// True if the file system takes no writes, though it can be read: it is full or read-only.
+    /// True if the file system can be read but not written: it is full or read-only.
     package var refusesWriting: Bool { isFull || code == EROFS }
 
-    /// True if there is no such file.
+    /// True if the file or one of its parent directories does not exist.
     package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
 
-    /// True if there is no such file, or it lies where this user may not look.
-    package var isOutOfReach: Bool { isMissing || code == EACCES }
+    /// True if the file does not exist, or if the user has no permission to access it.
+    package var isMissingOrForbidden: Bool { isMissing || code == EACCES }
 
     package var description: String {
         "\(path): \(reason)\(call == .kind ? "" : " (\(call.rawValue), error \(code))")"
     }
 
-    /// The system's words, without the path: callers of the daemon need not know where its files are.
+    /// The description of the error by the C library, without the path. Responses to clients contain this text, because
+    /// clients do not need to know the paths of the daemon's files.
     package var reason: String {
         call == .kind ? "not a regular file" : SystemError.text(code)
     }

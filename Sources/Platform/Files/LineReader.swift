@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// A reader that returns a file line by line and holds no more than the longest line in memory.
+/// Reads a file line by line. The size of the buffer depends on the longest line, not on the size of the file.
 package struct LineReader {
-    /// A line, or what follows the last line end.
+    /// A line, or the bytes after the last newline of the file.
     package struct Line {
-        /// Its bytes in ``LineReader/buffer``, without the line end, until the next line is read.
+        /// The range of the line in ``LineReader/buffer``, without the newline, until ``LineReader/next()`` is called.
         package var range = 0..<0
-        /// Its first byte in the file.
+        /// The offset of the first byte of the line in the file.
         package var offset = 0
-        /// Its number, from 1.
+        /// The line number. The first line that the reader returns has the number 1.
         package var number = 0
-        /// True if it has a line end.
+        /// True if the line ends with a newline.
         package var isTerminated = false
 
-        /// Makes a line before the first.
+        /// Makes an empty line with the number 0, for callers that have not read a line yet.
         package init() {}
 
         fileprivate init(range: Range<Int>, offset: Int, number: Int, isTerminated: Bool) {
@@ -26,44 +26,49 @@ package struct LineReader {
 
     private let file: OpenFile
     package private(set) var buffer: [UInt8]
-    /// The bytes of the buffer that were read and not returned yet.
+    /// The range of the buffer that was read from the file and not returned yet.
     private var pending = 0..<0
-    /// The place of the buffer in the file.
-    private var base = 0
+    /// The offset in the file of the first byte of the buffer.
+    private var bufferOffset = 0
+    /// The number of the line that was returned last.
     private var number = 0
+    /// True if the reader has reached the end of the file.
     private var hasEnded = false
 
-    /// - Parameter offset: where the first line begins.
-    package init(_ file: OpenFile, from offset: Int = 0, chunk: Int = 1 << 18) {
+    /// - Parameters:
+    ///   - offset: The offset in the file at which the first line begins.
+    ///   - bufferSize: The initial size of the buffer.
+    package init(_ file: OpenFile, from offset: Int = 0, bufferSize: Int = 1 << 18) {
         self.file = file
-        base = offset
-        buffer = [UInt8](repeating: 0, count: chunk)
+        bufferOffset = offset
+        buffer = [UInt8](repeating: 0, count: bufferSize)
     }
 
-    /// Returns the next line; nil at the end of the file.
+    /// Returns the next line. Returns nil at the end of the file.
     package mutating func next() throws(FileError) -> Line? {
         var searched = pending.lowerBound
         while true {
-            if let end = lineEnd(in: searched..<pending.upperBound) {
-                return take(upTo: end, isTerminated: true)
+            if let newline = firstNewline(in: searched..<pending.upperBound) {
+                return removeLine(upTo: newline, isTerminated: true)
             }
-            if hasEnded { return pending.isEmpty ? nil : take(upTo: pending.upperBound, isTerminated: false) }
+            if hasEnded { return pending.isEmpty ? nil : removeLine(upTo: pending.upperBound, isTerminated: false) }
             let unsearched = pending.count
             try fill()
             searched = pending.lowerBound + unsearched
         }
     }
 
-    private mutating func take(upTo end: Int, isTerminated: Bool) -> Line {
+    /// Removes the first line from `pending` and returns it.
+    private mutating func removeLine(upTo end: Int, isTerminated: Bool) -> Line {
         number += 1
         let line = Line(
-            range: pending.lowerBound..<end, offset: base + pending.lowerBound, number: number,
+            range: pending.lowerBound..<end, offset: bufferOffset + pending.lowerBound, number: number,
             isTerminated: isTerminated)
         pending = (isTerminated ? end + 1 : end)..<pending.upperBound
         return line
     }
 
-    private func lineEnd(in range: Range<Int>) -> Int? {
+    private func firstNewline(in range: Range<Int>) -> Int? {
         guard !range.isEmpty else { return nil }
         return buffer.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress,
@@ -73,19 +78,19 @@ package struct LineReader {
         }
     }
 
-    /// Moves the pending bytes to the front, doubles a buffer that they fill, and reads more behind them.
+    /// Reads more bytes after the pending bytes. First moves the pending bytes to the front, and doubles a full buffer.
     private mutating func fill() throws(FileError) {
         if pending.lowerBound > 0 {
             buffer.withUnsafeMutableBytes { bytes in
                 guard let start = bytes.baseAddress, !pending.isEmpty else { return }
                 memmove(start, start + pending.lowerBound, pending.count)
             }
-            base += pending.lowerBound
+            bufferOffset += pending.lowerBound
             pending = 0..<pending.count
         }
         if pending.count == buffer.count { buffer.append(contentsOf: repeatElement(0, count: buffer.count)) }
         let used = pending.upperBound
-        let count = try file.read(at: base + used, into: &buffer, behind: used)
+        let count = try file.read(at: bufferOffset + used, into: &buffer, after: used)
         if count == 0 { hasEnded = true }
         pending = 0..<(used + count)
     }

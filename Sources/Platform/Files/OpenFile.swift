@@ -1,18 +1,21 @@
 internal import Glibc
 
-/// An open file that closes itself when its last owner releases it.
+/// An open file, which is closed when the object is deallocated.
+///
+/// The methods call the methods of the same name of ``FileSystem``.
 package final class OpenFile: Sendable {
-    /// The path that errors name.
+    /// The path that error messages contain.
     package let path: String
     private let fileSystem: any FileSystem
     private let descriptor: Int32
 
-    /// - Parameter name: the path that errors name, where the file will be renamed once it is written.
+    /// - Parameter reportedPath: the path that error messages contain, if it is not `path`. For a temporary file, this
+    ///   is the path to which the caller will rename the file.
     package init(
-        _ path: String, _ access: FileAccess, in fileSystem: any FileSystem, toBe name: String? = nil
+        _ path: String, _ access: FileAccess, in fileSystem: any FileSystem, reportedAs reportedPath: String? = nil
     ) throws(FileError) {
         descriptor = try fileSystem.open(path, access)
-        self.path = name ?? path
+        self.path = reportedPath ?? path
         self.fileSystem = fileSystem
     }
 
@@ -20,9 +23,10 @@ package final class OpenFile: Sendable {
         fileSystem.close(descriptor)
     }
 
-    /// Reads into an array behind its first `used` bytes, at most as much as fits, and returns the count; 0 at the end.
-    package func read(at offset: Int, into bytes: inout [UInt8], behind used: Int = 0) throws(FileError) -> Int {
-        // The array's method does not pass on the type of the error.
+    /// Reads into an array, after its first `used` bytes, until the array is full or the file ends, possibly fewer
+    /// bytes. Returns the number of bytes that were read; 0 at the end of the file.
+    package func read(at offset: Int, into bytes: inout [UInt8], after used: Int = 0) throws(FileError) -> Int {
+        // A `Result`, because `withUnsafeMutableBytes` does not preserve the type of a thrown error.
         let result: Result<Int, FileError> = bytes.withUnsafeMutableBytes { buffer in
             do throws(FileError) {
                 let free = UnsafeMutableRawBufferPointer(rebasing: buffer[used...])
@@ -39,7 +43,7 @@ package final class OpenFile: Sendable {
         var bytes = [UInt8](repeating: 0, count: 4096)
         var used = 0
         while true {
-            let count = try read(at: used, into: &bytes, behind: used)
+            let count = try read(at: used, into: &bytes, after: used)
             used += count
             guard count > 0 else { break }
             if used == bytes.count { bytes.append(contentsOf: repeatElement(0, count: used)) }
@@ -48,19 +52,19 @@ package final class OpenFile: Sendable {
         return bytes
     }
 
-    /// Writes all of the bytes. After an error any part of them may have been written.
+    /// Writes all bytes. If an error is thrown, any part of the bytes may have been written.
     package func write(_ bytes: Span<UInt8>, at offset: Int) throws(FileError) {
-        var done = 0
-        while done < bytes.count {
+        var writtenCount = 0
+        while writtenCount < bytes.count {
             let count = try fileSystem.write(
-                descriptor, path, bytes.extracting(done..<bytes.count), at: offset + done)
+                descriptor, path, bytes.extracting(writtenCount..<bytes.count), at: offset + writtenCount)
             guard count > 0 else { throw FileError(.write, path, code: ENOSPC) }
-            done += count
+            writtenCount += count
         }
     }
 
-    package func makeRoom(_ place: Range<Int>) throws(FileError) {
-        try fileSystem.makeRoom(descriptor, path, place)
+    package func preallocate(_ range: Range<Int>) throws(FileError) {
+        try fileSystem.preallocate(descriptor, path, range)
     }
 
     package func truncate(to size: Int) throws(FileError) {
@@ -75,8 +79,8 @@ package final class OpenFile: Sendable {
         try fileSystem.sync(descriptor, path)
     }
 
-    package func startWriting(from offset: Int, count: Int) throws(FileError) {
-        try fileSystem.startWriting(descriptor, path, from: offset, count: count)
+    package func writeBack(from offset: Int, count: Int) throws(FileError) {
+        try fileSystem.writeBack(descriptor, path, from: offset, count: count)
     }
 
     package func status() throws(FileError) -> FileStatus {
@@ -87,18 +91,19 @@ package final class OpenFile: Sendable {
         try fileSystem.identity(of: descriptor, path)
     }
 
-    /// Gives the file the owner, the group and the permissions of a status.
+    /// Sets the owner, the group and the permissions of the file to the values in a status.
     package func setAccess(like status: FileStatus) throws(FileError) {
         try fileSystem.setAccess(descriptor, path, like: status)
     }
 
-    /// Locks the file until it is closed; false if another descriptor has the lock.
+    /// Locks the file until it is closed. Returns false if another descriptor has the lock.
     package func lock() throws(FileError) -> Bool {
         try fileSystem.lock(descriptor, path)
     }
 
-    /// True if a path leads to this very file, and not to another or to none.
-    package func stands(at path: String) throws(FileError) -> Bool {
+    /// Returns true if a path still resolves to this file. Returns false if the path does not exist or belongs to
+    /// another file, because another process has removed, renamed or replaced the file.
+    package func isLocated(at path: String) throws(FileError) -> Bool {
         let found: FileIdentity
         do throws(FileError) {
             found = try fileSystem.identity(of: path)

@@ -1,11 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// The file system of the machine.
+/// The real file system, which ``FileSystem`` methods access through system calls.
 package struct POSIXFileSystem: FileSystem {
     private let pace: ReadPace?
 
-    /// - Parameter pace: the pace at which files are read; nil for as fast as they can be.
+    /// - Parameter pace: the speed limit for reads; nil for no limit.
     package init(pace: ReadPace? = nil) {
         self.pace = pace
     }
@@ -19,7 +19,7 @@ package struct POSIXFileSystem: FileSystem {
                 throw FileError(.makeDirectory, path, code: code)
             }
             try makeDirectory(parent)
-            // Another thread or process may make the same directory.
+            // Another thread or process may have created the directory in the meantime.
             if mkdir(path, 0o700) != 0, errno != EEXIST { throw FileError(.makeDirectory, path, code: errno) }
         }
         try syncDirectory(parent)
@@ -34,11 +34,11 @@ package struct POSIXFileSystem: FileSystem {
             case .new: O_RDWR | O_CREAT | O_EXCL
             case .replacing: O_RDWR | O_CREAT | O_TRUNC
             case .appending: O_RDWR | O_CREAT | O_APPEND
-            // A data directory may be named by a symbolic link.
+            // Without O_NOFOLLOW, because an operator may use a symbolic link to a data directory.
             case .directory: O_RDONLY | O_DIRECTORY
             }
         guard access != .directory else { return try check(Glibc.open(path, flags | O_CLOEXEC), .open, path) }
-        // A FIFO would be waited for until another process opens its other end.
+        // O_NONBLOCK, because otherwise the call would wait until another process opens the other end of a FIFO.
         let descriptor = try check(
             Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0o600), .open, path)
         var status = stat()
@@ -50,7 +50,7 @@ package struct POSIXFileSystem: FileSystem {
     }
 
     package func close(_ descriptor: Int32) {
-        // A child process has a copy of the descriptor until it calls exec, and with it the lock, if there is one.
+        // Unlock explicitly, because a forked child process shares the descriptor and its lock until it calls exec.
         _ = flock(descriptor, LOCK_UN)
         _ = Glibc.close(descriptor)
     }
@@ -68,21 +68,21 @@ package struct POSIXFileSystem: FileSystem {
         _ descriptor: Int32, _ path: String, _ bytes: Span<UInt8>, at offset: Int
     ) throws(FileError) -> Int {
         let count = bytes.withUnsafeBytes { bytes in
-            repeating { pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset)) }
+            retryingInterrupted { pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset)) }
         }
         return try check(count, .write, path)
     }
 
-    package func makeRoom(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
-        // Room that is only reserved would do without writing twice, but turning each reserved block into a written one
-        // takes a sync longer than anything else.
-        let zeros = [UInt8](repeating: 0, count: place.count)
-        var done = 0
-        while done < zeros.count {
-            let rest = zeros.span.extracting(done..<zeros.count)
-            let count = try write(descriptor, path, rest, at: place.lowerBound + done)
-            guard count > 0 else { throw FileError(.makeRoom, path, code: ENOSPC) }
-            done += count
+    package func preallocate(_ descriptor: Int32, _ path: String, _ range: Range<Int>) throws(FileError) {
+        // `fallocate` would avoid writing the range twice. But it creates unwritten extents, and a later sync takes
+        // most of its time to convert them to written extents.
+        let zeros = [UInt8](repeating: 0, count: range.count)
+        var writtenCount = 0
+        while writtenCount < zeros.count {
+            let remaining = zeros.span.extracting(writtenCount..<zeros.count)
+            let count = try write(descriptor, path, remaining, at: range.lowerBound + writtenCount)
+            guard count > 0 else { throw FileError(.preallocate, path, code: ENOSPC) }
+            writtenCount += count
         }
     }
 
@@ -98,12 +98,12 @@ package struct POSIXFileSystem: FileSystem {
         try check(fsync(descriptor), .sync, path)
     }
 
-    package func startWriting(
+    package func writeBack(
         _ descriptor: Int32, _ path: String, from offset: Int, count: Int
     ) throws(FileError) {
         let flags =
             UInt32(SYNC_FILE_RANGE_WAIT_BEFORE) | UInt32(SYNC_FILE_RANGE_WRITE) | UInt32(SYNC_FILE_RANGE_WAIT_AFTER)
-        try check(sync_file_range(descriptor, off_t(offset), off_t(count), flags), .startWriting, path)
+        try check(sync_file_range(descriptor, off_t(offset), off_t(count), flags), .writeBack, path)
     }
 
     package func syncDirectory(_ path: String) throws(FileError) {
@@ -151,23 +151,24 @@ package struct POSIXFileSystem: FileSystem {
     }
 
     package func identity(of path: String) throws(FileError) -> FileIdentity {
-        try identity(AT_FDCWD, path, 0, called: path)
+        try identity(AT_FDCWD, path, 0, reportedAs: path)
     }
 
     package func identity(of descriptor: Int32, _ path: String) throws(FileError) -> FileIdentity {
-        try identity(descriptor, "", AT_EMPTY_PATH, called: path)
+        try identity(descriptor, "", AT_EMPTY_PATH, reportedAs: path)
     }
 
     private func identity(
-        _ descriptor: Int32, _ name: String, _ flags: Int32, called path: String
+        _ descriptor: Int32, _ name: String, _ flags: Int32, reportedAs path: String
     ) throws(FileError) -> FileIdentity {
         var status = statx()
-        let wanted = UInt32(STATX_BASIC_STATS) | UInt32(STATX_BTIME)
-        try check(statx(descriptor, name, flags, wanted, &status), .status, path)
-        let isDated = status.stx_mask & UInt32(STATX_BTIME) != 0
+        let requested = UInt32(STATX_BASIC_STATS) | UInt32(STATX_BTIME)
+        try check(statx(descriptor, name, flags, requested, &status), .status, path)
+        let (seconds, nanoseconds) = (status.stx_btime.tv_sec, Int64(status.stx_btime.tv_nsec))
+        let hasCreationTime = status.stx_mask & UInt32(STATX_BTIME) != 0
         return FileIdentity(
             device: UInt64(status.stx_dev_major) << 32 | UInt64(status.stx_dev_minor), inode: status.stx_ino,
-            made: isDated ? status.stx_btime.tv_sec &* 1_000_000_000 &+ Int64(status.stx_btime.tv_nsec) : nil)
+            creationTime: hasCreationTime ? seconds &* 1_000_000_000 &+ nanoseconds : nil)
     }
 
     package func setAccess(_ descriptor: Int32, _ path: String, like status: FileStatus) throws(FileError) {
@@ -176,14 +177,14 @@ package struct POSIXFileSystem: FileSystem {
     }
 
     package func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool {
-        let result = repeating { Int(flock(descriptor, LOCK_EX | LOCK_NB)) }
+        let result = retryingInterrupted { Int(flock(descriptor, LOCK_EX | LOCK_NB)) }
         if result < 0 && errno == EWOULDBLOCK { return false }
         try check(result, .lock, path)
         return true
     }
 
-    /// Calls again for as long as a signal comes between.
-    private func repeating(_ call: () -> Int) -> Int {
+    /// Repeats a system call while signals interrupt it.
+    private func retryingInterrupted(_ call: () -> Int) -> Int {
         while true {
             let result = call()
             if result >= 0 || errno != EINTR { return result }
@@ -207,7 +208,7 @@ extension FileStatus {
 }
 
 extension String {
-    /// The directory that a path lies in; nil for a name without one.
+    /// The path of the parent directory; nil if the path is a name without a slash.
     package var parentDirectory: String? {
         let path = self.utf8.last == UInt8(ascii: "/") && utf8.count > 1 ? String(dropLast()) : self
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }

@@ -2,14 +2,14 @@ internal import CLinux
 internal import Glibc
 
 extension POSIXFileSystem {
-    /// Returns the path of the file that a path leads to through symbolic links, or nil if there is no such file.
+    /// Resolves all symbolic links in a path. Returns the absolute path of the file, or nil if the file does not exist.
     package static func resolveLinks(of path: String) -> String? {
         guard let target = realpath(path, nil) else { return nil }
         defer { free(target) }
         return String(cString: target)
     }
 
-    /// Throws if the process has no permission to create files in a directory, or if there is no such directory.
+    /// Throws if the directory does not exist, or if the process has no permission to create files in it.
     package static func checkFileCreation(in directory: String) throws(SystemError) {
         guard faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0 else {
             throw SystemError(call: "faccessat")

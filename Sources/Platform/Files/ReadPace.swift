@@ -1,39 +1,42 @@
 internal import Glibc
 internal import Synchronization
 
-/// A pace for files that are read only to see that they can be: slowly, from the disk instead of the page cache, and
-/// without filling that.
+/// A speed limit for reading files in order to verify that the disk still returns their bytes.
+///
+/// Reads come from the disk instead of the page cache, and do not fill the page cache. Thread-safe.
 package final class ReadPace: Sendable {
     private let bytesPerSecond: Int
     private let hasStopped = Atomic(false)
-    /// In microseconds.
+    /// In microseconds. Between two sleeps, a read checks whether ``stop()`` was called.
     private static let longestSleep = 50_000
 
     package init(bytesPerSecond: Int) {
         self.bytesPerSecond = bytesPerSecond
     }
 
-    /// True once reads throw `ECANCELED`.
+    /// True after ``stop()`` was called.
     package var isStopped: Bool { hasStopped.load(ordering: .relaxed) }
 
+    /// Makes all later reads fail with `ECANCELED`, and ends the sleep of a read within 50 ms.
     package func stop() {
         hasStopped.store(true, ordering: .relaxed)
     }
 
-    /// Reads as `pread` does. Then sleeps as long as the bytes are to take.
+    /// Calls `pread` and returns its result. Then sleeps for the time that the bytes take at the limited speed.
     func read(_ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard !isStopped else {
             errno = ECANCELED
             return -1
         }
+        // Remove the whole file from the page cache before the first read.
         if offset == 0 { posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
         let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
         guard count > 0 else { return count }
         posix_fadvise(descriptor, off_t(offset), off_t(count), POSIX_FADV_DONTNEED)
-        var left = count * 1_000_000 / bytesPerSecond
-        while left > 0, !isStopped {
-            usleep(UInt32(min(left, Self.longestSleep)))
-            left -= Self.longestSleep
+        var remainingTime = count * 1_000_000 / bytesPerSecond
+        while remainingTime > 0, !isStopped {
+            usleep(UInt32(min(remainingTime, Self.longestSleep)))
+            remainingTime -= Self.longestSleep
         }
         return count
     }

@@ -198,7 +198,7 @@ extension DataDirectory {
         guard listing.contains(Self.newestName) else { return nil }
         let line = try mapErrors { () throws(FileError) -> Result<JournalLine, JournalLine.Failure>? in
             var lines = LineReader(
-                try OpenFile(path(of: Self.newestName), .reading, in: fileSystem), chunk: 512)
+                try OpenFile(path(of: Self.newestName), .reading, in: fileSystem), bufferSize: 512)
             guard let line = try lines.next() else { return nil }
             return JournalLine.read(lines.buffer.span.extracting(line.range), isTerminated: line.isTerminated)
         }

@@ -149,7 +149,7 @@ extension WatchNotifier {
                 if let watcher = handler.requests.watcher(id) { handler.notifier.sendNextPiece(to: watcher) }
             }
         } else {
-            loop.whenDrained(watcher.id)
+            loop.notifyWhenDrained(watcher.id)
         }
     }
 

@@ -242,7 +242,7 @@ struct LoopBoundTests {
     func slowBatches(row: Case) throws {
         let daemon = try TestDaemon {
             $0.loops = 1
-            $0.transport.slowBatch = TransportLimits.second / 8
+            $0.transport.slowIteration = TransportLimits.second / 8
         }
         for request in row.given { try daemon.done(request) }
         func count() throws -> Int {

@@ -29,7 +29,7 @@ struct StoredData {
     /// A line of a journal, without its line end: the check and what it is of, which begins with `"after":`.
     static func journalLine(_ checked: Substring) -> [UInt8] {
         let checked = Array(checked.utf8)
-        let digits = CRC32C(of: checked.span).digits
+        let digits = CRC32C(of: checked.span).hexDigits
         let check = digits.indices.map { digits[$0] }
         return Array("{\"crc\":\"".utf8) + check + Array("\",".utf8) + checked
     }

@@ -133,6 +133,6 @@ struct OpenFileLimitTests {
             of: "/bin/sh"
         ).end()
         #expect(end.code == 70)
-        #expect(end.errors.contains("only 32 files may be open"), "\(end.errors)")
+        #expect(end.errors.contains("the limit of open files is 32"), "\(end.errors)")
     }
 }

@@ -109,16 +109,16 @@ final class FaultyFiles: FileSystem {
 
 /// Calls that tests do not make fail.
 extension FaultyFiles {
-    func makeRoom(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
-        try machine.makeRoom(descriptor, path, place)
+    func preallocate(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
+        try machine.preallocate(descriptor, path, place)
     }
 
     func sync(_ descriptor: Int32, _ path: String) throws(FileError) {
         try machine.sync(descriptor, path)
     }
 
-    func startWriting(_ descriptor: Int32, _ path: String, from offset: Int, count: Int) throws(FileError) {
-        try machine.startWriting(descriptor, path, from: offset, count: count)
+    func writeBack(_ descriptor: Int32, _ path: String, from offset: Int, count: Int) throws(FileError) {
+        try machine.writeBack(descriptor, path, from: offset, count: count)
     }
 
     func status(_ path: String) throws(FileError) -> FileStatus {

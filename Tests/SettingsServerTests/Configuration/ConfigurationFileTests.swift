@@ -175,11 +175,12 @@ struct ConfigurationFileTests {
             (#"{"hosts":"a"}"#, #"hosts is "a": it must be a list of 0 to 1024 names"#),
             (
                 #"{"listen":"7070"}"#,
-                #"listen: cannot listen on "7070": a port is missing: write host:port: write it like 127.0.0.1:7070"#
+                #"listen: cannot listen on "7070": the port is missing: write it like 127.0.0.1:7070"#
             ),
             (
                 #"{"listen":["unix:s"]}"#,
-                #"listen[0]: cannot listen on "unix:s": a path begins with /: write it like unix:/run/settingsd/socket"#
+                #"listen[0]: cannot listen on "unix:s": the path must begin with / and must not contain a null character"#
+                    + ": write it like unix:/run/settingsd/socket"
             ),
             (
                 #"{"socketMode":"0800"}"#,
@@ -196,7 +197,7 @@ struct ConfigurationFileTests {
             (#"{"listen":[1]}"#, "listen[0] is 1: it must be a string"),
             (
                 #"{"listen":["127.0.0.1:1","7070"]}"#,
-                #"listen[1]: cannot listen on "7070": a port is missing: write host:port: write it like 127.0.0.1:7070"#
+                #"listen[1]: cannot listen on "7070": the port is missing: write it like 127.0.0.1:7070"#
             ),
             (
                 #"{"hosts":["http://a"]}"#,

@@ -121,7 +121,7 @@ struct ConfigurationSourcesTests {
             ("SETTINGSD_LOG", "inf", #"SETTINGSD_LOG is "inf": did you mean info?"#),
             (
                 "SETTINGSD_LISTEN", "127.0.0.1:1,7070",
-                #"SETTINGSD_LISTEN[1]: cannot listen on "7070": a port is missing: write host:port: "#
+                #"SETTINGSD_LISTEN[1]: cannot listen on "7070": the port is missing: "#
                     + "write it like 127.0.0.1:7070"
             ),
             (

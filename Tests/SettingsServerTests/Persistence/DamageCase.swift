@@ -90,7 +90,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             try folder.editLines("snapshot-8.json") { lines in
                 let history = lines.firstIndex(of: Array("],\"history\":[\n".utf8)) ?? 0
                 lines.swapAt(history + 2, history + 3)
-                let digits = CRC32C(of: Array(lines.dropLast().joined()).span).digits
+                let digits = CRC32C(of: Array(lines.dropLast().joined()).span).hexDigits
                 for index in digits.indices { lines[lines.count - 1][17 + index] = digits[index] }
             }
         },
@@ -170,7 +170,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             try folder.editLines("journal-8.jsonl") { lines in
                 var line = Array(lines[0].dropLast())
                 line[28] = UInt8(ascii: "9")
-                let digits = CRC32C(of: line.span.extracting(18..<line.count)).digits
+                let digits = CRC32C(of: line.span.extracting(18..<line.count)).hexDigits
                 for index in digits.indices { line[8 + index] = digits[index] }
                 lines[0] = line + [UInt8(ascii: "\n")]
             }

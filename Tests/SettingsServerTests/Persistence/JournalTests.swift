@@ -40,7 +40,7 @@ struct JournalTests {
         let texts = ["", "a", "bb", String(repeating: "c", count: 100), "", "dd"]
         disk.put("file", Array(texts.joined(separator: "\n").utf8))
         for chunk in 1...9 {
-            var reader = LineReader(try OpenFile("/data/file", .reading, in: disk), chunk: chunk)
+            var reader = LineReader(try OpenFile("/data/file", .reading, in: disk), bufferSize: chunk)
             var found: [String] = []
             var offset = 0
             while let line = try reader.next() {

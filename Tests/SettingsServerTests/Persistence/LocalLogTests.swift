@@ -54,8 +54,9 @@ struct LocalLogTests {
     @Test(
         "a start on a disk that cannot be written to serves what is there, and takes writes once it can",
         arguments: [
-            Unwritable(code: ENOSPC, calls: [.write, .makeRoom]), Unwritable(code: EDQUOT, calls: [.write, .makeRoom]),
-            Unwritable(code: EROFS, calls: [.write, .makeRoom, .truncate, .rename, .remove]),
+            Unwritable(code: ENOSPC, calls: [.write, .preallocate]),
+            Unwritable(code: EDQUOT, calls: [.write, .preallocate]),
+            Unwritable(code: EROFS, calls: [.write, .preallocate, .truncate, .rename, .remove]),
         ], Durability.allCases)
     func startsUnwritable(_ disk: Unwritable, _ durability: Durability) throws {
         let harness = try harness(large(durability))
@@ -125,12 +126,12 @@ struct LocalLogTests {
     func failedSnapshot() throws {
         let harness = try harness(large())
         try harness.step()
-        harness.disk.fail(.startWriting, with: EIO)
+        harness.disk.fail(.writeBack, with: EIO)
         harness.disk.fail(.rename, with: ENOSPC)
         harness.tend(after: 400_000_000_000)
         // The journal that was to go with it may be in place: nothing is written until one is.
         harness.disk.fail(.rename, with: nil)
-        harness.disk.fail(.startWriting, with: nil)
+        harness.disk.fail(.writeBack, with: nil)
         try harness.step()
         #expect(harness.log?.health == nil)
         #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })

@@ -129,8 +129,8 @@ final class SimulatedDisk: FileSystem {
     }
 
     /// Makes only a little of the room: that is enough to see what becomes of zeros, and a megabyte each time takes long.
-    func makeRoom(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
-        try storage.call(.makeRoom, path) { storage in
+    func preallocate(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
+        try storage.call(.preallocate, path) { storage in
             let zeros = [UInt8](repeating: 0, count: min(place.count, 3000))
             storage.change(descriptor, .write(offset: place.lowerBound, bytes: zeros))
             return nil
@@ -159,10 +159,10 @@ final class SimulatedDisk: FileSystem {
         }
     }
 
-    func startWriting(
+    func writeBack(
         _ descriptor: Int32, _ path: String, from offset: Int, count: Int
     ) throws(FileError) {
-        try storage.call(.startWriting, path) { _ in nil }
+        try storage.call(.writeBack, path) { _ in nil }
     }
 
     func syncDirectory(_ path: String) throws(FileError) {

@@ -102,15 +102,16 @@ struct ArgumentsTests {
             ("--version=1", #"--version accepts no value, but has the value "1": omit the value"#),
             (
                 "--listen 7070",
-                #"--listen: cannot listen on "7070": a port is missing: write host:port: write it like 127.0.0.1:7070"#
+                #"--listen: cannot listen on "7070": the port is missing: write it like 127.0.0.1:7070"#
             ),
             (
                 "--listen unix:7070",
-                #"--listen: cannot listen on "unix:7070": a path begins with /: write it like unix:/run/settingsd/socket"#
+                #"--listen: cannot listen on "unix:7070": the path must begin with / and must not contain a null character"#
+                    + ": write it like unix:/run/settingsd/socket"
             ),
             (
                 "--listen 127.0.0.1:1,7070",
-                #"--listen: cannot listen on "7070": a port is missing: write host:port: write it like 127.0.0.1:7070"#
+                #"--listen: cannot listen on "7070": the port is missing: write it like 127.0.0.1:7070"#
             ), ("--listen", "--listen has no value: write --listen HOST:PORT|unix:PATH"),
             ("chek", #"unknown command "chek": did you mean check?"#),
             (

@@ -14,24 +14,24 @@ struct DeadlineWheelTests {
 
     @Test("A deadline beyond the ring comes out early, never late") func deadlineBeyondRingComes() {
         var wheel = coarse(0)
-        var filed = wheel.file(1, at: 1000 * second, now: 0)
+        var filed = wheel.insert(1, at: 1000 * second, now: 0)
         var now: UInt64 = 0
         while filed < 1000 * second / tick {
             now = wheel.wakeTime
             #expect(now <= 1000 * second)
-            #expect(wheel.due(now: now)?.names == [1])
-            filed = wheel.file(1, at: 1000 * second, now: now)
+            #expect(wheel.removeExpired(now: now)?.identifiers == [1])
+            filed = wheel.insert(1, at: 1000 * second, now: now)
         }
-        #expect(wheel.due(now: 1000 * second) == nil)
-        #expect(wheel.due(now: 1001 * second)?.names == [1])
+        #expect(wheel.removeExpired(now: 1000 * second) == nil)
+        #expect(wheel.removeExpired(now: 1001 * second)?.identifiers == [1])
     }
 
     @Test("Many far ahead fire none before the first of them") func manyFarAheadWake() {
         let fine: UInt64 = 10_000_000
         var wheel = DeadlineWheel(now: 0, tick: fine, size: 8192)
-        for name in UInt64(0)..<10_000 { _ = wheel.file(name, at: 30 * second + name * fine / 10, now: name) }
+        for name in UInt64(0)..<10_000 { _ = wheel.insert(name, at: 30 * second + name * fine / 10, now: name) }
         #expect(wheel.wakeTime == 30 * second + fine)
-        #expect(wheel.due(now: 30 * second + fine)?.names == Array(0..<10))
+        #expect(wheel.removeExpired(now: 30 * second + fine)?.identifiers == Array(0..<10))
         #expect(wheel.wakeTime == 30 * second + 2 * fine)
     }
 
@@ -44,10 +44,10 @@ struct DeadlineWheelTests {
         for name in UInt64(0)..<5000 {
             now += UInt64.random(in: 0..<second, using: &generator)
             let deadline = now + UInt64.random(in: 0..<(100 * second), using: &generator)
-            let filed = wheel.file(name, at: deadline, now: now)
+            let filed = wheel.insert(name, at: deadline, now: now)
             #expect(filed == deadline / tick, "seed \(seed)")
             expected[name] = filed
-            while let (tick, names) = wheel.due(now: now) {
+            while let (tick, names) = wheel.removeExpired(now: now) {
                 for name in names {
                     #expect(expected.removeValue(forKey: name) == tick, "seed \(seed)")
                 }

@@ -77,9 +77,9 @@ struct HTTPServerTests {
             case .connection(let socket, let peer):
                 accepted.add(1, ordering: .sequentiallyConsistent)
                 return .connection(socket, peer)
-            case .lost:
+            case .aborted:
                 lost.add(1, ordering: .sequentiallyConsistent)
-                return .lost
+                return .aborted
             case let other: return other
             }
         })
@@ -91,7 +91,7 @@ struct HTTPServerTests {
         }
         try eventually { accepted.load(ordering: .sequentiallyConsistent) >= 128 }
         let inTurn = DispatchSemaphore(value: 0)
-        server.server.inNextAcceptance { inTurn.signal() }
+        server.server.runOnAcceptorQueue { inTurn.signal() }
         inTurn.patientWait()
         #expect(accepted.load(ordering: .sequentiallyConsistent) == 128)
         for client in clients[160...] { client.reset() }
@@ -116,7 +116,7 @@ struct HTTPServerTests {
         try eventually { server.server.loops[0].arrivalCount == 21 && (ended + [open]).allSatisfy(\.isAllAcknowledged) }
         // They are counted just before the loop is given them.
         let inTurn = DispatchSemaphore(value: 0)
-        server.server.inNextAcceptance { inTurn.signal() }
+        server.server.runOnAcceptorQueue { inTurn.signal() }
         inTurn.patientWait()
         gate.signal()
         #expect(try open.readResponse().text == "GET /open ")
@@ -291,7 +291,7 @@ struct HTTPServerTests {
         server.stop(within: 60)
         #expect(server.script.log.wait(for: "stopping"))
         try server.onLoop(exchange) { loop, ticket in
-            loop.begin(ticket, Script.response("begin"))
+            loop.beginStream(ticket, Script.response("begin"))
             loop.push(ticket, [], isLast: true)
         }
         #expect(try client.readHead().field("Connection") == "close")

@@ -10,7 +10,7 @@ import Testing
 /// Hundreds that are answered at one moment.
 @Suite(.ownThread)
 struct JointSendingTests {
-    private static let count = 2 * JointSending.least
+    private static let count = 2 * ParallelSend.minimumConnections
 
     /// What a peer asks, and what is particular about its answer.
     private enum Kind: Int, CaseIterable {
@@ -108,7 +108,7 @@ struct JointSendingTests {
     @Test("What finds no room follows when there is some") func whatFindsNoRoom() throws {
         let server = try TestServer(sendBuffer: 1)
         let (clients, exchanges) = try connect(server, receiveBuffer: 1)
-        let long = String(repeating: "0123456789abcdef", count: JointSending.longestPiece / 16)
+        let long = String(repeating: "0123456789abcdef", count: ParallelSend.maximumPieceLength / 16)
         answer(exchanges) { _ in Script.response(long) }
         server.settle()
         for client in clients { #expect(try client.readResponse().text == long) }
@@ -120,7 +120,7 @@ struct JointSendingTests {
         let (clients, exchanges) = try connect(server)
         exchanges[0].loop.run {
             for exchange in exchanges {
-                exchange.loop.begin(exchange.ticket, Response(status: 200, contentType: .eventStream))
+                exchange.loop.beginStream(exchange.ticket, Response(status: 200, contentType: .eventStream))
             }
         }
         for round in 0..<10 {

@@ -27,8 +27,8 @@ struct ListenAddressTests {
             ("7070", "port is missing"), ("localhost", "port is missing"), ("localhost:", "a number"),
             ("localhost:65536", "65535"), ("localhost:http", "a number"), ("localhost:-1", "a number"),
             (":7070", "host is missing"), ("[]:7070", "host is missing"), ("::1:7070", "brackets"),
-            ("unix:", "begins with /"), ("unix:7070", "begins with /"), ("unix:run/s", "begins with /"),
-            ("unix:/a\0b", "begins with /"),
+            ("unix:", "begin with /"), ("unix:7070", "begin with /"), ("unix:run/s", "begin with /"),
+            ("unix:/a\0b", "begin with /"),
             ("unix:/" + String(repeating: "x", count: 107), "108 bytes, more than 107"),
         ])
     func whatNoAddressRefused(text: String, part: String) {

@@ -54,9 +54,9 @@ struct MemoryBudgetTests {
     func renewal() {
         let budget = MemoryBudget(limit: 800)
         let reservation = budget.reserve(600)
-        budget.renew(limit: 400)
+        budget.update(limit: 400)
         #expect(reservation != nil && budget.isShort && budget.reserve(1) == nil)
-        budget.renew(limit: 1600)
+        budget.update(limit: 1600)
         #expect(budget.reserve(800) != nil)
     }
 }

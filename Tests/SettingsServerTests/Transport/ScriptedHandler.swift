@@ -24,9 +24,9 @@ final class ScriptedHandler: RequestHandler {
         _ head: RequestHead, _ bytes: Span<UInt8>, body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
         let path = Self.text(bytes.extracting(head.path))
-        if path == "/after", exchange.isBehind {
+        if path == "/after", exchange.hasEarlierRequests {
             script.log.add("not yet")
-            return .notYet
+            return .afterEarlierRequests
         }
         let isLater = path.hasPrefix("/later")
         if isLater { script.owed.withLock { $0.append((path, exchange)) } }
@@ -65,7 +65,7 @@ final class ScriptedHandler: RequestHandler {
         script.log.add("closed")
     }
 
-    func batchEnded() {
+    func submitCollectedWork() {
         script.whenBatchEnds.withLock(\.self)?(loop)
     }
 

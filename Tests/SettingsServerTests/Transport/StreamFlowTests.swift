@@ -17,7 +17,7 @@ struct StreamFlowTests {
         try client.send(before + get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
         let exchange = try #require(server.script.take("/later"))
-        #expect(try server.onLoop(exchange) { $0.begin($1, Response(status: 200, contentType: .eventStream)) })
+        #expect(try server.onLoop(exchange) { $0.beginStream($1, Response(status: 200, contentType: .eventStream)) })
         if before.isEmpty { _ = try client.readHead() }
         return (client, exchange)
     }
@@ -63,13 +63,13 @@ struct StreamFlowTests {
         let server = try TestServer()
         let (client, exchange) = try begin(server)
         try server.onLoop(exchange) { [log = server.script.log] loop, ticket in
-            loop.whenDrained(ticket)
-            loop.whenDrained(ticket)
+            loop.notifyWhenDrained(ticket)
+            loop.notifyWhenDrained(ticket)
             log.add("asked")
         }
         #expect(server.script.log.wait(for: "drained"))
         let pieces = try fill(server, exchange)
-        try server.onLoop(exchange) { $0.whenDrained($1) }
+        try server.onLoop(exchange) { $0.notifyWhenDrained($1) }
         server.settle()
         #expect(server.script.log.all == ["handled /later", "asked", "drained"])
         for _ in 0..<pieces { _ = try client.readChunk() }
@@ -93,7 +93,7 @@ struct StreamFlowTests {
                 loop.push(exchange.ticket, state)
             }
         }
-        try server.onLoop(exchange) { $0.whenDrained($1) }
+        try server.onLoop(exchange) { $0.notifyWhenDrained($1) }
         #expect(try waiting(server, exchange) > 0)
         #expect(server.script.log.count("drained") == 0)
         #expect(try client.readChunk()?.utf8.count == state.count)
@@ -113,7 +113,7 @@ struct StreamFlowTests {
         let exchange = try #require(server.script.take("/later"))
         let state = [UInt8](repeating: 0x2E, count: 8 << 20)
         try server.onLoop(exchange) { loop, ticket in
-            loop.begin(ticket, Script.response("begin"))
+            loop.beginStream(ticket, Script.response("begin"))
             for _ in 0..<2 { loop.push(ticket, state) }
         }
         let event = [UInt8](repeating: 0x2E, count: 993)
@@ -175,7 +175,7 @@ struct StreamFlowTests {
         #expect(server.script.log.wait(for: "handled /later"))
         let exchange = try #require(server.script.take("/later"))
         try server.onLoop(exchange) { loop, ticket in
-            loop.begin(ticket, Script.response("begin"))
+            loop.beginStream(ticket, Script.response("begin"))
             loop.push(ticket, Self.piece)
         }
         #expect(try waiting(server, exchange) > Self.piece.count)

@@ -51,7 +51,7 @@ struct UnixConnectionTests {
         try second.send(get("/second"))
         try eventually { server.server.connectionCount == 2 }
         let isFree = DispatchSemaphore(value: 0)
-        server.server.inNextAcceptance { isFree.signal() }
+        server.server.runOnAcceptorQueue { isFree.signal() }
         isFree.patientWait()
         #expect(!first.hasNews(within: 50))
         // The second one finds the name known.
@@ -131,7 +131,7 @@ struct UnixConnectionTests {
         }
         #expect(try closing.readResponse().status == 200)
         try beginUpload(closing)
-        #expect(try server.onLoop(exchange) { _, _ in connection.object?.backlog?.waiting == .memory })
+        #expect(try server.onLoop(exchange) { _, _ in connection.object?.backlog?.waitReason == .memory })
         closing.close()
         // The connection owns the socket.
         try eventually {

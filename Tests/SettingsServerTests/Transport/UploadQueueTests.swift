@@ -10,7 +10,7 @@ struct UploadQueueTests {
     private static func client(_ letter: Character) -> ClientKey { .caller(String(letter)) }
 
     private static func connection(_ name: UInt64, loop: Int = 0) -> UploadQueue.ConnectionID {
-        UploadQueue.ConnectionID(loop: loop, name: name)
+        UploadQueue.ConnectionID(loop: loop, identifier: name)
     }
 
     /// Steps: `a1=400` asks for 400 bytes for connection 1 of the client `a`; `!1` ends connection 1; `.` admits what waits and fits.
@@ -34,8 +34,8 @@ struct UploadQueueTests {
         for step in steps.split(separator: " ") {
             if step == "." {
                 while let (connection, upload) = queue.admitNext(on: 0) {
-                    order.append(connection.name)
-                    uploads[connection.name] = upload
+                    order.append(connection.identifier)
+                    uploads[connection.identifier] = upload
                 }
             } else if step.first == "!" {
                 let number = try #require(UInt64(step.dropFirst()))
@@ -68,8 +68,8 @@ struct UploadQueueTests {
         #expect(first != nil && queue.admitNext(on: 1) == nil)
         first = nil
         #expect(queue.admitNext(on: 0) == nil)
-        #expect(queue.admitNext(on: 1)?.connection.name == 1)
-        #expect(queue.admitNext(on: 0)?.connection.name == 2)
+        #expect(queue.admitNext(on: 1)?.connection.identifier == 1)
+        #expect(queue.admitNext(on: 0)?.connection.identifier == 2)
         #expect(!queue.hasWaiting)
     }
 

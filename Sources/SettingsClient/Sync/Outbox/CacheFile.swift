@@ -36,8 +36,8 @@ struct CacheFile: Sendable {
     func save(_ state: ObservedState) throws(FileError) -> Bool {
         try files.makeDirectory(directory)
         let name = "\(path).new"
-        let draft = try OpenFile(name, .creating, in: files, toBe: path)
-        guard try draft.lock(), try draft.stands(at: name) else { return false }
+        let draft = try OpenFile(name, .creating, in: files, reportedAs: path)
+        guard try draft.lock(), try draft.isLocated(at: name) else { return false }
         do throws(FileError) {
             // A program that ended in the middle has left its draft.
             try draft.truncate(to: 0)

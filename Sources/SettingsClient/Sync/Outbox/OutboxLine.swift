@@ -136,7 +136,7 @@ enum CheckedLine {
     }
 
     private static func digits(of bytes: ArraySlice<UInt8>) -> [UInt8] {
-        let digits = CRC32C(of: bytes.span).digits
+        let digits = CRC32C(of: bytes.span).hexDigits
         return digits.indices.map { digits[$0] }
     }
 }

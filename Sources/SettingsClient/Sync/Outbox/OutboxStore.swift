@@ -215,9 +215,9 @@ extension OutboxStore {
     private func openDraft(of path: String) throws(FileError) -> (OpenFile, name: String) {
         for _ in 0..<Self.maxDrafts {
             let name = "\(directory)/\(Self.random)\(Self.draftEnding)"
-            let draft = try OpenFile(name, .new, in: files, toBe: path)
+            let draft = try OpenFile(name, .new, in: files, reportedAs: path)
             do throws(FileError) {
-                if try draft.lock(), try draft.stands(at: name) { return (draft, name) }
+                if try draft.lock(), try draft.isLocated(at: name) { return (draft, name) }
             } catch {
                 try? files.remove(name)
                 throw error
@@ -240,7 +240,9 @@ extension OutboxStore {
             names = try files.list(directory).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         } catch {
             // Where this user may not look, nothing can have been kept; keeping something reports that.
-            if !error.isOutOfReach { inheritance.troubles.append(Trouble(path: directory, reason: error.reason)) }
+            if !error.isMissingOrForbidden {
+                inheritance.troubles.append(Trouble(path: directory, reason: error.reason))
+            }
             return inheritance
         }
         let own = Set(orphans.map(\.file.path) + [file?.path].compactMap(\.self))
@@ -337,6 +339,6 @@ extension OpenFile {
     /// Locks the file; false if another program has locked or removed it.
     func lockIfNamed() throws(FileError) -> Bool {
         guard try lock() else { return false }
-        return try stands(at: path)
+        return try isLocated(at: path)
     }
 }

@@ -101,7 +101,7 @@ package struct DataDirectory: Sendable {
 
     /// Writes and syncs a temporary file. The caller then calls ``renameTemporary(_:)``.
     package func writeTemporary(_ name: String, _ bytes: [UInt8]) throws(FileError) -> OpenFile {
-        let file = try OpenFile(temporaryPath(of: name), .replacing, in: fileSystem, toBe: path(of: name))
+        let file = try OpenFile(temporaryPath(of: name), .replacing, in: fileSystem, reportedAs: path(of: name))
         try file.write(bytes.span, at: 0)
         try file.sync()
         return file

@@ -134,7 +134,7 @@ private struct LockFileRecord {
     init(_ directoryID: String, in file: FileIdentity) {
         self.directoryID = directoryID
         inode = file.inode
-        creationTime = file.made
+        creationTime = file.creationTime
     }
 
     /// Parses the content of `LOCK`; nil if it has no second line.
@@ -151,7 +151,7 @@ private struct LockFileRecord {
 
     /// True if the record was written into this file, false if it was copied from another file.
     func belongs(to file: FileIdentity) -> Bool {
-        inode == file.inode && (creationTime == file.made || creationTime == nil || file.made == nil)
+        inode == file.inode && (creationTime == file.creationTime || creationTime == nil || file.creationTime == nil)
     }
 
     /// The process identifier in the content of `LOCK`; nil if the content does not begin with a digit.

@@ -126,7 +126,7 @@ struct JournalFile: Sendable {
         guard needed > allocatedEnd else { return }
         allocatedEnd = needed + Self.preallocatedBytes
         do throws(FileError) {
-            try file.makeRoom(needed..<allocatedEnd)
+            try file.preallocate(needed..<allocatedEnd)
         } catch {
             // If the disk is full, the write itself fails and reports the error.
             allocatedEnd = needed

@@ -128,7 +128,7 @@ package enum JournalLine {
         guard line.count > checksummedStart, line.extracting(0..<digits.lowerBound).isEqual(to: prefix),
             line.extracting(digits.upperBound..<checksummedStart).isEqual(to: separator)
         else { return false }
-        return CRC32C(of: line.extracting(checksummedStart..<line.count)).isWritten(as: line.extracting(digits))
+        return CRC32C(of: line.extracting(checksummedStart..<line.count)).matches(hexDigits: line.extracting(digits))
     }
 
     /// Inserts the checksum as the first member of a JSON object, and appends the object to `bytes` as a line.
@@ -136,7 +136,7 @@ package enum JournalLine {
         let line = json.bytes
         let checksummed = line.span.extracting(1..<line.count)
         bytes.append(prefix)
-        bytes.append(bytesOf: CRC32C(of: checksummed).digits.span)
+        bytes.append(bytesOf: CRC32C(of: checksummed).hexDigits.span)
         bytes.append(separator)
         bytes.append(bytesOf: checksummed)
         bytes.append(UInt8(ascii: "\n"))

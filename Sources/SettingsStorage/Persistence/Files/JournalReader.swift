@@ -42,7 +42,7 @@ struct JournalReader {
 
     /// Reads the head, which a crash cannot damage: a journal gets its name after its head is on disk.
     func head() throws(RecoveryError) -> JournalHead {
-        var lines = LineReader(try open(), chunk: 4096)
+        var lines = LineReader(try open(), bufferSize: 4096)
         guard let line = try next(&lines) else { throw directory.damage(name, line: 1, "the file is empty") }
         switch read(line, in: lines) {
         case .success(.head(let head)):

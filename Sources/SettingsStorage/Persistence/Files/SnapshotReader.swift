@@ -58,7 +58,7 @@ package struct SnapshotReader {
     static func read(
         at offset: Int, of file: OpenFile, named name: String, in directory: DataDirectory
     ) throws(RecoveryError) -> State {
-        var reader = SnapshotReader(LineReader(file, from: offset, chunk: 64 << 10), name, directory, endsFile: false)
+        var reader = SnapshotReader(LineReader(file, from: offset, bufferSize: 64 << 10), name, directory, endsFile: false)
         return try reader.snapshot(.unbounded).state
     }
 
@@ -134,7 +134,7 @@ package struct SnapshotReader {
             bytes.extracting((prefix + 8)..<bytes.count).isEqual(to: SnapshotFormat.end)
         else { throw damage("the checksum is missing") }
         let digits = bytes.extracting(prefix..<(prefix + 8))
-        guard checksum.isWritten(as: digits) else { throw damage("the checksum does not match") }
+        guard checksum.matches(hexDigits: digits) else { throw damage("the checksum does not match") }
         if endsFile, try nextLine() != nil { throw damage("the file does not end after the snapshot") }
     }
 

@@ -59,7 +59,7 @@ struct PastReader {
         at offset: Int, of openFile: OpenFile, _ name: String, in directory: DataDirectory
     ) throws(RecoveryError) -> JSONValue {
         let json = try directory.mapErrors { () throws(FileError) -> JSONValue? in
-            var lines = LineReader(openFile, from: offset, chunk: 16 << 10)
+            var lines = LineReader(openFile, from: offset, bufferSize: 16 << 10)
             guard let line = try lines.next(), line.isTerminated else { return nil }
             return JournalLine.verifiedJSON(lines.buffer.span.extracting(line.range))
         }

@@ -1,22 +1,23 @@
 internal import CLinux
 internal import Glibc
 
-/// What the system says of the process.
-package struct ProcessFigures {
+/// The resources that the process uses, as the kernel reports them at the time of `init`.
+package struct ProcessUsage {
     package let residentBytes: Int
     package let virtualBytes: Int
-    package let openFiles: Int
-    package let mostFiles: Int
-    package let seconds: Double
+    package let openFileCount: Int
+    package let openFileLimit: Int
+    /// The processor time of all threads.
+    package let processorSeconds: Double
 
     package init() {
         (virtualBytes, residentBytes) = Self.memory()
-        openFiles = OpenFileLimit.openCount
-        mostFiles = OpenFileLimit.most
+        openFileCount = OpenFileLimit.openCount
+        openFileLimit = OpenFileLimit.current
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         let microseconds = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
-        seconds = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(microseconds) / 1_000_000
+        processorSeconds = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(microseconds) / 1_000_000
     }
 
     private static func memory() -> (virtual: Int, resident: Int) {
@@ -25,7 +26,8 @@ package struct ProcessFigures {
         return ((pages.first ?? 0) * pageSize, (pages.count > 1 ? pages[1] : 0) * pageSize)
     }
 
-    /// The numbers of `/proc/self/statm`: pages of memory, in all and resident first.
+    /// Reads the numbers in `/proc/self/statm`. The first number is the size of the address space in pages, and the
+    /// second number is the number of resident pages.
     private static func statm() -> [Int] {
         let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return [] }
