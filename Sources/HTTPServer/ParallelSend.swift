@@ -41,7 +41,7 @@ struct ParallelSend {
         }
         let start = bytes.count
         ResponseWriter.append(
-            response, to: &bytes, head: format.isHead, keepAlive: keepsAlive, http11: format.isHTTP11,
+            response, to: &bytes, omitsBody: format.isHead, keepAlive: keepsAlive, http11: format.isHTTP11,
             date: context.date, additionalFields: context.additionalFields[format.fieldBlockIndex])
         last = (response, format, keepsAlive, start, bytes.count)
         pieces.append(Piece(descriptor: descriptor, start: start, end: bytes.count))

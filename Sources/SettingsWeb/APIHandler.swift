@@ -89,7 +89,7 @@ package final class APIHandler: RequestHandler {
     }
 
     /// The fields that the event loop adds to answers: a block for each origin, which `fields(for:_:)` selects.
-    package var moreFields: [FieldBlock] {
+    package var additionalFields: [FieldBlock] {
         var common = FieldBlock()
         if policies.access == nil {
             common.append("Cache-Control", "no-cache")
@@ -106,7 +106,7 @@ package final class APIHandler: RequestHandler {
         }
     }
 
-    package func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int {
+    package func fieldBlockIndex(for head: RequestHead, _ bytes: Span<UInt8>) -> Int {
         origins.blockIndex(for: head, bytes)
     }
 

@@ -13,7 +13,7 @@ extension APIHandler {
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
         // A read must see the earlier writes of its connection. `isBehind`: earlier requests are not answered.
-        if exchange.isBehind, head.reads(in: bytes) { return .notYet }
+        if exchange.hasEarlierRequests, head.reads(in: bytes) { return .afterEarlierRequests }
         do throws(Problem) {
             try hosts.check(head, bytes, from: exchange.peer)
         } catch {
@@ -44,11 +44,11 @@ extension APIHandler {
             caller = try policies.access?.admit(
                 head, bytes, user: exchange.user, recent: &recentTokens, found: &current.caller)
         } catch {
-            if !exchange.isBehind {
+            if !exchange.hasEarlierRequests {
                 logRefusedCredential(error, head, from: exchange.peer, named: current.caller?.name)
             }
             // A request with an invalid token counts toward the rate limit, too, to slow down guessing.
-            let rate = exchange.isBehind ? nil : maximumRate(for: nil, exchange)
+            let rate = exchange.hasEarlierRequests ? nil : maximumRate(for: nil, exchange)
             let refusal = rate.flatMap { rateLimitRefusal(of: $0, head, bytes, ClientKey(of: nil, exchange)) }
             return refuse(refusal ?? error, head, bytes, exchange, at: cursor(for: current.caller))
         }
@@ -61,7 +61,7 @@ extension APIHandler {
         }
         let handling = serve(head, bytes, body, exchange, from: caller)
         // The connection will offer the request again, and the request will count then.
-        if case .notYet = handling { service.meter.returnToken(of: key, rate) }
+        if case .afterEarlierRequests = handling { service.meter.returnToken(of: key, rate) }
         return handling
     }
 

@@ -171,11 +171,11 @@ extension Service {
         text.addSample(build, [("version", Self.version)], "1")
         text.addGauge(
             "process_start_time_seconds", "Unix time of the start of the daemon.", started.milliseconds / 1000)
-        text.addCounter("process_cpu_seconds_total", "Processor time used by the daemon.", process.seconds)
+        text.addCounter("process_cpu_seconds_total", "Processor time used by the daemon.", process.processorSeconds)
         text.addGauge("process_resident_memory_bytes", "Resident memory.", process.residentBytes)
         text.addGauge("process_virtual_memory_bytes", "Virtual memory.", process.virtualBytes)
-        text.addGauge("process_open_fds", "Open file descriptors.", process.openFiles)
-        text.addGauge("process_max_fds", "Maximum number of open file descriptors.", process.mostFiles)
+        text.addGauge("process_open_fds", "Open file descriptors.", process.openFileCount)
+        text.addGauge("process_max_fds", "Maximum number of open file descriptors.", process.openFileLimit)
     }
 }
 

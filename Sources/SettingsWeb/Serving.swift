@@ -68,7 +68,7 @@ extension APIHandler {
         }
         let handling = try read(request, bytes, exchange, on: state)
         // The connection accepts no further request before the answer, because a later write could change the answer.
-        if case .later = handling { return .laterAlone }
+        if case .later = handling { return .laterExclusive }
         return handling
     }
 
@@ -77,7 +77,7 @@ extension APIHandler {
         _ problem: Problem, _ head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange, at cursor: Cursor?
     ) -> Handling {
         // An earlier write of the connection may remove the reason for the refusal, for example a lock.
-        exchange.isBehind ? .notYet : .answer(Response(problem, to: head, bytes, cursor: cursor))
+        exchange.hasEarlierRequests ? .afterEarlierRequests : .answer(Response(problem, to: head, bytes, cursor: cursor))
     }
 
     private func reload(

@@ -20,7 +20,7 @@ extension APIHandler {
             return .laterExclusive
         }
         // `isBehind` is true while earlier requests of the connection are not answered.
-        if exchange.isBehind, service.store.isBusy { return .notYet }
+        if exchange.hasEarlierRequests, service.store.isBusy { return .afterEarlierRequests }
         let (write, isCheckCostly) = try request.write(target, bytes, body: body, on: state)
         if let past = service.past, state.lacksPast(for: write.command) {
             guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
@@ -40,7 +40,7 @@ extension APIHandler {
         // The store may decide other writes before a costly write. So while a costly write is not answered, the handler
         // accepts no other request of the connection, which keeps its writes in order.
         let isExclusive = time >= PendingWrite.costlyThreshold || write.command.mayTakeSeveralCommits
-        if isExclusive, exchange.isBehind { return .notYet }
+        if isExclusive, exchange.hasEarlierRequests { return .afterEarlierRequests }
         let unanswered = unansweredWrite(request, bytes, exchange)
         if cost.cost.exceeds(.loopLimit) {
             prepare(
@@ -53,7 +53,7 @@ extension APIHandler {
             setWaiting(exchange.ticket, for: .write(unanswered))
             collect(write, exchange.ticket, of: unanswered.client, estimatedTime: time)
         }
-        return isExclusive ? .laterAlone : .later
+        return isExclusive ? .laterExclusive : .later
     }
 
     private func unansweredWrite(

@@ -206,7 +206,7 @@ extension TokenFile {
         let deadline = ContinuousClock.now + timeout
         while true {
             if let draft = try createDraft(path) {
-                if try draft.lock(), try draft.stands(at: path) { return draft }
+                if try draft.lock(), try draft.isLocated(at: path) { return draft }
             } else if try removeAbandonedDraft(path) {
                 continue
             }
@@ -234,7 +234,7 @@ extension TokenFile {
     private static func removeAbandonedDraft(_ path: String) throws(FileError) -> Bool {
         do throws(FileError) {
             let draft = try OpenFile(path, .reading, in: POSIXFileSystem())
-            guard try draft.lock(), try draft.stands(at: path) else { return false }
+            guard try draft.lock(), try draft.isLocated(at: path) else { return false }
             try POSIXFileSystem().remove(path)
             return true
         } catch {

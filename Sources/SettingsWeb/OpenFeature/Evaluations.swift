@@ -52,7 +52,7 @@ extension APIHandler {
                 try evaluateAll(of: suite, request, bytes, exchange, on: state)
             }
         // Later requests of the connection must not change the answer, so they wait until it is complete.
-        if case .later = handling { return .laterAlone }
+        if case .later = handling { return .laterExclusive }
         return handling
     }
 

@@ -160,7 +160,7 @@ extension WatchNotifier {
             handler.answer(id, Response(toObserver: error, cursor: state.cursor))
         }
         // A half-close or a stop ends watchers, but during the search the request was not a watcher yet.
-        if loop.peer(of: id) == .ended || handler.isStopping { handler.peerHalfClosed(id) }
+        if loop.peerState(of: id) == .halfClosed || handler.isStopping { handler.peerHalfClosed(id) }
     }
 }
 

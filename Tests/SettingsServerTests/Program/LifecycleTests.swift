@@ -112,7 +112,7 @@ struct LifecycleTests {
             ])
             #expect(second.code == 69)
             #expect(
-                second.errors == "settingsd: cannot listen on \(place): another program answers there: "
+                second.errors == "settingsd: cannot listen on \(place): another program listens on this socket: "
                     + "find out what uses this path, or choose another path with --listen\n")
             process.signal(number)
             #expect(try process.end().code == (number == SIGKILL ? -SIGKILL : 0))

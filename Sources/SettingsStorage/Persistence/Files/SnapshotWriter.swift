@@ -136,7 +136,7 @@ package struct SnapshotWriter {
         addAll { (visit: (KeptCommit) -> Bool) in state.history.forEach(after: .zero, visit) }
         add(SnapshotFormat.historyEnd)
         flush()
-        let digits = checksum.digits
+        let digits = checksum.hexDigits
         buffer.append(SnapshotFormat.checksum)
         for index in digits.indices { buffer.append(digits[index]) }
         add(SnapshotFormat.end)
@@ -236,7 +236,7 @@ package struct SnapshotWriter {
             try file.write(bytes.span, at: offset)
             offset += bytes.count
             guard offset - writebackOffset >= Self.writebackBytes else { return }
-            try file.startWriting(from: writebackOffset, count: offset - writebackOffset)
+            try file.writeBack(from: writebackOffset, count: offset - writebackOffset)
             writebackOffset = offset
         }
     }
