@@ -133,7 +133,8 @@ extension Connection {
         let keepsAlive = keepsAlive(after: response, format, isLast: isLast, context)
         ResponseWriter.append(
             response, to: &context.output, omitsBody: format.isHead || isLong, keepAlive: keepsAlive,
-            http11: format.isHTTP11, date: context.date, additionalFields: context.additionalFields[format.fieldBlockIndex])
+            http11: format.isHTTP11, date: context.date,
+            additionalFields: context.additionalFields[format.fieldBlockIndex])
         guard isLong, response.status != 304, response.status != 204 else { return }
         flush(context)
         send(response.body, owner: response.owner, context)

@@ -136,7 +136,8 @@ extension Service {
         text.addCounter(
             "settingsd_etcd_failed_snapshots_total", "Snapshots that could not be stored in etcd.", log.failedSnapshots)
         text.addGauge(
-            "settingsd_etcd_silence_seconds", "Time since the daemon last knew the end of the log in etcd.", log.staleness
+            "settingsd_etcd_silence_seconds", "Time since the daemon last knew the end of the log in etcd.",
+            log.staleness
         )
     }
 

@@ -77,7 +77,8 @@ extension APIHandler {
         _ problem: Problem, _ head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange, at cursor: Cursor?
     ) -> Handling {
         // An earlier write of the connection may remove the reason for the refusal, for example a lock.
-        exchange.hasEarlierRequests ? .afterEarlierRequests : .answer(Response(problem, to: head, bytes, cursor: cursor))
+        exchange.hasEarlierRequests
+            ? .afterEarlierRequests : .answer(Response(problem, to: head, bytes, cursor: cursor))
     }
 
     private func reload(

@@ -137,7 +137,7 @@ struct WritingTests {
             ! settings: --if-revision and --if-unset guard a single key
             => 64
             $ settings set app build 7
-            ! settings: build of suite app is read-only; an administrator writes it with --override
+            ! settings: build of suite app is read-only; a caller with the right override can write it with --override
             => 5
             $ settings set app build 7 --override
             build: (unset) → "7"

@@ -129,7 +129,7 @@ extension Suite {
     }
 
     package func lockedKey(_ key: KeyName) -> Problem {
-        Problem(.locked, "\(key) of suite \(id) is read-only; an administrator writes it with ?override=locked")
+        Problem(.locked, "\(key) of suite \(id) is read-only; a caller with the right override can write it with ?override=locked")
     }
 
     package func notSet(_ key: KeyName) -> Problem {

@@ -216,7 +216,7 @@ extension WriteDraft {
         for value in changed { try checkLock(value.key, in: suite) }
         let conflicts = conflicts(changed, in: suite)
         try checkSteps()
-        guard conflicts.isEmpty else { throw Self.conflict(conflicts.keys, more: conflicts.unlisted.count, in: name) }
+        guard conflicts.isEmpty else { throw conflict(conflicts.keys, more: conflicts.unlisted.count, in: name) }
         for value in changed {
             let key = try findOrAddKey(suite, name, value.key, namedIn: .path, isRemoval: value.stored == nil)
             guard let stored = value.stored else {
@@ -230,7 +230,7 @@ extension WriteDraft {
             return try checkAndDecide(.suite(name))
         } catch {
             guard error.code == .invalidValue else { throw error }
-            throw Self.conflict(StoredConflicts(keys: [], suite: error.errors).all, more: 0, in: name)
+            throw conflict(StoredConflicts(keys: [], suite: error.errors).all, more: 0, in: name)
         }
     }
 
@@ -245,14 +245,18 @@ extension WriteDraft {
     }
 
     /// Makes the error for values that the present schema does not allow: the listed conflicts, and `more` conflicts.
-    private static func conflict(_ conflicts: [SchemaConflict], more: Int, in suite: SuiteName) -> Problem {
+    private func conflict(_ conflicts: [SchemaConflict], more: Int, in suite: SuiteName) -> Problem {
         let listed = conflicts.map { $0.inSuite(suite) }
         let others = listed.count + more - 1
+        let remedy =
+            if case .restore = request.command { "?onConflict=skip restores the other values" } else {
+                "change the schema first"
+            }
         var problem = Problem(
             .schemaConflict,
             "the schema of suite \(suite) does not allow the restored values: "
                 + (listed.first?.errors.first?.sentence ?? "") + (others > 0 ? " (and \(others) more)" : "")
-                + "; ?onConflict=skip restores the other values")
+                + "; \(remedy)")
         problem.conflicts = listed
         return problem
     }

@@ -150,7 +150,9 @@ struct WriteDraft {
     mutating func makeKeyDraft(
         _ suite: Suite?, _ name: SuiteName, _ key: KeyName, namedIn location: RequestLocation, isRemoval: Bool
     ) throws(Problem) -> KeyDraft {
-        guard suite != nil || createsSuites else { throw state.unknownSuite(name, for: request.reader, refusesCreation: true) }
+        guard suite != nil || createsSuites else {
+            throw state.unknownSuite(name, for: request.reader, refusesCreation: true)
+        }
         try checkCount(keyDrafts.count + 1)
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
         steps += Self.stepsPerKey

@@ -181,12 +181,12 @@ extension Arguments {
         switch command {
         case .check, .repair, .restore:
             guard option.name == "data" else {
-                throw Self.usage("\(option.flag) applies to running the daemon only", "omit it")
+                throw Self.usage("\(option.flag) does not apply to this command", "omit it")
             }
             guard values[option.name] == nil else { throw Self.duplicateDirectory }
         case .token where !Self.tokenOptions.contains(option.name),
             .cluster where !Self.clusterOptions.contains(option.name):
-            throw Self.usage("\(option.flag) applies to running the daemon only", "omit it")
+            throw Self.usage("\(option.flag) does not apply to this command", "omit it")
         default:
             guard values[option.name] == nil || option.isList else { throw Self.duplicateOption(option.flag) }
         }
@@ -304,7 +304,7 @@ extension Arguments {
         if case .token = command { known = Self.tokenOptions }
         if case .cluster = command { known = Self.clusterOptions }
         if let unsupported = Option.all.first(where: { values[$0.name] != nil && !known.contains($0.name) }) {
-            throw Self.usage("\(unsupported.flag) applies to running the daemon only", "omit it")
+            throw Self.usage("\(unsupported.flag) does not apply to this command", "omit it")
         }
         self.command = command
     }

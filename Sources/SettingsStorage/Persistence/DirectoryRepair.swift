@@ -74,8 +74,8 @@ private struct RepairPlan {
     private let keptRevision: Revision
     /// The kept state, in the new epoch.
     private var state: State
-    /// The past files (files with older history) that contain commits after `keptRevision`.
-    private let stalePastFiles: [DataDirectory.PastFileName]
+    /// The past files (files with older history) that contain commits after `keptRevision`, with their new names.
+    private let pastFileMoves: [(name: String, newName: String)]
     /// The journals and snapshots to rename, with their new names.
     private var moves: [(name: String, newName: String)] = []
 
@@ -109,7 +109,8 @@ private struct RepairPlan {
         state = best?.state ?? State(epoch: epoch, limits: limits)
         let keptRevision = state.revision
         self.keptRevision = keptRevision
-        stalePastFiles = listing.pastFiles.filter { $0.to > keptRevision }
+        let stalePastFiles = listing.pastFiles.filter { $0.to > keptRevision }
+        pastFileMoves = stalePastFiles.map { ($0.name, listing.unusedSetAsideName(for: $0.name)) }
         for journal in listing.journals {
             for revision in try directory.commits(in: journal.name) where revision > keptRevision {
                 lost = (lost.count + 1, max(lost.last, revision))
@@ -204,7 +205,7 @@ private struct RepairPlan {
             lines.append("\(would)lost: \(commits) that can be read, up to revision \(lost.last), after the damage")
         }
         for (name, reason) in unusable { lines.append("\(name) is damaged: \(reason)") }
-        for (name, newName) in stalePastFiles.map({ ($0.name, DataDirectory.setAsidePrefix + $0.name) }) + moves {
+        for (name, newName) in pastFileMoves + moves {
             lines.append("\(would)renamed: \(name) to \(newName)")
         }
         lines.append("\(would)the new state: \(state.summary)")

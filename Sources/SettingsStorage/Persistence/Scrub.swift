@@ -105,7 +105,7 @@ package final class Scrub: Sendable {
             do throws(FileError) {
                 guard try directory.list().contains(name) else { return }
             } catch {
-                report.failures.append("cannot list \(directory.path): \(error)")
+                return report.failures.append("cannot list \(directory.path): \(error)")
             }
             // An error of the file system, such as a missing permission, does not show that the content is damaged.
             guard error.kind == .damaged else { return log.warning("scrub cannot read \(name): \(error.reason)") }

@@ -24,14 +24,6 @@ struct Question: Hashable, Sendable {
         /// All flags of a suite, in the format of OpenFeature.
         case flags
 
-        /// True if the answer is a piece of an event stream.
-        var isStreamPiece: Bool {
-            switch self {
-            case .stateEvent, .commitEvents: true
-            case .reading, .state, .changes, .noChanges, .flags: false
-            }
-        }
-
         /// The style of the events; `.changes` for answers that are not events.
         var style: EventStyle {
             switch self {

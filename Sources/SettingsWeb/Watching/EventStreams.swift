@@ -67,7 +67,9 @@ extension WatchNotifier {
         if case .stateEvent(let isReset, _) = watcher.questionKind {
             return sendState(to: watcher, isReset: isReset, on: state)
         }
-        guard state.watchReader.hasHistory(for: subject, after: watcher.revision) else { return restartWithState(watcher) }
+        guard state.watchReader.hasHistory(for: subject, after: watcher.revision) else {
+            return restartWithState(watcher)
+        }
         let (commits, reached) = state.watchReader.nextCommits(
             for: subject, after: watcher.revision, within: .loopLimit, bytes: Self.pieceBytes)
         if let text = renderEvents(commits, for: watcher, upTo: reached, on: state) {

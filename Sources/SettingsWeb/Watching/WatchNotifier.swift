@@ -197,6 +197,7 @@ private struct WatcherAnswer {
     }
 
     func isValid(for watcher: Watcher) -> Bool {
-        !watcher.isStream && watcher.topic === topic && watcher.revision == revision && watcher.questionKind == questionKind
+        !watcher.isStream && watcher.topic === topic && watcher.revision == revision
+            && watcher.questionKind == questionKind
     }
 }

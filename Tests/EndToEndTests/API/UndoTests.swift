@@ -123,6 +123,10 @@ struct UndoTests {
             200,
             nil, #"{"changes":[{"key":"volume","old":0.25,"new":0.5,"source":"default"}]}"#),
         Row(
+            "A value that the present schema does not allow",
+            given: [Samples.schema, "PUT app/keys/count 11", "DELETE app/keys/count", Samples.narrow],
+            #"POST app/undo {"revision":$3}"#, 409, .schemaConflict, #"{"detail":"*; change the schema first"}"#),
+        Row(
             "A schema", given: [Samples.schema, Samples.narrow], #"POST app/undo {"revision":$2}"#, 200, nil,
             #"{"changed":true}"#, then: [("GET app/keys/volume", #"{"value":0.5}"#)]),
         Row(

@@ -137,8 +137,8 @@ struct ArgumentsTests {
                 """
             ),
             ("--yes", "--yes applies to repair only: write settingsd repair DIR --yes"),
-            ("--log info check", "--log applies to running the daemon only: omit it"),
-            ("check --listen 127.0.0.1:0", "--listen applies to running the daemon only: omit it"),
+            ("--log info check", "--log does not apply to this command: omit it"),
+            ("check --listen 127.0.0.1:0", "--listen does not apply to this command: omit it"),
             (
                 "--print-config check x",
                 #"--print-config accepts no command, but the command line has "check": omit "check""#

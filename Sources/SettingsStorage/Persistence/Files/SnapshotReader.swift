@@ -58,7 +58,8 @@ package struct SnapshotReader {
     static func read(
         at offset: Int, of file: OpenFile, named name: String, in directory: DataDirectory
     ) throws(RecoveryError) -> State {
-        var reader = SnapshotReader(LineReader(file, from: offset, bufferSize: 64 << 10), name, directory, endsFile: false)
+        var reader = SnapshotReader(
+            LineReader(file, from: offset, bufferSize: 64 << 10), name, directory, endsFile: false)
         return try reader.snapshot(.unbounded).state
     }
 

@@ -11,8 +11,7 @@ internal import SettingsModel
 struct PastSchedule {
     /// The result of writing a file.
     private struct Report: Sendable {
-        /// The number of lines with the member `commits` in the file.
-        let result: Result<Int, FileError>
+        let result: Result<Void, FileError>
         /// The value of `PastSchedule.bytesSinceBase` after the file.
         let bytesSinceBase: [SuiteName: Int]
     }
@@ -94,8 +93,8 @@ struct PastSchedule {
         task.begin { task in
             var bytesSinceBase = bytesSinceBase
             do throws(FileError) {
-                let count = try Self.write(state, files, &bytesSinceBase) { task.isAbandoned }
-                return Report(result: .success(count), bytesSinceBase: bytesSinceBase)
+                try Self.write(state, files, &bytesSinceBase) { task.isAbandoned }
+                return Report(result: .success(()), bytesSinceBase: bytesSinceBase)
             } catch {
                 return Report(result: .failure(error), bytesSinceBase: [:])
             }
@@ -106,16 +105,15 @@ struct PastSchedule {
     private static func write(
         _ state: State, _ files: PastFiles, _ bytesSinceBase: inout [SuiteName: Int],
         isAbandoned: @escaping () -> Bool
-    ) throws(FileError) -> Int {
+    ) throws(FileError) {
         let history = state.history
         var (from, time) = (history.oldestAvailable, history.oldestAvailableTime)
         if let newest = files.newest, newest.to >= from { (from, time) = (newest.to, newest.toTime) }
         let file = try PastWriter.write(
             state, after: from, at: time, in: files.directory, &bytesSinceBase, isAbandoned: isAbandoned)
-        guard let file else { return 0 }
+        guard let file else { return }
         files.add(file)
         files.removeExpiredFiles(maximumAge: state.limits.age)
-        return file.commitLines.count
     }
 
     /// Collects the result of the task if it has ended.

@@ -128,7 +128,9 @@ package struct PastView: PastReading {
         var end = min(start, state.oldestAvailable(of: suite).advanced(by: 1) ?? start)
         // The history may have commits that are neither in its log of the suite nor in a file.
         if let newest = files.last, !isFull {
-            let unwrittenCommits = state.history.commits(affecting: suite, after: newest.to).filter { $0.revision < end }
+            let unwrittenCommits = state.history.commits(affecting: suite, after: newest.to).filter {
+                $0.revision < end
+            }
             isFull = !unwrittenCommits.reversed().allSatisfy { page.add($0, on: state) }
         }
         var searched = 0
