@@ -195,7 +195,7 @@ struct LifecycleTests {
         let directory = try TemporaryDirectory()
         let process = try ChildProcess(
             ["--listen", "127.0.0.1:0"], environment: ["STATE_DIRECTORY=\(directory.path)/state"])
-        _ = try process.line(containing: "data directory \(directory.path)/state, from $STATE_DIRECTORY")
+        _ = try process.line(containing: "the data directory is \(directory.path)/state, from $STATE_DIRECTORY")
         _ = try process.line(containing: "listening on")
         process.signal(SIGTERM)
         #expect(try process.end().code == 0)
