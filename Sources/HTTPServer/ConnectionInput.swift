@@ -197,12 +197,12 @@ extension Connection {
             } else {
                 render(response, format, isLast: true, context)
             }
-        case .later, .laterExclusive:
+        case .later, .laterBlockingConnection:
             if !hasPendingAnswer {
                 nextNumber &+= 1
                 pendingAnswers.append(PendingAnswer(format))
             }
-            if case .laterExclusive = handling, let last = pendingAnswers.indices.last {
+            if case .laterBlockingConnection = handling, let last = pendingAnswers.indices.last {
                 pendingAnswers[last].blocksNextRequest = true
             }
             if peerHalfClosed, pendingAnswers.last?.isComplete == false {

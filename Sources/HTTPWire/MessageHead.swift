@@ -59,7 +59,7 @@ package struct MessageHead: Sendable, BitwiseCopyable {
     /// The digits of the port, 0 to 65535. Nil if no colon follows the host; empty if no digits follow the colon.
     package var port: Range<Int>? { portRange.range }
     /// True if the request is `OPTIONS *`.
-    package internal(set) var isServerWide = false
+    package internal(set) var hasAsteriskForm = false
 
     /// Returns the value of a field without surrounding spaces and tabs; nil if the message does not have the field.
     /// For a repeated field, this is the value of its first line.
@@ -101,7 +101,7 @@ package struct MessageHead: Sendable, BitwiseCopyable {
         expectsContinue = false
         framing = .none
         length = 0
-        isServerWide = false
+        hasAsteriskForm = false
         methodRange = .none
         targetRange = .none
         pathRange = .none

@@ -143,7 +143,7 @@ extension MessageParser {
     }
 
     private mutating func finishRequestLine(at next: Int) throws(MessageError) -> Bool {
-        if partialHead.isServerWide, partialHead.method != .options {
+        if partialHead.hasAsteriskForm, partialHead.method != .options {
             throw .badRequest("the target '*' is valid for OPTIONS only")
         }
         position = next
@@ -162,7 +162,7 @@ extension MessageParser {
         case UInt8(ascii: "/"): recordPath(from: target.lowerBound)
         case UInt8(ascii: "*"):
             guard target.count == 1 else { throw .badRequest("the target must begin with '/'; found '*'") }
-            partialHead.isServerWide = true
+            partialHead.hasAsteriskForm = true
             partialHead.pathRange = ByteRange(target)
         default: try recordAbsoluteForm(bytes, target)
         }

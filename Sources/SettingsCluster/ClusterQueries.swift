@@ -117,7 +117,7 @@ struct ClusterMember: Sendable {
     /// The value of the daemon's key: JSON with the last batch that the daemon has applied.
     func value(at head: LogHead) -> [UInt8] {
         let object: JSONObject = [
-            "id": .string(id), "address": .string(address), "version": .string(ServiceDescription.versionOfThis),
+            "id": .string(id), "address": .string(address), "version": .string(ServiceDescription.programVersion),
             "cursor": .string(Cursor(epoch: head.epoch, revision: head.revision).description),
             "batch": .integer(head.batch),
         ]

@@ -63,7 +63,7 @@ package final class EtcdLog: StorageLog {
     private let log: Log
     private let clock: @Sendable () -> UInt64
     private let limits: History.Limits
-    package let figures = StorageFigures()
+    package let metrics = StorageMetrics()
 
     /// The maximum time for which the decide stage gathers writes after a flush, in nanoseconds.
     private static let maxGatheringTime: UInt64 = 5_000_000
@@ -76,7 +76,7 @@ package final class EtcdLog: StorageLog {
     private let flushTime = Mutex<UInt64>(0)
     /// The commits that the next flush appends.
     private let staged = Mutex(JournalBatch())
-    private let turnOrder: Mutex<TurnOrder>
+    private let writeOrder: Mutex<WriteOrder>
     private let latest: Mutex<PublishedState>
     private let follower = Mutex<LogFollower?>(nil)
     private let copyTask = BackgroundTask<LogHead?>(label: "settingsd.copies", qos: .utility, runsInline: false)
@@ -85,7 +85,7 @@ package final class EtcdLog: StorageLog {
     private let reportedSeconds = Mutex<Int?>(nil)
     /// The error of the last failed flush; nil after writes succeed again.
     private let writeFailure = Mutex<CommitLogError?>(nil)
-    private let logFigures = LogFigures()
+    private let logMetrics = LogMetrics()
 
     /// Recovers the state from etcd. If etcd does not answer, uses the copy in the data directory. If there is no copy,
     /// waits for etcd.
@@ -133,7 +133,7 @@ package final class EtcdLog: StorageLog {
         (self.options, self.limits, self.log, self.clock) = (options, limits, log, clock)
         inbox = LogInbox(applied: start.head, lastContact: lastContact)
         writer = Mutex(LogWriter(client, keys, daemon: daemon, inbox))
-        turnOrder = Mutex(TurnOrder(of: daemon))
+        writeOrder = Mutex(WriteOrder(of: daemon))
         latest = Mutex(PublishedState(state: start.state, head: start.head, copiedHead: copiedHead, copyTime: clock()))
     }
 
@@ -145,7 +145,7 @@ package final class EtcdLog: StorageLog {
     package func start(at address: String? = nil, wakeWriter: @escaping @Sendable () -> Void) throws(SystemError) {
         let member = address.map { ClusterMember(id: daemon, address: $0) }
         let follower = try LogFollower(
-            inbox, keys, daemon: daemon, in: directory, limits: limits, log: log, logFigures, as: member,
+            inbox, keys, daemon: daemon, in: directory, limits: limits, log: log, logMetrics, as: member,
             wakeWriter: wakeWriter)
         self.follower.withLock { $0 = follower }
         follower.start(EtcdClient(options.etcd))
@@ -174,8 +174,8 @@ package final class EtcdLog: StorageLog {
     }
 
     /// The current metrics of the log.
-    package var currentFigures: LogFigures.Contents {
-        var contents = logFigures.contents
+    package var currentMetrics: LogMetrics.Contents {
+        var contents = logMetrics.contents
         contents.staleness = inbox.staleness / .seconds(1)
         return contents
     }
@@ -190,14 +190,14 @@ package final class EtcdLog: StorageLog {
     package var gatheringTime: UInt64 { flushTime.withLock { min($0 / 2, Self.maxGatheringTime) } }
     package var isUnsettled: Bool { hasUnsettledBatch.load(ordering: .acquiring) }
 
-    package func stage(_ commit: KeptCommit, after predecessor: Revision) {
+    package func stage(_ commit: RetainedCommit, after predecessor: Revision) {
         // `followsSync` is a mark that only a journal file needs.
         staged.withLock { $0.add(commit.commit, after: predecessor, followsSync: false) }
     }
 
-    /// Waits until ``TurnOrder`` lets this daemon write. Returns true if it must first apply commits of other daemons.
+    /// Waits until ``WriteOrder`` lets this daemon write. Returns true if it must first apply commits of other daemons.
     private func awaitTurn() -> Bool {
-        inbox.awaitUpdates(until: turnOrder.withLock { $0.earliestWriteTime(at: .now) })
+        inbox.awaitUpdates(until: writeOrder.withLock { $0.earliestWriteTime(at: .now) })
     }
 
     package func flush(by deadline: UInt64) throws(CommitLogError) {
@@ -218,7 +218,7 @@ package final class EtcdLog: StorageLog {
             // An empty batch only reads, so its success does not show that etcd has free space again.
             if batch.lastRevision != nil || !lacksSpace { recordWriteFailure(nil) }
         } catch {
-            if error.outcome == .unknown { logFigures.update { $0.unknownOutcomes += 1 } }
+            if error.outcome == .unknown { logMetrics.update { $0.unknownOutcomes += 1 } }
             if error.cause != .contended { recordWriteFailure(error) }
             throw error
         }
@@ -237,17 +237,17 @@ package final class EtcdLog: StorageLog {
         let start = ContinuousClock.now
         let outcome = writer.write(batch, after: inbox.applied, by: deadline)
         let time = UInt64(clamping: Int64((ContinuousClock.now - start) / .nanoseconds(1)))
-        logFigures.update { $0.rounds.add(time) }
+        logMetrics.update { $0.rounds.add(time) }
         switch outcome {
         case .done(let head):
             inbox.recordApplied(head)
             inbox.recordContact(at: start)
-            turnOrder.withLock { order in
+            writeOrder.withLock { order in
                 if batch.lastRevision != nil { order.recordBatch(head, at: .now) }
                 order.recordRoundTrip(.now - start)
             }
         case .overtaken(let entries):
-            logFigures.update { $0.lostRounds += 1 }
+            logMetrics.update { $0.lostRounds += 1 }
             for entry in entries where inbox.add(entry) == .diverged { break }
             throw Self.overtaken
         case .failed(let error): throw error
@@ -291,7 +291,7 @@ package final class EtcdLog: StorageLog {
             do throws(LogDamage) {
                 try entry.apply(to: &followed)
                 inbox.recordApplied(entry.head)
-                turnOrder.withLock { $0.recordBatch(entry.head, at: .now) }
+                writeOrder.withLock { $0.recordBatch(entry.head, at: .now) }
             } catch {
                 log.error("cannot apply batch \(entry.head.batch) from etcd: \(error); reading the whole state again")
                 followed = before
@@ -307,7 +307,7 @@ package final class EtcdLog: StorageLog {
         latest.withLock { latest in (latest.state, latest.head) = (state, head) }
     }
 
-    package func tend() {
+    package func performMaintenance() {
         guard writer.withLock({ $0 != nil }) else { return }
         settleWithoutFlush()
         takeReports()
@@ -352,9 +352,9 @@ package final class EtcdLog: StorageLog {
     // MARK: Copies and snapshots
 
     private func takeReports() {
-        if let copiedHead = copyTask.takeReport(), let copiedHead { latest.withLock { $0.copiedHead = copiedHead } }
-        if let bytes = snapshotTask.takeReport() {
-            // Without a size, the next call of ``tend()`` starts a task that determines the size.
+        if let copiedHead = copyTask.takeResult(), let copiedHead { latest.withLock { $0.copiedHead = copiedHead } }
+        if let bytes = snapshotTask.takeResult() {
+            // Without a size, the next call of ``performMaintenance()`` starts a task that determines the size.
             if let bytes { latest.withLock { $0.nextSnapshotBytes = bytes } }
         }
     }
@@ -374,7 +374,7 @@ package final class EtcdLog: StorageLog {
     /// Puts a snapshot into etcd if the log has grown enough since the last snapshot. The task returns the size of the
     /// log at which to check again; nil if it has put a snapshot or was cancelled.
     private func beginSnapshot(_ latest: PublishedState) {
-        let (options, keys, directory, log, figures) = (options, keys, directory, log, logFigures)
+        let (options, keys, directory, log, metrics) = (options, keys, directory, log, logMetrics)
         snapshotTask.begin { task in
             var client = EtcdClient(options.etcd)
             let retryBytes = latest.head.bytes + Int64(options.snapshotLogBytes / 8)
@@ -387,12 +387,12 @@ package final class EtcdLog: StorageLog {
                 defer { lock.release(keeping: pointer, &client, by: .now + .seconds(1)) }
                 try lock.putSnapshot(
                     latest.state, at: latest.head, replacing: pointer, in: directory,
-                    isAbandoned: { task.isAbandoned }, &client)
+                    isCancelled: { task.isCancelled }, &client)
                 log.info("put a snapshot of revision \(latest.head.revision) into etcd")
                 return nil
             } catch {
-                guard !task.isAbandoned else { return nil }
-                figures.update { $0.failedSnapshots += 1 }
+                guard !task.isCancelled else { return nil }
+                metrics.update { $0.failedSnapshots += 1 }
                 log.warning("cannot put a snapshot into etcd: \(error); the daemon will try again")
                 return retryBytes
             }
@@ -411,7 +411,7 @@ package final class EtcdLog: StorageLog {
         takeReports()
         let latest = latest.withLock { $0 }
         guard latest.copiedHead != latest.head else { return }
-        try cache.checkPlace()
+        try cache.verifyPath()
         try cache.save(latest.state, at: latest.head, staleness: inbox.staleness)
     }
 }

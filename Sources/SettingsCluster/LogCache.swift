@@ -152,7 +152,7 @@ package final class LogCache: Sendable {
     }
 
     /// Throws if the directory was moved or removed.
-    func checkPlace() throws(FileError) {
+    func verifyPath() throws(FileError) {
         try lock.withLock { $0 }?.verifyPath()
     }
 

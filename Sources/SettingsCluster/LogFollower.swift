@@ -31,7 +31,7 @@ final class LogFollower: Sendable {
     private let directory: DataDirectory
     private let limits: History.Limits
     private let log: Log
-    private let figures: LogFigures
+    private let metrics: LogMetrics
     /// Wakes the commit stage, which applies the batches in the inbox.
     private let wakeWriter: @Sendable () -> Void
     /// The record of this daemon in etcd; nil if it has no record.
@@ -46,11 +46,11 @@ final class LogFollower: Sendable {
 
     init(
         _ inbox: LogInbox, _ keys: LogKeys, daemon: String, in directory: DataDirectory, limits: History.Limits,
-        log: Log, _ figures: LogFigures, as member: ClusterMember?, wakeWriter: @escaping @Sendable () -> Void
+        log: Log, _ metrics: LogMetrics, as member: ClusterMember?, wakeWriter: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         (self.inbox, self.keys, self.daemon, self.directory) = (inbox, keys, daemon, directory)
         (self.limits, self.log, self.member, self.wakeWriter) = (limits, log, member, wakeWriter)
-        self.figures = figures
+        self.metrics = metrics
         waker = try Waker()
     }
 
@@ -88,7 +88,7 @@ final class LogFollower: Sendable {
                 let header = try catchUp(&client, reading: &limit)
                 if watch != nil, watchedBatch < readBatch {
                     watch = nil
-                    figures.update { $0.watchRepairs += 1 }
+                    metrics.update { $0.watchRepairs += 1 }
                 }
                 readBatch = inbox.end.batch
                 let hadFailed = inbox.failure != nil

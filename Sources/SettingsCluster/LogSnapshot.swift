@@ -173,16 +173,16 @@ struct SnapshotLock: Sendable {
     /// Puts a snapshot, moves the pointer to it, and deletes all other snapshots. Deletes only the batches that the
     /// previous snapshot contains, so that a daemon that is a little behind can still read the batches since then.
     ///
-    /// - Parameter isAbandoned: returns true when the daemon stops.
+    /// - Parameter isCancelled: returns true when the daemon stops.
     mutating func putSnapshot(
         _ state: State, at head: LogHead, replacing old: SnapshotPointer?, in directory: DataDirectory,
-        isAbandoned: () -> Bool, _ client: inout EtcdClient
+        isCancelled: () -> Bool, _ client: inout EtcdClient
     ) throws(EtcdError) {
         // Parts that an interrupted snapshot left behind.
         try execute(keys.deleteSnapshots(except: old?.id), replacing: old, &client)
         let snapshot = try client.putParts(of: state, at: head, as: id, keys, in: directory) {
             (client, part) throws(EtcdError) in
-            guard !isAbandoned() else { throw EtcdError(outcome: .refused, description: "the daemon is stopping") }
+            guard !isCancelled() else { throw EtcdError(outcome: .refused, description: "the daemon is stopping") }
             if .now >= renewalTime { _ = try acquire(&client, replacing: Array(id.utf8)) }
             try execute([part], replacing: old, &client)
         }

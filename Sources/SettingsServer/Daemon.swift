@@ -100,12 +100,12 @@ package final class Daemon: Sendable {
             { @Sendable (state: State) -> any PastReading in PastView(files, state) }
         }
         let service = Service(
-            store: store, policies: policyBoard, storage: persistence.figures, watchers: configuration.watchers,
+            store: store, policies: policyBoard, storage: persistence.metrics, watchers: configuration.watchers,
             budget: budget, audit: audit, past: past,
             peers: etcdLog.map { log in
                 let queries = log.queries
                 return Peers(
-                    findEnd: queries.fetchEnd, describe: queries.describeDaemons, figures: { log.currentFigures })
+                    findEnd: queries.fetchEnd, describe: queries.describeDaemons, metrics: { log.currentMetrics })
             },
             reload: { reloader.reload($0) }, debug: { log.debug($0) }, warn: { log.warning($0) }, clock: { .now() },
             schemas: { schemas.condition.rawValue }, lastReloadFailed: { reloader.lastReloadFailed },
@@ -137,19 +137,19 @@ package final class Daemon: Sendable {
         self.isStopping = isStopping
         stopTimeout = UInt64(max(0, configuration.stopSeconds)) * 1_000_000_000
         do throws(SystemError) {
-            try etcdLog?.start(at: addresses.first?.location) { store.tend() }
+            try etcdLog?.start(at: addresses.first?.location) { store.performMaintenance() }
         } catch {
             throw .system(error.description)
         }
         // Performs the periodic work of the log, such as the sync with durability `interval`.
         syncTimer = RepeatingTimer(every: max(1, min(1000, configuration.syncInterval))) {
-            store.tend()
+            store.performMaintenance()
             etcdLog?.reportStaleness { policyBoard.setStale($0) }
         }
         // The scrub reads the stored files slowly, so that it does not delay the writes.
         let pace = ReadPace(bytesPerSecond: 4 << 20)
         let scrub = Scrub(
-            DataDirectory(path, in: POSIXFileSystem(pace: pace)), pace: pace, persistence.figures, log
+            DataDirectory(path, in: POSIXFileSystem(pace: pace)), pace: pace, persistence.metrics, log
         ) { store.read { $0.revision } }
         self.scrub = scrub
         let scrubSeconds = configuration.scrubInterval

@@ -80,7 +80,7 @@ final class SchemaSetter: Sendable {
         }
     }
 
-    private func logAndAudit(_ commit: KeptCommit?, of file: SchemaFile) {
+    private func logAndAudit(_ commit: RetainedCommit?, of file: SchemaFile) {
         log.info("the schema of \(file.suite) was set from the file \(file.path)")
         guard let commit else { return }
         let request = AuditLog.Request(peer: Self.caller, description: file.path)

@@ -39,7 +39,7 @@ package final class APIHandler: RequestHandler {
     var collectedWrites: [PendingWrite] = []
     /// True if the daemon is stopping. From then on, no request may wait for an event.
     var isStopping = false
-    var figures = LoopFigures()
+    var metrics = LoopMetrics()
     var accessLog = AccessLog()
     /// The body of the last OpenFeature evaluation that was valid. An equal body is not parsed again.
     var lastValidContext: [UInt8] = Array("{\"context\":{}}".utf8)
@@ -123,7 +123,7 @@ package final class APIHandler: RequestHandler {
             guard current.forbidsStorage else { break }
             response.forbidStorage()
             return .answer(response)
-        case .later, .laterExclusive:
+        case .later, .laterBlockingConnection:
             if let response = current.response {
                 recordAnswer(response, current.timing) { loggedRequest(head, bytes, exchange) }
             } else if policies.logging.mayLog(current.timing) {
@@ -153,14 +153,14 @@ package final class APIHandler: RequestHandler {
     }
 
     package func iterationWasSlow(nanoseconds: UInt64) {
-        figures.slowBatches += 1
+        metrics.slowBatches += 1
         let last = current.timing.route.map { "; the last request was \($0.method.name) \($0.resource.rawValue)" } ?? ""
         service.debug("event loop \(loop.index) was busy for \(nanoseconds / 1_000_000) ms\(last)")
     }
 
     /// The cursor of the published state for an answer; nil if it must not be shown to the caller.
     func cursor(for caller: Caller?) -> Cursor? {
-        hidesCursor(from: caller) ? nil : service.store.state.cursor.marked(for: caller?.reader)
+        hidesCursor(from: caller) ? nil : service.store.state.cursor.withGrantsDigest(of: caller?.readLimits)
     }
 
     /// True if answers to a caller must not contain a cursor, because a cursor shows the number of commits: with access

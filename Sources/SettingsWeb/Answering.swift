@@ -155,7 +155,7 @@ extension APIHandler {
     private func finish(_ computed: BackgroundAnswers.ComputedAnswer, _ key: BackgroundAnswers.Key) {
         backgroundAnswers.keep(computed, for: key)
         for id in backgroundAnswers.finish(key) {
-            if case .question(_, _, let revision) = key, case .stream(let watcher)? = requests[id] {
+            if case .answerKey(_, _, let revision) = key, case .stream(let watcher)? = requests[id] {
                 notifier.sendPiece(computed.response, to: watcher, upTo: revision)
             } else {
                 requests.update(id) { $0.logCopy?.rendering = computed.duration }

@@ -30,9 +30,9 @@ final class BackupMaker: Sendable {
     ) {
         queue.async {
             completion(
-                SnapshotWriter.send(state, isAbandoned: { backup.isAbandoned }) { bytes in
+                SnapshotWriter.send(state, isCancelled: { backup.isCancelled }) { bytes in
                     // `bytes` may contain a value that is much longer than a piece.
-                    for piece in bytes.chunks(of: BackupTransfer.maximumPieceBytes) where !backup.isAbandoned {
+                    for piece in bytes.chunks(of: BackupTransfer.maximumPieceBytes) where !backup.isCancelled {
                         push(Array(piece))
                         backup.waitUntilDrained()
                     }
@@ -50,7 +50,7 @@ final class BackupTransfer: Sendable {
     private let drained = DispatchSemaphore(value: 0)
     private let abandoned = Atomic(false)
 
-    var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
+    var isCancelled: Bool { abandoned.load(ordering: .relaxed) }
 
     /// Records that the kernel has accepted the current piece. Runs on the event loop.
     func pieceWasSent() { drained.signal() }
@@ -72,7 +72,7 @@ extension APIHandler {
     /// the disk may be full or failing.
     func backUp(_ request: APIRequest, _ exchange: Exchange) throws(Problem) -> Handling {
         let state = service.store.state
-        let cursor = state.cursor.marked(for: request.caller?.reader)
+        let cursor = state.cursor.withGrantsDigest(of: request.caller?.readLimits)
         var head = Response(status: 200, contentType: .json, fields: FieldBlock(cursor: cursor, tag: nil))
         head.fields.append(
             "Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")
@@ -93,7 +93,7 @@ extension APIHandler {
         } _: { isComplete in
             mailbox.run { $0.endBackup(id, isComplete: isComplete) }
         }
-        return .laterExclusive
+        return .laterBlockingConnection
     }
 
     private func endBackup(_ id: Ticket, isComplete: Bool) {

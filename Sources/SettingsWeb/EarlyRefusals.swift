@@ -59,7 +59,7 @@ extension APIHandler {
     private func refusal(
         of head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Problem? {
-        guard !head.isServerWide else { return nil }
+        guard !head.hasAsteriskForm else { return nil }
         do throws(Problem) {
             try hosts.check(head, bytes, from: peer)
             let user = policies.proxies.trusts(peer) ? nil : user

@@ -10,13 +10,13 @@ extension State {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max
-        let reader = request.caller?.reader
+        let readLimits = request.caller?.readLimits
         // The listing also visits suites that the reader may not see. If a grant of the reader is limited to some keys,
         // the listing visits all keys of its suites to count the visible keys.
-        let countsKeys = reader?.limitsKeys ?? false
-        let visitedSuites = reader == nil ? min(limit, suites.count) : suites.count
-        return Rendering(searchesHistory: countsKeys, cost: { _ in visitedSuites * .listedSuite }) {
-            let listing = self.listing(prefix: prefix, after: after, limit: limit, for: reader)
+        let countsKeys = readLimits?.limitsKeys ?? false
+        let visitedSuites = readLimits == nil ? min(limit, suites.count) : suites.count
+        return Rendering(alwaysInBackground: countsKeys, cost: { _ in visitedSuites * .listedSuite }) {
+            let listing = self.listing(prefix: prefix, after: after, limit: limit, for: readLimits)
             return Response(json: listing.jsonBytes(), cursor: self.cursor)
         }
     }
@@ -28,7 +28,7 @@ extension State {
         let limit = request.query.count(.limit) ?? .max - 1
         let caller = request.caller
         // If the reader may not see everything, the listing may have to visit all keys to fill a page.
-        let visitedKeys = caller?.reader == nil ? limit : .max - 1
+        let visitedKeys = caller?.readLimits == nil ? limit : .max - 1
         return try show(
             request, bytes, source,
             cost: { $0.listingCost(prefix: prefix, after: after, limit: visitedKeys, within: $1) }
@@ -41,27 +41,27 @@ extension State {
     /// Answers with the schema of a suite as it was sent; with the parameter `at`, with a past version. If the caller
     /// may not read all secrets, the schema omits each `default` and `examples` that may contain a secret.
     func schema(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
-        let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
+        let (name, readLimits) = (try request.suite(in: bytes), request.caller?.readLimits)
         if let moment = request.query.moment(.at) {
             return try past(at: moment, request, bytes, source) { suite, _, _ in
-                Self.schema(of: suite, for: reader, at: self.cursor)
+                Self.schema(of: suite, for: readLimits, at: self.cursor)
             }
         }
-        guard let suite = suite(name) else { throw unknownSuite(name, for: reader) }
-        let result = Self.schema(of: suite, for: reader, at: cursor)
+        guard let suite = suite(name) else { throw unknownSuite(name, for: readLimits) }
+        let result = Self.schema(of: suite, for: readLimits, at: cursor)
         guard let tag = result.tag?.revision, !result.isRefusal else { return result.rendering }
         try request.ifMatch(in: bytes)?.check(
             "the schema of suite \(name)", at: tag, current: .suite(SuiteRevision(suite: name, revision: tag)))
         return result.answer(to: try request.ifNoneMatch(in: bytes), cursor)
     }
 
-    private static func schema(of suite: Suite, for reader: Grants?, at cursor: Cursor) -> ReadResult {
+    private static func schema(of suite: Suite, for readLimits: Grants?, at cursor: Cursor) -> ReadResult {
         guard let schema = suite.schema else {
             let problem = Problem(.noSchema, "suite \(suite.id) has no schema: it accepts any key with any value")
             let tag = EntityTag(suite.schemaRevision)
             return ReadResult(refusal: Rendering(Response(problem, cursor: cursor, tag: tag)), tag: tag)
         }
-        let redacting = suite.hidesValuesInSchema(from: reader) ? reader : nil
+        let redacting = suite.hidesValuesInSchema(from: readLimits) ? readLimits : nil
         let tag = EntityTag(schema.revision, digest: redacting?.digest)
         return ReadResult(tag: tag, cost: { .rendering(schema.schema.document, within: $0) }) {
             let body: [UInt8]
@@ -90,7 +90,7 @@ extension State {
                 ReadResult(tag: suite.listingTag(for: request.caller), cost: { _ in .zero }) { response(suite, state) }
             }
         }
-        guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.reader) }
+        guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.readLimits) }
         try request.ifMatch(in: bytes)?.check(suite: name, at: suite.revision)
         let tag = suite.listingTag(for: request.caller)
         let result = ReadResult(tag: tag, cost: { cost(suite, $0) }) { response(suite, self) }
@@ -100,20 +100,20 @@ extension State {
     /// Lists the suites whose names begin with a prefix, in ascending order.
     ///
     /// - Parameter after: the last name of the previous page; nil for the first page.
-    private func listing(prefix: String, after: String?, limit: Int, for reader: Grants?) -> SuiteListing {
+    private func listing(prefix: String, after: String?, limit: Int, for readLimits: Grants?) -> SuiteListing {
         var listing = SuiteListing(suites: [], revision: revision)
         let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
         forEachSuite(startingAt: start) { suite in
             guard suite.name.hasBytePrefix(prefix) else { return false }
             if let after, !after.precedesInBytes(suite.name) { return true }
-            guard reader?.canRead(suite.id) ?? true else { return true }
+            guard readLimits?.canRead(suite.id) ?? true else { return true }
             guard listing.suites.count < limit else {
                 listing.next = listing.suites.last?.suite
                 return false
             }
             listing.suites.append(
                 SuiteListing.Entry(
-                    suite: suite.id, keyCount: Int64(suite.keyCount(for: reader)), revision: suite.revision,
+                    suite: suite.id, keyCount: Int64(suite.keyCount(for: readLimits)), revision: suite.revision,
                     hasSchema: suite.schema != nil))
             return true
         }
@@ -125,7 +125,7 @@ extension Suite {
     /// The entity tag of a page of keys. It depends on all grants, because the page shows which keys are writable.
     fileprivate func listingTag(for caller: Caller?) -> EntityTag {
         guard let grants = caller?.grants else { return EntityTag(revision) }
-        let seesAndWritesAll = grants.reader == nil && grants.allows(.write, on: name, .all)
+        let seesAndWritesAll = grants.readLimits == nil && grants.allows(.write, on: name, .all)
         return EntityTag(revision, digest: seesAndWritesAll ? nil : grants.digest)
     }
 
@@ -157,23 +157,23 @@ extension Suite {
     ///
     /// A page also ends at about 64 MB of text, because a schema that applies to many keys is repeated for each key.
     func listing(prefix: String, after: String?, limit: Int, for caller: Caller? = nil) -> KeyListing {
-        let reader = caller?.reader
-        let seesAll = reader?.canReadAll(of: id) ?? true
-        let page = keys(prefix: prefix, after: after, limit: limit) { seesAll || reader?.canRead(id, $0) ?? true }
+        let readLimits = caller?.readLimits
+        let seesAll = readLimits?.canReadAll(of: id) ?? true
+        let page = keys(prefix: prefix, after: after, limit: limit) { seesAll || readLimits?.canRead(id, $0) ?? true }
         // The extent of a value is about an eighth of the bytes of its text.
         var remainingExtent = 8 << 20
         var entries: [KeyListing.Entry] = []
-        let hidesValues = hidesValuesInSchema(from: reader)
+        let hidesValues = hidesValuesInSchema(from: readLimits)
         for record in page.records {
             let document = schema.flatMap { version in
                 version.schema.key(record.name).map { key in
                     hidesValues
-                        ? version.schema.standaloneDocument(of: key, showing: !isHidden(record, from: reader))
+                        ? version.schema.standaloneDocument(of: key, showing: !isHidden(record, from: readLimits))
                         : version.schema.standaloneDocument(of: key)
                 }
             }
             let entry = KeyListing.Entry(
-                setting: setting(record).shown(to: reader), schema: document,
+                setting: setting(record).shown(to: readLimits), schema: document,
                 isWritable: admits(record.key) && !isLocked(record.key)
                     && caller?.grants.allows(.write, on: name, .key(record.name)) ?? true)
             let fitsPage =

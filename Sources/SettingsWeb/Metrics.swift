@@ -12,13 +12,13 @@ extension Service {
     /// Renders the answer to `/metrics`.
     ///
     /// - Parameter loops: the sum of the figures of all event loops.
-    func metricsText(_ loops: LoopFigures, at cursor: Cursor?) -> Response {
+    func metricsText(_ loops: LoopMetrics, at cursor: Cursor?) -> Response {
         let state = store.state
         var text = MetricsText()
         addRequests(loops, to: &text)
         addWaiting(loops, to: &text)
         addStorage(to: &text)
-        if let peers { addLog(peers.figures(), to: &text) }
+        if let peers { addLog(peers.metrics(), to: &text) }
         addState(state, to: &text)
         addProcess(to: &text)
         return Response(
@@ -26,7 +26,7 @@ extension Service {
             body: Array(text.text.utf8))
     }
 
-    private func addRequests(_ loops: LoopFigures, to text: inout MetricsText) {
+    private func addRequests(_ loops: LoopMetrics, to text: inout MetricsText) {
         let answered = "settingsd_requests_total"
         text.beginMetric(answered, type: "counter", "Answered requests by status class.")
         for (index, count) in loops.statuses.enumerated() {
@@ -57,7 +57,7 @@ extension Service {
             loops.slowBatches)
     }
 
-    private func addWaiting(_ loops: LoopFigures, to text: inout MetricsText) {
+    private func addWaiting(_ loops: LoopMetrics, to text: inout MetricsText) {
         text.addGauge("settingsd_watchers", "Requests that wait for an event, such as long polls.", watchers.total)
         text.addGauge("settingsd_streams", "Open event streams.", loops.streams)
         text.addCounter("settingsd_wakeups_total", "Wake-ups of waiting requests by commits.", loops.wakeUps)
@@ -73,7 +73,7 @@ extension Service {
     }
 
     private func addStorage(to text: inout MetricsText) {
-        let (writes, disk) = (store.figures.contents, storage.contents)
+        let (writes, disk) = (store.metrics.contents, storage.contents)
         let commits = "settingsd_commit_seconds"
         text.beginMetric(commits, type: "histogram", "Time from queueing a write until the write is durable.")
         text.addSamples(commits, [], of: writes.commits, dividedBy: Self.nanosecondsPerSecond)
@@ -119,7 +119,7 @@ extension Service {
     }
 
     /// Adds the metrics of the commit log in etcd, which several daemons share.
-    private func addLog(_ log: LogFigures.Contents, to text: inout MetricsText) {
+    private func addLog(_ log: LogMetrics.Contents, to text: inout MetricsText) {
         let rounds = "settingsd_etcd_round_seconds"
         text.beginMetric(rounds, type: "histogram", "Duration of an attempt to append a batch to the log in etcd.")
         text.addSamples(rounds, [], of: log.rounds, dividedBy: Self.nanosecondsPerSecond)
@@ -182,21 +182,21 @@ extension Service {
 
 extension APIHandler {
     /// Collects the figures of all event loops, then answers the request for `/metrics`.
-    func collectFigures(for id: Ticket, _ caller: Caller?) {
-        setWaiting(id, for: .serviceCall)
+    func collectMetrics(for id: Ticket, _ caller: Caller?) {
+        setWaiting(id, for: .serverOperation)
         let loops = service.policies.loops
-        let collector = FigureCollector(loopCount: loops.count)
+        let collector = MetricsCollector(loopCount: loops.count)
         let mailbox = mailbox
         for loop in loops {
             loop.runEvenIfStopped { handler in
                 handler?.countStreams()
-                guard let figures = collector.add(handler?.figures) else { return }
+                guard let metrics = collector.add(handler?.metrics) else { return }
                 mailbox.run { handler in
                     // Rendering counts all keys and open files, so it runs in the background. The work belongs to no
                     // client, because metrics must not wait behind the queued work of a busy client.
                     handler.runInBackground(for: id, of: nil) {
                         [service = handler.service, cursor = handler.cursor(for: caller)] _ in
-                        let response = service.metricsText(figures, at: cursor)
+                        let response = service.metricsText(metrics, at: cursor)
                         return { $0.answer(id, response) }
                     }
                 }
@@ -205,7 +205,7 @@ extension APIHandler {
     }
 
     private func countStreams() {
-        figures.streams = requests.count { request in
+        metrics.streams = requests.count { request in
             if case .stream = request { true } else { false }
         }
     }

@@ -34,7 +34,7 @@ extension State {
         at moment: Moment, _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?,
         _ read: @escaping @Sendable (Suite, State, Revision) throws(Problem) -> ReadResult
     ) throws(Problem) -> Rendering {
-        let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
+        let (name, readLimits) = (try request.suite(in: bytes), request.caller?.readLimits)
         let knownTags = try request.ifNoneMatch(in: bytes)
         let ifMatch = try request.ifMatch(in: bytes)
         let fileMemory = Service.pastFileMemory(source)
@@ -42,12 +42,12 @@ extension State {
             self.recentPast.renderingCost(ofPast: name, at: moment, within: limit)
                 + Cost(microseconds: 0, bytes: fileMemory)
         }
-        return Rendering(searchesHistory: true, isUpperBound: true, cost: cost) {
+        return Rendering(alwaysInBackground: true, isUpperBound: true, cost: cost) {
             do throws(Problem) {
                 let view = self.pastReader(source)
                 let revision = try view.revision(at: moment, of: name)
                 guard let suite = try view.suite(name, at: revision) else {
-                    throw self.recentPast.unknownSuite(name, for: reader, at: revision)
+                    throw self.recentPast.unknownSuite(name, for: readLimits, at: revision)
                 }
                 let result = try read(suite, self, revision)
                 if let ifMatch, let tag = result.tag?.revision, !result.isRefusal {
@@ -74,18 +74,18 @@ extension State {
                 throw Problem(error)
             }
         }
-        let question = HistoryQuestion(
+        let historyQuery = HistoryQuery(
             suite: try request.suite(in: bytes),
             filter: KeyFilter(keys: keys, prefixes: request.query.texts(.prefix)), by: request.query.text(.by),
             before: request.query.revision(.before), limit: request.query.count(.historyLimit) ?? 50,
-            reader: request.caller?.reader, pageBytes: min(HistoryQuestion.defaultPageBytes, budget / 4))
+            readLimits: request.caller?.readLimits, pageBytes: min(HistoryQuery.defaultPageBytes, budget / 4))
         let fileMemory = Service.pastFileMemory(source)
         let cost = { @Sendable limit in
-            self.recentPast.renderingCost(of: question, within: limit) + Cost(microseconds: 0, bytes: fileMemory)
+            self.recentPast.renderingCost(of: historyQuery, within: limit) + Cost(microseconds: 0, bytes: fileMemory)
         }
-        return Rendering(searchesHistory: source != nil || question.isFiltered, isUpperBound: true, cost: cost) {
+        return Rendering(alwaysInBackground: source != nil || historyQuery.isFiltered, isUpperBound: true, cost: cost) {
             do throws(Problem) {
-                let page = try self.pastReader(source).history(question)
+                let page = try self.pastReader(source).history(historyQuery)
                 return Response(json: page.jsonBytes(), cursor: self.cursor)
             } catch {
                 return Response(error, cursor: self.cursor)
@@ -95,7 +95,7 @@ extension State {
 
     /// Compares two versions of a suite in its history.
     func difference(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
-        let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
+        let (name, readLimits) = (try request.suite(in: bytes), request.caller?.readLimits)
         guard let from = request.query.moment(.from) else {
             throw Problem(
                 .badRequest, "the parameter from is missing; set it to the revision or the time to compare with")
@@ -107,9 +107,9 @@ extension State {
                 + self.recentPast.renderingCost(ofPast: name, at: to, within: limit)
                 + Cost(microseconds: 0, bytes: fileMemory)
         }
-        return Rendering(searchesHistory: true, isUpperBound: true, cost: cost) {
+        return Rendering(alwaysInBackground: true, isUpperBound: true, cost: cost) {
             do throws(Problem) {
-                let found = try self.pastReader(source).difference(of: name, from: from, to: to, for: reader)
+                let found = try self.pastReader(source).difference(of: name, from: from, to: to, for: readLimits)
                 return Response(json: found.jsonBytes(), cursor: self.cursor)
             } catch {
                 return Response(error, cursor: self.cursor)

@@ -13,14 +13,14 @@ package struct Peers: Sendable {
     /// Describes the daemons. The object is the answer to `GET /v1/cluster`. Calls `completion` once, on any queue.
     package var describe: @Sendable (_ completion: @escaping @Sendable (Result<JSONObject, Problem>) -> Void) -> Void
     /// Returns the counters and histograms of the shared log.
-    package var figures: @Sendable () -> LogFigures.Contents
+    package var metrics: @Sendable () -> LogMetrics.Contents
 
     package init(
         findEnd: @escaping @Sendable (_ completion: @escaping @Sendable (Cursor?) -> Void) -> Void,
         describe: @escaping @Sendable (_ completion: @escaping @Sendable (Result<JSONObject, Problem>) -> Void) -> Void,
-        figures: @escaping @Sendable () -> LogFigures.Contents
+        metrics: @escaping @Sendable () -> LogMetrics.Contents
     ) {
-        (self.findEnd, self.describe, self.figures) = (findEnd, describe, figures)
+        (self.findEnd, self.describe, self.metrics) = (findEnd, describe, metrics)
     }
 }
 
@@ -30,7 +30,7 @@ extension APIHandler {
         guard let peers = service.peers else {
             return .answer(Response(json: JSONValue.object(["daemons": 1]).bytes(), cursor: cursor(for: caller)))
         }
-        setWaiting(id, for: .serviceCall)
+        setWaiting(id, for: .serverOperation)
         let mailbox = mailbox
         peers.describe { result in
             mailbox.run { handler in

@@ -26,7 +26,7 @@ extension APIHandler {
             return renderAnswer(
                 past, to: ticket, for: ClientKey(of: request.caller, exchange),
                 as: request.answerKey(in: bytes, on: state), on: scheduler(for: request))
-        case .observation, .observationOfSeveral, .evaluationEvents:
+        case .observation, .observationOfSuites, .evaluationEvents:
             return observe(request, bytes, exchange, on: state)
         case .schema, .history, .difference, .keys, .suites:
             let rendering: Rendering =
@@ -47,10 +47,10 @@ extension APIHandler {
         case .health: return .answer(service.health(at: cursor(for: request.caller)))
         case .ready: return .answer(service.readiness(at: cursor(for: request.caller)))
         case .metrics:
-            collectFigures(for: ticket, request.caller)
+            collectMetrics(for: ticket, request.caller)
             return .later
         case .description: return .answer(service.document(at: state.cursor))
-        case .undo, .restore, .undoOfSeveral, .transaction, .reload, .evaluation, .evaluationOfAll:
+        case .undo, .restore, .undoInSuites, .transaction, .reload, .evaluation, .evaluationOfAll:
             throw Problem(.methodNotAllowed, "this resource requires the method POST")
         }
     }
@@ -69,7 +69,7 @@ extension APIHandler {
         let ifMatch = try request.ifMatch(in: bytes)
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !isStopping
-        let state = mayWait ? notifier.watchedState().withCursors(for: request.caller?.reader) : state
+        let state = mayWait ? notifier.watchedState().withGrantsDigest(of: request.caller?.readLimits) : state
         let result: ReadResult
         do throws(Problem) {
             result = try reading.result(on: state)
@@ -82,8 +82,8 @@ extension APIHandler {
             return try notifier.wait(
                 for: reading, of: request.caller, known: knownTags, seconds: seconds, on: state, exchange)
         }
-        let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
-        let key = BackgroundAnswers.Key.question(question, clientRevision: .zero, revision: state.revision)
+        let answerKey = AnswerKey(reading.subject, .reading(reading, known: nil, hadSuite: false))
+        let key = BackgroundAnswers.Key.answerKey(answerKey, clientRevision: .zero, revision: state.revision)
         return renderAnswer(
             result.answer(to: knownTags, state.cursor), to: exchange.ticket,
             for: ClientKey(of: request.caller, exchange), as: key)
@@ -116,7 +116,7 @@ extension APIRequest {
 extension APIHandler {
     /// Answers a plain GET or HEAD of a stored setting; nil for any other request. Compares the bytes of the path with
     /// names, without allocating. Returns nil for rare names with percent escapes, too.
-    func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>, for reader: Grants?) -> Response? {
+    func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>, for readLimits: Grants?) -> Response? {
         guard head.method == .get || head.method == .head, head.isPlain, let route = Route(head.path, in: bytes),
             route.resource == .setting, let found = findPlain(route, bytes), let value = found.record.stored
         else { return nil }
@@ -126,14 +126,14 @@ extension APIHandler {
             modified: record.modified)
         setting.origin = record.origin
         setting.isSecret = found.isSecret
-        let tag = setting.tag(for: reader)
-        if reader != nil { setting = setting.shown(to: reader) }
+        let tag = setting.tag(for: readLimits)
+        if readLimits != nil { setting = setting.shown(to: readLimits) }
         var writer = JSONWriter(reservingCapacity: 192)
         // `setting.write(to:)` would be slower, because the compiler does not specialize it here.
         writer.beginObject()
         setting.writeMembers(to: &writer)
         writer.endObject()
-        var fields = cache.fields(at: found.cursor.marked(for: reader), tag: tag)
+        var fields = cache.fields(at: found.cursor.withGrantsDigest(of: readLimits), tag: tag)
         fields.append("Settings-Source", "stored")
         return Response(status: 200, contentType: .json, fields: fields, body: writer.bytes)
     }
@@ -143,7 +143,7 @@ extension APIHandler {
         guard let suite = route.suite, let key = route.key else { return nil }
         let (suiteName, keyName) = (bytes.extracting(suite), bytes.extracting(key))
         for index in keyName.indices where keyName[index] == UInt8(ascii: "%") { return nil }
-        guard let found = service.store.read({ $0.find(suiteName, keyName) }), found.record.standing == .stored,
+        guard let found = service.store.read({ $0.find(suiteName, keyName) }), found.record.valueSource == .stored,
             let value = found.record.stored, !Cost.rendering(value, within: .loopLimit).exceeds(.loopLimit)
         else { return nil }
         return found
@@ -152,29 +152,29 @@ extension APIHandler {
     /// Answers a plain GET of a suite, if possible from the cache; nil for any other request, and for a suite that is
     /// too large to render on the event loop.
     func plainSuite(
-        _ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, for reader: Grants?, on state: State
+        _ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, for readLimits: Grants?, on state: State
     ) -> Response? {
         guard route.resource == .suite, head.method == .get, head.isPlain, let name = route.suite,
             let suite = state.suite(bytes.extracting(name))
         else { return nil }
-        let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false, for: reader)
-        let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
+        let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false, for: readLimits)
+        let answerKey = AnswerKey(reading.subject, .reading(reading, known: nil, hadSuite: false))
         let (cursor, revision) = (state.cursor, suite.revision)
         // Only answers that this function cached have a prefix: the part of the body with the cursor, which can be
-        // replaced. Answers to watchers have the same question, but no prefix.
-        let cached = cache.entry(for: question, at: revision).flatMap { $0.prefixLength > 0 ? $0 : nil }
+        // replaced. Answers to watchers have the same answer key, but no prefix.
+        let cached = cache.entry(for: answerKey, at: revision).flatMap { $0.prefixLength > 0 ? $0 : nil }
         if let cached, cached.cursor == cursor { return cached.response }
         guard cached != nil || !suite.renderingCost(within: .loopLimit).exceeds(.loopLimit) else { return nil }
         let contents = SuiteContents(suite: suite.id, schemaRevision: suite.schemaRevision, values: [])
         let prefix = SuiteState(contents: contents, revision: revision, cursor: cursor).headBytes()
         let body =
             cached.map { prefix + $0.response.body[$0.prefixLength...] }
-            ?? SuiteState(contents: suite.shown(suite.contents(), to: reader), revision: revision, cursor: cursor)
+            ?? SuiteState(contents: suite.shown(suite.contents(), to: readLimits), revision: revision, cursor: cursor)
             .jsonBytes()
-        let response = Response(json: body, cursor: cursor, tag: suite.tag(for: reader))
+        let response = Response(json: body, cursor: cursor, tag: suite.tag(for: readLimits))
         cache.keep(
             ResponseCache.Entry(revision: revision, cursor: cursor, response: response, prefixLength: prefix.count),
-            for: question)
+            for: answerKey)
         return response
     }
 }

@@ -13,7 +13,7 @@ extension APIHandler {
                 logClosed(&entry)
                 entry.isConnected = false
             }
-        case .write, .backgroundWork, .serviceCall, .revisionWait, .watcher, .stream, .backup:
+        case .write, .backgroundWork, .serverOperation, .revisionWait, .watcher, .stream, .backup:
             guard var entry = requests.remove(id) else { return }
             logClosed(&entry)
             release(entry.request, id)
@@ -30,7 +30,7 @@ extension APIHandler {
             // The deadline may be the expiry of the credential.
             guard isAdmitted(entry.caller) else { return notifier.endUnauthorized(watcher) }
             if watcher.isStream { notifier.sendKeepAlive(to: watcher) } else { notifier.endWait(of: watcher) }
-        case .write, .backgroundWork, .serviceCall, .backup: break
+        case .write, .backgroundWork, .serverOperation, .backup: break
         }
     }
 
@@ -49,7 +49,7 @@ extension APIHandler {
                 if !isAdmitted(entry.caller) { endWait(id, wait, of: entry.caller) }
             case .watcher(let watcher), .stream(let watcher):
                 if !isAdmitted(entry.caller) { notifier.endUnauthorized(watcher) }
-            case .write, .backgroundWork, .serviceCall, .backup: break
+            case .write, .backgroundWork, .serverOperation, .backup: break
             }
         }
         let remaining = ids.dropFirst(Self.credentialsPerIteration)
@@ -66,7 +66,7 @@ extension APIHandler {
             case .watcher(let watcher): notifier.endWait(of: watcher)
             case .stream(let watcher): notifier.finishStream(watcher)
             case .backup: loop.abort(id)
-            case .write, .backgroundWork, .serviceCall: break
+            case .write, .backgroundWork, .serverOperation: break
             }
         }
     }
@@ -78,7 +78,7 @@ extension APIHandler {
         case .revisionWait(let wait): endWait(id, wait, of: entry.caller)
         case .watcher(let watcher): notifier.endWait(of: watcher)
         case .stream(let watcher): notifier.finishStream(watcher)
-        case .write, .backgroundWork, .serviceCall, .backup: break
+        case .write, .backgroundWork, .serverOperation, .backup: break
         }
     }
 
@@ -87,7 +87,7 @@ extension APIHandler {
         switch requests[id] {
         case .stream(let watcher): notifier.sendNextPiece(to: watcher)
         case .backup(let backup): backup.pieceWasSent()
-        case .write, .backgroundWork, .serviceCall, .revisionWait, .watcher, nil: break
+        case .write, .backgroundWork, .serverOperation, .revisionWait, .watcher, nil: break
         }
     }
 
@@ -96,7 +96,7 @@ extension APIHandler {
         switch request {
         case .write(let write): write.isWanted?.clear()
         case .backgroundWork(let key): backgroundAnswers.remove(id, from: key)
-        case .serviceCall: break
+        case .serverOperation: break
         case .revisionWait(let wait):
             revisionQueue.remove(id)
             service.watchers.remove(wait.client)

@@ -9,16 +9,16 @@ internal import SettingsStorage
 extension APIHandler {
     /// Counts a response. If the logging options require it, calls `copy` for a copy of the request, and logs the copy.
     func recordAnswer(_ response: borrowing Response, _ timing: RequestTiming, copy: () -> LoggedRequest?) {
-        figures.countAnswer(status: response.status, refusal: response.errorNumber)
+        metrics.countAnswer(status: response.status, refusal: response.errorNumber)
         // The duration of a request that has waited for an event is not in the metrics, only in the access log.
         guard !timing.waitsForEvent || policies.logging.access != .off else { return }
         let time = loop.clock.now() &- timing.arrival
-        if let route = timing.route, !timing.waitsForEvent { figures.addDuration(time, of: route) }
+        if let route = timing.route, !timing.waitsForEvent { metrics.addDuration(time, of: route) }
         let isSlow = policies.logging.isSlow(time) && !timing.waitsForEvent
         guard isSlow || policies.logging.access != .off, let request = copy() else { return }
         if policies.logging.access != .off { addLine(request, status: response.status, response.body.count, time) }
         guard isSlow else { return }
-        figures.slowRequests += 1
+        metrics.slowRequests += 1
         service.warn(Self.description(of: request, response.status, time))
     }
 

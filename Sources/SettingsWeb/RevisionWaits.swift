@@ -68,7 +68,7 @@ extension APIHandler {
         }
         // Checks once more, because the revision may have been published after the state was read.
         runLater { $0.serveRequestsWithPublishedRevision() }
-        return .laterExclusive
+        return .laterBlockingConnection
     }
 
     /// Continues a request with `Settings-Fresh` when the end of the shared log is known. Ends the wait if the end is
@@ -98,7 +98,7 @@ extension APIHandler {
         loop.setAlarm(id, at: .max)
         guard isAdmitted(caller) else { return refuse(id, wait, of: caller, because: .credentialEnded) }
         // The request no longer counts as waiting. Its answer or its next wait replaces this entry.
-        setWaiting(id, for: .serviceCall)
+        setWaiting(id, for: .serverOperation)
         let (body, range) = wait.exchange.largeBody.map { ($0.bytes, $0.range) } ?? (wait.body, wait.body.indices)
         let handling = serve(
             wait.head, wait.bytes.span, body.span.extracting(range), wait.exchange, from: caller,
@@ -108,7 +108,7 @@ extension APIHandler {
 
     /// Refuses a request whose revision was not published in time, or whose credential is no longer valid.
     func endWait(_ id: Ticket, _ wait: RevisionWait, of caller: Caller?) {
-        let cursor = service.store.state.cursor.marked(for: caller?.reader)
+        let cursor = service.store.state.cursor.withGrantsDigest(of: caller?.readLimits)
         refuse(id, wait, of: caller, because: isAdmitted(caller) ? Problem(behindAt: cursor) : .credentialEnded)
     }
 

@@ -10,7 +10,7 @@ package import SettingsStorage
 /// The parts of the daemon that the request handlers of all event loops share.
 package struct Service: Sendable {
     package static let name = "settingsd"
-    package static let version = ServiceDescription.versionOfThis
+    package static let version = ServiceDescription.programVersion
     static let openAPI = Array(String(cString: openapi_document()).utf8)
 
     package let store: Store
@@ -18,7 +18,7 @@ package struct Service: Sendable {
     let past: PastSource?
     /// The policies that a reload replaces, such as access control.
     let policies: PolicyBoard
-    let storage: StorageFigures
+    let storage: StorageMetrics
     let started: Timestamp
     let clock: @Sendable () -> Timestamp
     package let accessLog: LineWriter
@@ -52,7 +52,7 @@ package struct Service: Sendable {
     static func pastFileMemory(_ source: PastSource?) -> Int { source == nil ? 0 : 8 << 20 }
 
     package init(
-        store: Store, policies: PolicyBoard, storage: StorageFigures = StorageFigures(),
+        store: Store, policies: PolicyBoard, storage: StorageMetrics = StorageMetrics(),
         watchers limits: WatcherLimits = WatcherLimits(), budget: MemoryBudget,
         audit: AuditLog? = nil, past: PastSource? = nil, peers: Peers? = nil,
         reload: @escaping @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void = {
@@ -100,7 +100,7 @@ extension Service {
             ("suites", Resource.suites.rawValue), ("suite", Resource.suite.rawValue), ("keys", Resource.keys.rawValue),
             ("setting", Resource.setting.rawValue), ("schema", Resource.schema.rawValue),
             ("observe", Resource.observation.rawValue),
-            ("observeSeveral", "\(Resource.observationOfSeveral.rawValue)?suite={suite}"),
+            ("observeSeveral", "\(Resource.observationOfSuites.rawValue)?suite={suite}"),
             ("transaction", Resource.transaction.rawValue), ("caller", Resource.caller.rawValue),
             ("description", Resource.description.rawValue),
             ("health", Resource.health.rawValue), ("ready", Resource.ready.rawValue),

@@ -16,16 +16,16 @@ extension APIHandler {
         hasAwaitedRevision: Bool = false
     ) -> Handling {
         // Faster paths for the most frequent reads.
-        if let setting = plainSetting(head, bytes, for: caller?.reader) {
+        if let setting = plainSetting(head, bytes, for: caller?.readLimits) {
             current.timing.route = RouteName(method: head.method, resource: .setting)
             return .answer(setting)
         }
-        if let flag = plainEvaluation(head, bytes, body, for: caller?.reader) {
+        if let flag = plainEvaluation(head, bytes, body, for: caller?.readLimits) {
             current.timing.route = RouteName(method: .post, resource: .evaluation)
             return .answer(flag)
         }
         // A refusal must contain the cursor of the state on which the refusal is based.
-        let state = service.store.state.withCursors(for: caller?.reader)
+        let state = service.store.state.withGrantsDigest(of: caller?.readLimits)
         do throws(Problem) {
             return try serve(
                 head, bytes, body, exchange, from: caller, hasAwaitedRevision: hasAwaitedRevision,
@@ -39,13 +39,13 @@ extension APIHandler {
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?,
         hasAwaitedRevision: Bool, on state: State
     ) throws(Problem) -> Handling {
-        if head.isServerWide {
+        if head.hasAsteriskForm {
             return .answer(
                 Response(allowing: Resource.methodsOfAllResources, hidesCursor(from: caller) ? nil : state.cursor))
         }
         let route = try Route(head, in: bytes)
         current.timing.route = RouteName(method: head.method, resource: route.resource)
-        if let suite = plainSuite(route, head, bytes, for: caller?.reader, on: state) {
+        if let suite = plainSuite(route, head, bytes, for: caller?.readLimits, on: state) {
             return .answer(suite)
         }
         let request = try APIRequest(head, route, in: bytes, from: caller, exchange.user)
@@ -68,7 +68,7 @@ extension APIHandler {
         }
         let handling = try read(request, bytes, exchange, on: state)
         // The connection accepts no further request before the answer, because a later write could change the answer.
-        if case .later = handling { return .laterExclusive }
+        if case .later = handling { return .laterBlockingConnection }
         return handling
     }
 
@@ -89,7 +89,7 @@ extension APIHandler {
             throw Problem(.badRequest, "a reload must not have a body: the daemon reads its own configuration again")
         }
         let (mailbox, id) = (mailbox, exchange.ticket)
-        setWaiting(id, for: .serviceCall)
+        setWaiting(id, for: .serverOperation)
         service.reload { result in
             mailbox.run { handler in
                 let cursor = handler.cursor(for: caller)
@@ -101,6 +101,6 @@ extension APIHandler {
                 handler.answer(id, response)
             }
         }
-        return .laterExclusive
+        return .laterBlockingConnection
     }
 }

@@ -48,7 +48,7 @@ final class UnansweredWrite {
         fileprivate func status(of answer: WriteAnswer) -> Int { answer.created ? createdStatus : 200 }
 
         /// True if the client asked for the whole answer, and may read all of it.
-        fileprivate var showsAll: Bool { !isMinimal && caller?.reader == nil }
+        fileprivate var showsAll: Bool { !isMinimal && caller?.readLimits == nil }
     }
 }
 
@@ -86,7 +86,7 @@ extension WriteResult {
         case .failure(let problem):
             Response(
                 options.caller?.problemToReport(for: problem) ?? problem,
-                cursor: cursor.marked(for: options.caller?.reader))
+                cursor: cursor.withGrantsDigest(of: options.caller?.readLimits))
         }
     }
 }
@@ -106,25 +106,26 @@ extension Response {
             fields.append(source: changes[0].source)
         case .change(let changes): self.init(changes[0].settingAfter, in: answer, with: options)
         case .summary(var summary):
-            let reader = options.caller?.reader
+            let readLimits = options.caller?.readLimits
             let dependsOnGrants = summary.schemaRevision == nil && answer.tag != .zero
-            if let reader { summary.changes = state().shown(summary.changes, to: reader) }
+            if let readLimits { summary.changes = state().shown(summary.changes, to: readLimits) }
             let body = options.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
             self.init(
-                json: body, status: options.status(of: answer), cursor: answer.cursor.marked(for: reader),
-                tag: answer.tag.map { EntityTag($0, digest: dependsOnGrants ? reader?.digest : nil) })
+                json: body, status: options.status(of: answer), cursor: answer.cursor.withGrantsDigest(of: readLimits),
+                tag: answer.tag.map { EntityTag($0, digest: dependsOnGrants ? readLimits?.digest : nil) })
         }
         if options.isMinimal { fields.append("Preference-Applied", "return=minimal") }
     }
 
     private init(_ setting: consuming SettingState, in answer: WriteAnswer, with options: UnansweredWrite.AnswerOptions)
     {
-        let reader = options.caller?.reader
-        let tag = setting.tag(for: reader)
-        if reader != nil { setting = setting.shown(to: reader) }
+        let readLimits = options.caller?.readLimits
+        let tag = setting.tag(for: readLimits)
+        if readLimits != nil { setting = setting.shown(to: readLimits) }
         if options.isMinimal { setting = setting.withoutValues() }
         self.init(
-            json: setting.jsonBytes(), status: options.status(of: answer), cursor: answer.cursor.marked(for: reader),
+            json: setting.jsonBytes(), status: options.status(of: answer),
+            cursor: answer.cursor.withGrantsDigest(of: readLimits),
             tag: tag)
         fields.append(source: setting.source)
     }

@@ -11,7 +11,7 @@ enum UnfinishedRequest {
     /// An answer that a `WorkScheduler` computes in the background. All requests with the same key get the same answer.
     indirect case backgroundWork(BackgroundAnswers.Key)
     /// An answer from another part of the daemon: a reload, the metrics of all loops, or the state of the cluster.
-    case serviceCall
+    case serverOperation
     /// A request that must not be answered before the daemon has published a revision.
     indirect case revisionWait(RevisionWait)
     /// A long poll, or a GET with `wait`.
@@ -23,7 +23,7 @@ enum UnfinishedRequest {
     /// True if the request waits for an event outside of the daemon, so that its duration does not measure the daemon.
     var waitsForEvent: Bool {
         switch self {
-        case .write, .backgroundWork, .serviceCall: false
+        case .write, .backgroundWork, .serverOperation: false
         case .revisionWait, .watcher, .stream, .backup: true
         }
     }

@@ -17,7 +17,7 @@ extension APIHandler {
         if let body = exchange.largeBody {
             guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
             try parse(request, target, bytes, body, exchange, on: state)
-            return .laterExclusive
+            return .laterBlockingConnection
         }
         // `isBehind` is true while earlier requests of the connection are not answered.
         if exchange.hasEarlierRequests, service.store.isBusy { return .afterEarlierRequests }
@@ -33,7 +33,7 @@ extension APIHandler {
                 () throws(Problem) in
                 try write.completed(with: past(state))
             }
-            return .laterExclusive
+            return .laterBlockingConnection
         }
         let cost = state.cost(of: write, within: .loopLimit)
         let time = write.estimatedTime(cost, isCheckCostly: isCheckCostly)
@@ -53,7 +53,7 @@ extension APIHandler {
             setWaiting(exchange.ticket, for: .write(unanswered))
             collect(write, exchange.ticket, of: unanswered.client, estimatedTime: time)
         }
-        return isExclusive ? .laterExclusive : .later
+        return isExclusive ? .laterBlockingConnection : .later
     }
 
     private func unansweredWrite(
@@ -226,7 +226,7 @@ extension WriteRequest {
             // exists.
             var undoesAllSuites = false
             if case .undo(_, of: nil, onConflict: _) = command { undoesAllSuites = true }
-            guard requestKey != nil || undoesAllSuites && grants?.reader != nil else { throw error }
+            guard requestKey != nil || undoesAllSuites && grants?.readLimits != nil else { throw error }
         }
         return write
     }

@@ -2,7 +2,7 @@ import SettingsAPI
 
 /// The help texts, made of the commands' declarations.
 enum Help {
-    static let version = ServiceDescription.versionOfThis
+    static let version = ServiceDescription.programVersion
 
     static var overview: String {
         let width = Tool.commands.map { $0.name.count }.max() ?? 0

@@ -37,9 +37,9 @@ struct AcceptedRequestTests {
         },
         Accepted("a method with a hyphen", "M-SEARCH / HTTP/1.1\r\nHost: a\r\n\r\n") { $0.methodName == "M-SEARCH" },
         Accepted("OPTIONS of the server", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n") {
-            $0.method == .options && $0.isServerWide && $0.path == "*"
+            $0.method == .options && $0.hasAsteriskForm && $0.path == "*"
         },
-        Accepted("OPTIONS of a path", "OPTIONS /* HTTP/1.1\r\nHost: a\r\n\r\n") { !$0.isServerWide },
+        Accepted("OPTIONS of a path", "OPTIONS /* HTTP/1.1\r\nHost: a\r\n\r\n") { !$0.hasAsteriskForm },
     ]
 
     static let methods: [Accepted] = [

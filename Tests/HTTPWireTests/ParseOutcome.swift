@@ -55,7 +55,7 @@ struct ParsedRequest: Equatable, Sendable {
     var target: String
     var path: String
     var query: String?
-    var isServerWide: Bool
+    var hasAsteriskForm: Bool
     var host: String?
     var port: String?
     var isHTTP11: Bool
@@ -73,7 +73,7 @@ struct ParsedRequest: Equatable, Sendable {
         target = bytes.text(in: head.target)
         path = bytes.text(in: head.path)
         query = head.query.map { bytes.text(in: $0) }
-        isServerWide = head.isServerWide
+        hasAsteriskForm = head.hasAsteriskForm
         host = head.host.map { bytes.text(in: $0) }
         port = head.port.map { bytes.text(in: $0) }
         isHTTP11 = head.isHTTP11

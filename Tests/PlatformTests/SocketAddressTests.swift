@@ -9,7 +9,7 @@ struct SocketAddressTests {
     }
 
     @Test(
-        "An address in figures is resolved and written as usual",
+        "An address in metrics is resolved and written as usual",
         arguments: [
             ("192.0.2.1", "192.0.2.1:80"), ("::ffff:192.0.2.1", "[::ffff:192.0.2.1]:80"),
             ("2001:db8::1", "[2001:db8::1]:80"), ("0:0:0:0:0:0:0:1", "[::1]:80"),

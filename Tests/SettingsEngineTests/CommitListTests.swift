@@ -9,8 +9,8 @@ import Testing
 struct CommitListTests {
     private static func revision(_ number: Int) throws -> Revision { try #require(Revision(Int64(number))) }
 
-    private static func commit(_ number: Int) throws -> KeptCommit {
-        KeptCommit(Commit(revision: try revision(number), time: Timestamp(milliseconds: 0)), size: 1)
+    private static func commit(_ number: Int) throws -> RetainedCommit {
+        RetainedCommit(Commit(revision: try revision(number), time: Timestamp(milliseconds: 0)), size: 1)
     }
 
     private static func all(_ list: CommitList) -> [Revision] {

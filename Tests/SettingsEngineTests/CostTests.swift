@@ -34,10 +34,10 @@ struct CostTests {
     @Test("The cost of a suite is that of its records, and an invalid record costs a check")
     func suites() throws {
         var suite = Suite(try SuiteName("app"), revision: .zero, unknownKeyRevision: .zero)
-        func put(_ key: String, _ standing: KeyRecord.Standing) throws {
+        func put(_ key: String, _ valueSource: KeyRecord.ValueSource) throws {
             suite.put(
                 KeyRecord(
-                    key: try KeyName(key), stored: 1, standing: standing, revision: .zero,
+                    key: try KeyName(key), stored: 1, valueSource: valueSource, revision: .zero,
                     modified: Timestamp(milliseconds: 0)))
         }
         for number in 0..<100 { try put("k\(number)", .stored) }
@@ -60,9 +60,9 @@ struct CostTests {
             if let commit = decision.commit { try state.apply(commit, schema: decision.schema) }
         }
         func bytes(_ limit: Int, _ filter: KeyFilter = .everything, pageBytes: Int = 8 << 20) -> Int {
-            let question = HistoryQuestion(
-                suite: suite, filter: filter, by: nil, before: nil, limit: limit, reader: nil, pageBytes: pageBytes)
-            return state.recentPast.renderingCost(of: question, within: .unlimited).bytes
+            let historyQuery = HistoryQuery(
+                suite: suite, filter: filter, by: nil, before: nil, limit: limit, readLimits: nil, pageBytes: pageBytes)
+            return state.recentPast.renderingCost(of: historyQuery, within: .unlimited).bytes
         }
         #expect((10_000...15_000).contains(bytes(1)))
         #expect((450_000...650_000).contains(bytes(100)))

@@ -5,7 +5,7 @@ import SettingsModel
 /// A simple model of the history: one array, which every query searches.
 struct HistoryModel {
     struct Entry {
-        let commit: KeptCommit
+        let commit: RetainedCommit
         let suites: Set<SuiteName>
         var isRetained = false
 

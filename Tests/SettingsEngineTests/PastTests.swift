@@ -17,7 +17,7 @@ struct PastTests {
             for name in PlainSuites.keys {
                 let record = suite.record(try KeyName(name))
                 stored[name] = record.stored
-                effective[name] = "\(record.standing) \(suite.effectiveValue(of: record)?.text() ?? "-")"
+                effective[name] = "\(record.valueSource) \(suite.effectiveValue(of: record)?.text() ?? "-")"
             }
         }
     }

@@ -28,7 +28,7 @@ struct RemovedKeysTests {
                 let revision = try #require(Revision(Int64(10 + step)))
                 removed.add(
                     KeyRecord(
-                        key: key, stored: nil, standing: .unset, revision: revision,
+                        key: key, stored: nil, valueSource: .unset, revision: revision,
                         modified: Timestamp(milliseconds: 0)))
                 revisions[number] = revision
                 order.append(number)

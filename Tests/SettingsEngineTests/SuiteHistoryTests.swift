@@ -12,7 +12,8 @@ struct SuiteHistoryTests {
         case key, created, schemaRemoved, dropped
     }
 
-    static func commit(_ number: Int, _ touches: [(suite: SuiteName, touch: Touch)], size: Int) throws -> KeptCommit {
+    static func commit(_ number: Int, _ touches: [(suite: SuiteName, touch: Touch)], size: Int) throws -> RetainedCommit
+    {
         let revision = try #require(Revision(Int64(number)))
         var commit = Commit(revision: revision, time: Timestamp(milliseconds: 0))
         for (suite, touch) in touches {
@@ -27,7 +28,7 @@ struct SuiteHistoryTests {
             case .dropped: commit.suiteChanges.append(SuiteChange(suite: suite, kind: .dropped))
             }
         }
-        return KeptCommit(commit, size: size)
+        return RetainedCommit(commit, size: size)
     }
 
     /// A few suites that are written to all the time, and many that hardly ever are.

@@ -36,11 +36,11 @@ struct SecureTests {
         }
     }
 
-    @Test("Commands do over https what they do over a socket, also for an address in figures and over TLS 1.2")
+    @Test("Commands do over https what they do over a socket, also for an address in metrics and over TLS 1.2")
     func commands() throws {
-        try authority.make("figures", for: "IP:127.0.0.1")
+        try authority.make("metrics", for: "IP:127.0.0.1")
         for (host, certificate, version) in [
-            ("localhost", "localhost", "TLSv1.3"), ("127.0.0.1", "figures", "TLSv1.2"),
+            ("localhost", "localhost", "TLSv1.3"), ("127.0.0.1", "metrics", "TLSv1.2"),
         ] {
             let proxy = try proxy(certificate, "ssl_protocols \(version);")
             shell.url = "https://\(host):\(proxy.port)"

@@ -30,9 +30,9 @@ extension PastCall where Output == SuiteHistory {
         let pages = Endpoint<Answer<SuiteHistory>>.history(of: suite, keys: keys, before: before, limit: limit)
         return PastCall(endpoint: pages.map { $0.body }) { staged throws(Problem) in
             try staged.state.recentPast.history(
-                HistoryQuestion(
+                HistoryQuery(
                     suite: suite, filter: KeyFilter(keys: keys, prefixes: []), by: nil, before: before, limit: limit,
-                    reader: nil))
+                    readLimits: nil))
         }
     }
 }

@@ -11,7 +11,7 @@ package enum Finding: Sendable {
     /// because the history lacks commits after the resume point.
     case state(isReset: Bool)
     /// The commits that match the subject, oldest first; never empty.
-    case commits([KeptCommit])
+    case commits([RetainedCommit])
     /// No commit after the resume point matches the subject.
     case nothing
     /// The search was stopped, because comparing the commits costs more than the limit.
@@ -45,7 +45,7 @@ extension WatchReader {
     /// True if a caller with limited grants resumes from a cursor that was issued without such limits and therefore has
     /// another epoch, and no commit after the cursor matches the subject.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
-        guard subject.reader != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
+        guard subject.readLimits != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
             hasHistory(for: subject, after: cursor.revision)
         else { return false }
         return commits(for: subject, after: cursor.revision, within: limit)?.isEmpty ?? false
@@ -79,7 +79,7 @@ extension WatchReader {
     }
 
     /// Visits the commits of a suite (nil: of all suites) after a revision, in order, until the body returns false.
-    private func forEachCandidate(of suite: SuiteName?, after revision: Revision, _ body: (KeptCommit) -> Bool) {
+    private func forEachCandidate(of suite: SuiteName?, after revision: Revision, _ body: (RetainedCommit) -> Bool) {
         if let suite {
             state.history.forEach(of: suite, after: revision, body)
         } else {
@@ -97,8 +97,8 @@ extension WatchReader {
     package func commits(
         for subject: WatchSubject, after revision: Revision, upTo end: Revision? = nil,
         within limit: Cost = .unlimited
-    ) -> [KeptCommit]? {
-        var found: [KeptCommit] = []
+    ) -> [RetainedCommit]? {
+        var found: [RetainedCommit] = []
         var meter = CostMeter(within: limit)
         let candidates = candidates(for: subject)
         for suite in candidates {
@@ -113,7 +113,7 @@ extension WatchReader {
         guard candidates.count > 1 else { return found }
         // A commit that affects several suites of the subject was found once for each of them.
         found = found.ordered { $0.commit.revision < $1.commit.revision }
-        var unique: [KeptCommit] = []
+        var unique: [RetainedCommit] = []
         for kept in found where unique.last?.commit.revision != kept.commit.revision { unique.append(kept) }
         return unique
     }
@@ -124,7 +124,7 @@ extension WatchReader {
     /// commit.
     package func nextCommits(
         for subject: WatchSubject, after revision: Revision, within limit: Cost, bytes: Int
-    ) -> (commits: [KeptCommit], reached: Revision) {
+    ) -> (commits: [RetainedCommit], reached: Revision) {
         var reached = state.revision
         for suite in candidates(for: subject) {
             var meter = CostMeter(within: limit)
@@ -139,7 +139,7 @@ extension WatchReader {
                 return true
             }
         }
-        var found: [KeptCommit] = []
+        var found: [RetainedCommit] = []
         var size = 0
         for kept in commits(for: subject, after: revision, upTo: reached) ?? [] {
             if let last = found.last, size + kept.size > bytes { return (found, last.commit.revision) }
@@ -150,7 +150,7 @@ extension WatchReader {
     }
 }
 
-extension KeptCommit {
+extension RetainedCommit {
     /// The cost of comparing the commit with a subject.
     fileprivate var comparisonCost: Cost { .commitComparison + commit.changes.count * .changeComparison }
 }

@@ -3,7 +3,7 @@ package import SettingsModel
 
 /// The grants of a caller: its rights on suites and keys. Callers with equal grants share cached responses.
 ///
-/// A parameter `reader` is the grants of a caller with limited read access; nil if the caller may read all, even
+/// A parameter `readLimits` is the grants of a caller with limited read access; nil if the caller may read all, even
 /// secrets.
 package struct Grants: Hashable, Sendable {
     package let list: [Grant]
@@ -27,8 +27,8 @@ package struct Grants: Hashable, Sendable {
     /// True if at least one grant does not apply to all keys of its suites.
     package var limitsKeys: Bool { list.contains { !$0.keys.isAny } }
 
-    /// These grants as a `reader` parameter; nil if the caller may read everything, including secrets.
-    package var reader: Grants? { allowsReadingEverything ? nil : self }
+    /// These grants as a `readLimits` parameter; nil if the caller may read everything, including secrets.
+    package var readLimits: Grants? { allowsReadingEverything ? nil : self }
 
     /// The keys of a suite for which a right is required.
     package enum Scope: Equatable {
@@ -94,85 +94,85 @@ package struct Grants: Hashable, Sendable {
 
 extension Cursor {
     /// Returns the cursor for a response to a reader. Its epoch ends in the digest of the reader's grants.
-    package func marked(for reader: Grants?) -> Cursor {
-        guard let reader else { return self }
-        return Cursor(epoch: epoch.appending(digest: reader.digest), revision: revision)
+    package func withGrantsDigest(of readLimits: Grants?) -> Cursor {
+        guard let readLimits else { return self }
+        return Cursor(epoch: epoch.appending(digest: readLimits.digest), revision: revision)
     }
 }
 
 extension SettingState {
     /// Returns the setting without its value if the setting is a secret that the reader may not read.
-    package func shown(to reader: Grants?) -> SettingState {
-        isHidden(from: reader) ? concealed() : self
+    package func shown(to readLimits: Grants?) -> SettingState {
+        isHidden(from: readLimits) ? concealed() : self
     }
 
     /// The entity tag of the setting for a reader. It contains the digest of the grants only if they hide the value.
-    package func tag(for reader: Grants?) -> EntityTag {
-        EntityTag(revision, digest: isHidden(from: reader) ? reader?.digest : nil)
+    package func tag(for readLimits: Grants?) -> EntityTag {
+        EntityTag(revision, digest: isHidden(from: readLimits) ? readLimits?.digest : nil)
     }
 
-    private func isHidden(from reader: Grants?) -> Bool {
-        guard isSecret, let reader else { return false }
-        return !reader.canReadSecret(suite, key)
+    private func isHidden(from readLimits: Grants?) -> Bool {
+        guard isSecret, let readLimits else { return false }
+        return !readLimits.canReadSecret(suite, key)
     }
 }
 
 extension Suite {
     /// Returns the contents of the suite without the keys that a reader may not read. A secret whose value the reader
     /// may not read is listed without its value.
-    package func shown(_ contents: SuiteContents, to reader: Grants?) -> SuiteContents {
-        guard let reader else { return contents }
-        let seesAll = reader.canReadAll(of: id)
+    package func shown(_ contents: SuiteContents, to readLimits: Grants?) -> SuiteContents {
+        guard let readLimits else { return contents }
+        let seesAll = readLimits.canReadAll(of: id)
         var shown = contents
-        func isShown(_ key: KeyName) -> Bool { seesAll || reader.canRead(id, key) }
+        func isShown(_ key: KeyName) -> Bool { seesAll || readLimits.canRead(id, key) }
         shown.values = []
         shown.values.reserveCapacity(contents.values.count)
         for entry in contents.values where isShown(entry.key) {
-            if !isSecret(record(entry.key)) || reader.canReadSecret(id, entry.key) {
+            if !isSecret(record(entry.key)) || readLimits.canReadSecret(id, entry.key) {
                 shown.values.append(entry)
             } else {
                 shown.secrets.append(entry.key)
             }
         }
         shown.invalid = contents.invalid.filter { $0.key.map(isShown) ?? seesAll }
-        shown.violations = contents.violations.filter { $0.isShown(to: reader, of: id) }
+        shown.violations = contents.violations.filter { $0.isShown(to: readLimits, of: id) }
         return shown
     }
 
     /// The entity tag of the suite for a reader.
-    package func tag(for reader: Grants?) -> EntityTag {
-        EntityTag(revision, digest: reader?.digest)
+    package func tag(for readLimits: Grants?) -> EntityTag {
+        EntityTag(revision, digest: readLimits?.digest)
     }
 
     /// The entity tag of a setting for a reader. It contains the digest of the grants only if they hide the value.
-    package func tag(of record: KeyRecord, for reader: Grants?) -> EntityTag {
-        EntityTag(record.revision, digest: isHidden(record, from: reader) ? reader?.digest : nil)
+    package func tag(of record: KeyRecord, for readLimits: Grants?) -> EntityTag {
+        EntityTag(record.revision, digest: isHidden(record, from: readLimits) ? readLimits?.digest : nil)
     }
 
     /// True if a reader gets the schema without defaults and examples, because these may be the values of secrets.
-    package func hidesValuesInSchema(from reader: Grants?) -> Bool {
-        guard let reader, schema?.schema.hasSecrets ?? false else { return false }
-        return !reader.allows(.secrets, on: name, .all)
+    package func hidesValuesInSchema(from readLimits: Grants?) -> Bool {
+        guard let readLimits, schema?.schema.hasSecrets ?? false else { return false }
+        return !readLimits.allows(.secrets, on: name, .all)
     }
 
     /// The number of keys that a reader may read.
-    package func keyCount(for reader: Grants?) -> Int {
-        guard let reader, !reader.canReadAll(of: id) else { return keyCount }
-        return keys(prefix: "", after: nil, limit: .max - 1).records.count { reader.canRead(id, $0.key) }
+    package func keyCount(for readLimits: Grants?) -> Int {
+        guard let readLimits, !readLimits.canReadAll(of: id) else { return keyCount }
+        return keys(prefix: "", after: nil, limit: .max - 1).records.count { readLimits.canRead(id, $0.key) }
     }
 
     /// True if the value of a record is a secret that a reader may not read.
-    package func isHidden(_ record: KeyRecord, from reader: Grants?) -> Bool {
-        guard let reader else { return false }
-        return isSecret(record) && !reader.canReadSecret(id, record.key)
+    package func isHidden(_ record: KeyRecord, from readLimits: Grants?) -> Bool {
+        guard let readLimits else { return false }
+        return isSecret(record) && !readLimits.canReadSecret(id, record.key)
     }
 }
 
 extension Violation {
     /// True if a reader may read every key that the violation can reveal, which is any key if the violation names none.
-    func isShown(to reader: Grants, of suite: SuiteName) -> Bool {
-        if reader.canReadAll(of: suite) { return true }
-        return key.map { reader.allows(.read, on: suite.text, .key($0)) } ?? false
+    func isShown(to readLimits: Grants, of suite: SuiteName) -> Bool {
+        if readLimits.canReadAll(of: suite) { return true }
+        return key.map { readLimits.allows(.read, on: suite.text, .key($0)) } ?? false
     }
 }
 

@@ -69,7 +69,7 @@ extension Problem {
 }
 
 /// A query for one page of the commits that affect a suite, the newest first.
-package struct HistoryQuestion: Sendable {
+package struct HistoryQuery: Sendable {
     package let suite: SuiteName
     /// The page has only commits that change keys that this filter admits.
     package let filter: KeyFilter
@@ -80,7 +80,7 @@ package struct HistoryQuestion: Sendable {
     /// The maximum number of commits on the page.
     package let limit: Int
     /// The grants of the caller that reads the history; nil if the caller may read everything.
-    package let reader: Grants?
+    package let readLimits: Grants?
     /// The maximum size in memory of the commits of a page. A page has at least one commit, whatever its size.
     package let pageBytes: Int
 
@@ -88,7 +88,7 @@ package struct HistoryQuestion: Sendable {
     package static let defaultPageBytes = 8 << 20
 
     package init(
-        suite: SuiteName, filter: KeyFilter, by: String?, before: Revision?, limit: Int, reader: Grants?,
+        suite: SuiteName, filter: KeyFilter, by: String?, before: Revision?, limit: Int, readLimits: Grants?,
         pageBytes: Int = defaultPageBytes
     ) {
         self.suite = suite
@@ -96,14 +96,14 @@ package struct HistoryQuestion: Sendable {
         self.by = by
         self.before = before
         self.limit = limit
-        self.reader = reader
+        self.readLimits = readLimits
         self.pageBytes = pageBytes
     }
 }
 
-extension HistoryQuestion {
+extension HistoryQuery {
     /// True if the page may omit some of the commits that affect the suite.
-    package var isFiltered: Bool { !filter.isEverything || by != nil || reader != nil }
+    package var isFiltered: Bool { !filter.isEverything || by != nil || readLimits != nil }
 
     /// The revision that comes after all commits of the page.
     package func endRevision(in state: State) -> Revision {
@@ -113,21 +113,21 @@ extension HistoryQuestion {
 
 /// A page of the history of a suite. The caller adds the commits, the newest first.
 package struct HistoryPage {
-    private let question: HistoryQuestion
+    private let historyQuery: HistoryQuery
     private var commits: [HistoryCommit] = []
     private var size = 0
     /// The value of `before` in the query for the next page; nil if this is the last page.
     package private(set) var next: Revision?
 
-    package init(_ question: HistoryQuestion) {
-        self.question = question
+    package init(_ historyQuery: HistoryQuery) {
+        self.historyQuery = historyQuery
     }
 
     /// Adds a commit if it matches the query. Returns false, and does not add the commit, if the page is full.
-    package mutating func add(_ kept: KeptCommit, on state: State) -> Bool {
-        guard let commit = RecentPast(state).commit(kept.commit, for: question) else { return true }
+    package mutating func add(_ kept: RetainedCommit, on state: State) -> Bool {
+        guard let commit = RecentPast(state).commit(kept.commit, for: historyQuery) else { return true }
         size += kept.size
-        guard commits.count < question.limit, commits.isEmpty || size <= question.pageBytes else {
+        guard commits.count < historyQuery.limit, commits.isEmpty || size <= historyQuery.pageBytes else {
             next = commits.last?.revision
             return false
         }
@@ -141,30 +141,30 @@ package struct HistoryPage {
     }
 
     package func result(oldest: Revision) -> SuiteHistory {
-        SuiteHistory(suite: question.suite, commits: commits, next: next, oldest: oldest)
+        SuiteHistory(suite: historyQuery.suite, commits: commits, next: next, oldest: oldest)
     }
 }
 
 extension RecentPast {
     /// A page of the commits that affect a suite, the newest first. Throws if the suite is not known.
-    package func history(_ question: HistoryQuestion) throws(Problem) -> SuiteHistory {
-        let suite = question.suite
+    package func history(_ historyQuery: HistoryQuery) throws(Problem) -> SuiteHistory {
+        let suite = historyQuery.suite
         guard state.hasSuite(suite) || history.hasCommits(of: suite) else {
-            throw state.unknownSuite(suite, for: question.reader)
+            throw state.unknownSuite(suite, for: historyQuery.readLimits)
         }
-        var page = HistoryPage(question)
-        history.forEachReversed(of: suite, before: question.endRevision(in: state)) { page.add($0, on: state) }
+        var page = HistoryPage(historyQuery)
+        history.forEachReversed(of: suite, before: historyQuery.endRevision(in: state)) { page.add($0, on: state) }
         return page.result(oldest: state.oldestAvailable(of: suite))
     }
 
     /// The cost of rendering the page from the commits in memory.
-    package func renderingCost(of question: HistoryQuestion, within limit: Cost) -> Cost {
+    package func renderingCost(of historyQuery: HistoryQuery, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         // With a filter, the page can consist of any of the commits, so only the size of the page limits the estimate.
-        var remainingCommits = question.isFiltered ? .max : question.limit
+        var remainingCommits = historyQuery.isFiltered ? .max : historyQuery.limit
         var bytes = 0
-        history.forEachReversed(of: question.suite, before: question.endRevision(in: state)) { kept in
-            guard bytes == 0 || bytes + kept.size <= question.pageBytes else { return false }
+        history.forEachReversed(of: historyQuery.suite, before: historyQuery.endRevision(in: state)) { kept in
+            guard bytes == 0 || bytes + kept.size <= historyQuery.pageBytes else { return false }
             bytes += kept.size
             // A commit contains the values before and after it. The page shows only the values after it.
             meter.add(.rendering(commitBytes: kept.size / 2))
@@ -175,15 +175,15 @@ extension RecentPast {
     }
 
     /// The part of a commit that the page shows; nil if the commit does not match the query.
-    fileprivate func commit(_ commit: Commit, for question: HistoryQuestion) -> HistoryCommit? {
-        if let by = question.by, commit.origin?.by?.hasSameBytes(as: by) != true { return nil }
-        let suiteChanges = commit.suiteChanges.filter { $0.suite == question.suite }
+    fileprivate func commit(_ commit: Commit, for historyQuery: HistoryQuery) -> HistoryCommit? {
+        if let by = historyQuery.by, commit.origin?.by?.hasSameBytes(as: by) != true { return nil }
+        let suiteChanges = commit.suiteChanges.filter { $0.suite == historyQuery.suite }
         let changesSchema = suiteChanges.contains { $0.kind != .created && $0.kind != .dropped }
-        let admitted = commit.changes.filter { $0.suite == question.suite && question.filter.admits($0.key) }
-        let changes = state.shown(admitted, to: question.reader)
+        let admitted = commit.changes.filter { $0.suite == historyQuery.suite && historyQuery.filter.admits($0.key) }
+        let changes = state.shown(admitted, to: historyQuery.readLimits)
         // A commit that changes nothing is kept only to answer repeated requests, and is not shown.
         let changesSuite = suiteChanges.contains { $0.kind != .created || admitted.isEmpty }
-        guard !changes.isEmpty || question.filter.isEverything && changesSuite else { return nil }
+        guard !changes.isEmpty || historyQuery.filter.isEverything && changesSuite else { return nil }
         return HistoryCommit(
             revision: commit.revision, time: commit.time, origin: commit.origin, hasSchema: changesSchema,
             isDrop: suiteChanges.contains { $0.kind == .dropped }, changes: changes)
@@ -193,11 +193,11 @@ extension RecentPast {
 extension RecentPast {
     /// The net changes of a suite from one moment to another. The first moment may be after the second moment.
     package func difference(
-        of name: SuiteName, from: Moment, to: Moment, for reader: Grants? = nil
+        of name: SuiteName, from: Moment, to: Moment, for readLimits: Grants? = nil
     ) throws(Problem) -> SuiteDifference {
         let (start, end) = (try revision(at: from, of: name), try revision(at: to, of: name))
         guard state.hasSuite(name) || history.hasCommits(of: name) else {
-            throw state.unknownSuite(name, for: reader)
+            throw state.unknownSuite(name, for: readLimits)
         }
         let (before, after) = (try suite(name, at: start), try suite(name, at: end))
         var keys: Set<KeyName> = []
@@ -206,23 +206,23 @@ extension RecentPast {
             for change in kept.commit.changes where change.suite == name { keys.insert(change.key) }
             return true
         }
-        return difference(of: name, from: before, to: after, at: end, keys: keys, for: reader)
+        return difference(of: name, from: before, to: after, at: end, keys: keys, for: readLimits)
     }
 
     /// The net changes between two versions of a suite (nil: the suite does not exist). `end` is the revision of the
     /// second version. Only the given keys may differ; nil for all keys.
     package func difference(
         of name: SuiteName, from before: Suite?, to after: Suite?, at end: Revision, keys: Set<KeyName>?,
-        for reader: Grants?
+        for readLimits: Grants?
     ) -> SuiteDifference {
         let none = Suite(name, revision: .zero, unknownKeyRevision: .zero)
         let (before, after) = (before ?? none, after ?? none)
         let keys = keys ?? Set(before.keysWithRecords + after.keysWithRecords)
-        let changes = keys.ordered(by: <).compactMap { Change(of: $0, from: before, to: after, for: reader) }
+        let changes = keys.ordered(by: <).compactMap { Change(of: $0, from: before, to: after, for: readLimits) }
         return SuiteDifference(
             suite: name, cursor: Cursor(epoch: state.epoch, revision: end), schemaRevision: after.schemaRevision,
             isSchemaChanged: before.schema?.schema.document != after.schema?.schema.document,
-            changes: state.shown(changes, to: reader))
+            changes: state.shown(changes, to: readLimits))
     }
 }
 
@@ -235,19 +235,19 @@ extension Suite {
 
 extension Change {
     /// The change of a key from one version of its suite to another; nil if both versions show the same setting.
-    fileprivate init?(of key: KeyName, from before: Suite, to after: Suite, for reader: Grants?) {
+    fileprivate init?(of key: KeyName, from before: Suite, to after: Suite, for readLimits: Grants?) {
         let (old, new) = (before.record(key), after.record(key))
         let (oldValue, value) = (before.effectiveValue(of: old), after.effectiveValue(of: new))
         // A reader must not learn whether two values of a secret are equal, so the revisions decide.
-        let isHidden = before.isHidden(old, from: reader) || after.isHidden(new, from: reader)
+        let isHidden = before.isHidden(old, from: readLimits) || after.isHidden(new, from: readLimits)
         let differs =
             isHidden
             ? old.revision != new.revision
-            : oldValue != value || old.standing != new.standing || old.stored != new.stored
+            : oldValue != value || old.valueSource != new.valueSource || old.stored != new.stored
         guard differs else { return nil }
         self.init(
-            suite: after.id, key: key, old: oldValue, new: value, oldSource: old.standing.source,
-            source: new.standing.source, revision: new.revision, modified: new.modified,
+            suite: after.id, key: key, old: oldValue, new: value, oldSource: old.valueSource.source,
+            source: new.valueSource.source, revision: new.revision, modified: new.modified,
             isSecret: before.isSecret(old) || after.isSecret(new))
         origin = new.origin
     }

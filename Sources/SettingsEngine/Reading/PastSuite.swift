@@ -19,7 +19,7 @@ extension RecentPast {
     ///   - last: the last commit not after the revision that affects the suite; nil if it is not known.
     ///   - origin: finds the caller and the note of a commit.
     package func suite(
-        _ name: SuiteName, at revision: Revision, from later: Suite?, undoing commits: [KeptCommit],
+        _ name: SuiteName, at revision: Revision, from later: Suite?, undoing commits: [RetainedCommit],
         lastBefore last: @autoclosure () -> Revision?, origin: (Revision) -> CommitOrigin?
     ) -> Suite? {
         guard let next = commits.first else { return later }
@@ -54,10 +54,10 @@ extension RecentPast {
     }
 
     /// The error for a suite that did not exist at a revision. It names the later commit that created it, if any.
-    package func unknownSuite(_ name: SuiteName, for reader: Grants?, at revision: Revision) -> Problem {
+    package func unknownSuite(_ name: SuiteName, for readLimits: Grants?, at revision: Revision) -> Problem {
         let later = history.commits(of: name, after: revision)
         guard let creation = later.first(where: { $0.commit.creates(name) }) else {
-            return state.unknownSuite(name, for: reader)
+            return state.unknownSuite(name, for: readLimits)
         }
         return Problem(
             .unknownSuite,
@@ -81,11 +81,11 @@ extension Suite? {
             }
         }
         for change in commit.changes where change.suite == name {
-            guard let standing = KeyRecord.Standing(change.oldSource) else { continue }
+            guard let valueSource = KeyRecord.ValueSource(change.oldSource) else { continue }
             let revision = change.record.oldRevision ?? .zero
             self?.put(
                 KeyRecord(
-                    key: change.key, stored: change.oldStored, standing: standing, revision: revision,
+                    key: change.key, stored: change.oldStored, valueSource: valueSource, revision: revision,
                     modified: change.record.oldModified ?? Timestamp(milliseconds: 0),
                     origin: origin(revision), isSecret: change.record.wasSecret))
         }
@@ -134,7 +134,7 @@ extension Suite {
     /// The keys without a value that have a revision of their own, for the commit that drops the suite, which can be
     /// undone. The oldest tombstones come first, because tombstones are discarded in this order.
     var forgottenKeys: ForgottenKeys {
-        let listed = records.elements.filter { $0.standing == .unset }
+        let listed = records.elements.filter { $0.valueSource == .unset }
         let keys = (removed.records + listed).map { record in
             let isTimed = record.modified.milliseconds != 0
             return ForgottenKeys.Key(
@@ -147,7 +147,7 @@ extension Suite {
 extension KeyRecord {
     fileprivate init(_ key: ForgottenKeys.Key) {
         self.init(
-            key: key.key, stored: nil, standing: .unset, revision: key.revision,
+            key: key.key, stored: nil, valueSource: .unset, revision: key.revision,
             modified: key.modified ?? Timestamp(milliseconds: 0))
     }
 }

@@ -9,11 +9,11 @@ extension Suite {
 
     package func setting(_ record: KeyRecord) -> SettingState {
         var setting = SettingState(
-            suite: id, key: record.key, value: effectiveValue(of: record), source: record.standing.source,
+            suite: id, key: record.key, value: effectiveValue(of: record), source: record.valueSource.source,
             revision: record.revision, modified: record.modified.milliseconds == 0 ? nil : record.modified)
         setting.origin = record.origin
         setting.isSecret = isSecret(record)
-        if record.standing == .invalid {
+        if record.valueSource == .invalid {
             setting.stored = setting.isSecret ? nil : record.stored
             setting.errors = violations(ofStoredValueIn: record)
         }
@@ -112,24 +112,26 @@ package struct FoundSetting {
 extension Suite {
     /// The error for a key that the schema does not allow. If `suggests` is true, it suggests similar readable keys.
     package func unknownKey(
-        _ key: KeyName, for reader: Grants?, status: Int = 404, suggests: Bool = true
+        _ key: KeyName, for readLimits: Grants?, status: Int = 404, suggests: Bool = true
     ) -> Problem {
-        let nearest = suggests ? suggestions(for: key.text, to: reader) : []
+        let nearest = suggests ? suggestions(for: key.text, to: readLimits) : []
         var problem = Problem(
             .unknownKey, status: status, "the schema of suite \(id) has no key \(key)" + State.hint(nearest))
         problem.didYouMean = nearest
         return problem
     }
 
-    private func suggestions(for key: String, to reader: Grants?) -> [String] {
+    private func suggestions(for key: String, to readLimits: Grants?) -> [String] {
         guard let schema = schema?.schema else { return [] }
-        guard let reader, !reader.canReadAll(of: id) else { return schema.suggestions(for: key) }
-        let readable = schema.keys.lazy.map(\.name).filter { reader.allows(.read, on: name, .key($0)) }
+        guard let readLimits, !readLimits.canReadAll(of: id) else { return schema.suggestions(for: key) }
+        let readable = schema.keys.lazy.map(\.name).filter { readLimits.allows(.read, on: name, .key($0)) }
         return NameSuggestion.nearest(to: key, among: readable)
     }
 
     package func lockedKey(_ key: KeyName) -> Problem {
-        Problem(.locked, "\(key) of suite \(id) is read-only; a caller with the right override can write it with ?override=locked")
+        Problem(
+            .locked,
+            "\(key) of suite \(id) is read-only; a caller with the right override can write it with ?override=locked")
     }
 
     package func notSet(_ key: KeyName) -> Problem {

@@ -65,9 +65,9 @@ extension Suite {
     }
 
     /// Appends the value that a view has for a record, if any. Appends the violations if the stored value is invalid.
-    /// The standing of a record is the source of its value.
+    /// The value source of a record is the source of its value.
     private func append(_ record: KeyRecord, _ view: SuiteView, to contents: inout SuiteContents) {
-        switch record.standing {
+        switch record.valueSource {
         case .stored:
             if let value = record.stored {
                 contents.values.append(SuiteContents.Entry(key: record.key, value: value))
@@ -110,7 +110,7 @@ extension Suite {
                 found.append(self.record(next))
                 listed.removeFirst()
             }
-            if record.standing != .unset || lists(record.key), isShown(record.key) { found.append(record) }
+            if record.valueSource != .unset || lists(record.key), isShown(record.key) { found.append(record) }
             return found.count <= limit
         }
         while found.count <= limit, let next = listed.popFirst() { found.append(record(next)) }

@@ -85,26 +85,26 @@ package struct WatchSubject: Hashable, Sendable {
     /// The keys of these suites.
     package let filter: KeyFilter
     /// The grants of the watcher; nil if the watcher may read everything, including secrets.
-    package let reader: Grants?
+    package let readLimits: Grants?
 
     /// Makes the subject of a request for a single suite.
-    package init(_ suite: SuiteName, _ filter: KeyFilter = .everything, for reader: Grants? = nil) {
+    package init(_ suite: SuiteName, _ filter: KeyFilter = .everything, for readLimits: Grants? = nil) {
         suites = [suite]
         suitePrefixes = []
         isSingleSuite = true
         self.filter = filter
-        self.reader = reader
+        self.readLimits = readLimits
     }
 
     /// Makes the subject of a request for several suites, even if it names only one.
     package init(
-        _ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything, for reader: Grants? = nil
+        _ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything, for readLimits: Grants? = nil
     ) {
         self.suites = suites.sortedUnique()
         suitePrefixes = [UTF8Text](ofPrefixes: prefixes)
         isSingleSuite = false
         self.filter = filter
-        self.reader = reader
+        self.readLimits = readLimits
     }
 
     /// The number of names and prefixes.
@@ -136,10 +136,10 @@ package struct WatchSubject: Hashable, Sendable {
             suites.count == 1 && suites[0] == suite || suites.last(upTo: suite) == suite
                 || suitePrefixes.hasPrefix(of: suite.text)
         else { return false }
-        return reader?.canRead(suite) ?? true
+        return readLimits?.canRead(suite) ?? true
     }
 
     private func matches(_ suite: SuiteName, _ key: KeyName) -> Bool {
-        includes(suite) && filter.admits(key) && reader?.canRead(suite, key) ?? true
+        includes(suite) && filter.admits(key) && readLimits?.canRead(suite, key) ?? true
     }
 }

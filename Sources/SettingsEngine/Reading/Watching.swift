@@ -10,7 +10,7 @@ extension WatchReader {
         var missing: [SuiteName] = []
         for name in names(of: subject) {
             if let suite = state.suite(name) {
-                existing.append(suite.shown(suite.contents(passing: subject.filter), to: subject.reader))
+                existing.append(suite.shown(suite.contents(passing: subject.filter), to: subject.readLimits))
             } else {
                 missing.append(name)
             }
@@ -38,7 +38,7 @@ extension WatchReader {
     }
 
     /// The cost of rendering the changes of the first commits, up to the maximum size of one response.
-    package func renderingCost(ofChangesIn commits: [KeptCommit]) -> Cost {
+    package func renderingCost(ofChangesIn commits: [RetainedCommit]) -> Cost {
         var bytes = 0
         for kept in commits {
             guard bytes == 0 || bytes + kept.size <= Self.maximumAnswerBytes else { break }
@@ -77,7 +77,7 @@ extension WatchReader {
     ///     so that a single commit may exceed the limit.
     ///   - keepsLatest: if true, the changes of each key are merged into one change.
     package func observed(
-        _ subject: WatchSubject, _ commits: [KeptCommit], from position: Revision, limit: Int? = nil,
+        _ subject: WatchSubject, _ commits: [RetainedCommit], from position: Revision, limit: Int? = nil,
         keepsLatest: Bool = false
     ) -> ObservedChanges {
         var changes: [Change] = []
@@ -95,13 +95,13 @@ extension WatchReader {
         return ObservedChanges(
             scope(subject, commits[..<includedCount], later: commits[includedCount...]),
             cursor: Cursor(epoch: state.epoch, revision: last),
-            changes: state.shown(keepsLatest ? changes.latest : changes, to: subject.reader), hasMore: hasMore)
+            changes: state.shown(keepsLatest ? changes.latest : changes, to: subject.readLimits), hasMore: hasMore)
     }
 
     /// The part of a response that concerns suites as a whole. The response has the commits `included`. The commits
     /// `later` follow in another response, but the state already includes them.
     private func scope(
-        _ subject: WatchSubject, _ included: ArraySlice<KeptCommit>, later: ArraySlice<KeptCommit>
+        _ subject: WatchSubject, _ included: ArraySlice<RetainedCommit>, later: ArraySlice<RetainedCommit>
     ) -> ObservedChanges.Scope {
         let dropped = Set(included.flatMap { $0.commit.dropped(of: subject) }).ordered(by: <)
         let missing = subject.suites.filter { !state.hasSuite($0) }
@@ -123,7 +123,7 @@ extension WatchReader {
     }
 
     /// The revision of the schema of a suite before the first of the later commits that changes the suite as a whole.
-    private func schemaRevision(of name: SuiteName, before later: ArraySlice<KeptCommit>) -> Revision {
+    private func schemaRevision(of name: SuiteName, before later: ArraySlice<RetainedCommit>) -> Revision {
         for kept in later {
             guard let change = kept.commit.suiteChanges.first(where: { $0.suite == name }) else { continue }
             return change.replaced?.revision ?? change.oldSchemaRevision ?? .zero
@@ -144,7 +144,7 @@ extension WatchReader {
                 ? .one(schemaRevision: schemas.last?.revision, isDropped: !dropped.isEmpty)
                 : .several(schemas: schemas, dropped: dropped),
             cursor: Cursor(epoch: state.epoch, revision: commit.revision),
-            changes: state.shown(commit.changes.filter(subject.matches), to: subject.reader))
+            changes: state.shown(commit.changes.filter(subject.matches), to: subject.readLimits))
     }
 }
 

@@ -9,29 +9,29 @@ struct CommitList: Sendable {
     private static let chunkCapacity = 64
 
     private struct Chunk {
-        var commits: [KeptCommit]
+        var commits: [RetainedCommit]
         /// A revision that is after every commit of earlier chunks, and not after the first commit of this chunk. A
         /// search reads it instead of the commits, which are rarely in the processor cache.
         let start: Revision
 
-        init(_ commits: [KeptCommit]) {
+        init(_ commits: [RetainedCommit]) {
             self.commits = commits
             start = commits[0].revision
         }
     }
 
     // The list consists of `oldest`, then `chunks`, then `newest`.
-    private var oldest: [KeptCommit] = []
+    private var oldest: [RetainedCommit] = []
     private var chunks: [Chunk] = []
-    private var newest: [KeptCommit] = []
+    private var newest: [RetainedCommit] = []
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
-    var first: KeptCommit? { oldest.first ?? chunks.first?.commits.first ?? newest.first }
-    var last: KeptCommit? { newest.last ?? chunks.last?.commits.last ?? oldest.last }
+    var first: RetainedCommit? { oldest.first ?? chunks.first?.commits.first ?? newest.first }
+    var last: RetainedCommit? { newest.last ?? chunks.last?.commits.last ?? oldest.last }
 
     /// Appends a commit. Its revision must be after the last revision in the list.
-    mutating func append(_ commit: KeptCommit) {
+    mutating func append(_ commit: RetainedCommit) {
         if newest.count == Self.chunkCapacity {
             chunks.append(Chunk(newest))
             newest = []
@@ -41,7 +41,7 @@ struct CommitList: Sendable {
     }
 
     /// Removes the oldest commit and returns it.
-    mutating func popFirst() -> KeptCommit? {
+    mutating func popFirst() -> RetainedCommit? {
         if oldest.isEmpty {
             if chunks.isEmpty { swap(&oldest, &newest) } else { oldest = chunks.removeFirst().commits }
         }
@@ -82,7 +82,7 @@ struct CommitList: Sendable {
     }
 
     /// Visits the commits after a revision in order. Stops, and returns false, if the body returns false.
-    func forEach(after revision: Revision, _ body: (KeptCommit) -> Bool) -> Bool {
+    func forEach(after revision: Revision, _ body: (RetainedCommit) -> Bool) -> Bool {
         guard oldest[oldest.index(after: revision)...].allSatisfy(body) else { return false }
         for index in chunkIndex(of: revision)..<chunks.count {
             let commits = chunks[index].commits
@@ -92,7 +92,7 @@ struct CommitList: Sendable {
     }
 
     /// Visits the commits before a revision, the newest first. Stops, and returns false, if the body returns false.
-    func forEachReversed(before revision: Revision, _ body: (KeptCommit) -> Bool) -> Bool {
+    func forEachReversed(before revision: Revision, _ body: (RetainedCommit) -> Bool) -> Bool {
         guard newest[..<newest.index(from: revision)].reversed().allSatisfy(body) else { return false }
         for index in chunks.indices.prefix(chunkIndex(of: revision) + 1).reversed() {
             let commits = chunks[index].commits
@@ -102,8 +102,8 @@ struct CommitList: Sendable {
     }
 
     /// Returns the first commit after a revision.
-    func first(after revision: Revision) -> KeptCommit? {
-        var found: KeptCommit?
+    func first(after revision: Revision) -> RetainedCommit? {
+        var found: RetainedCommit?
         _ = forEach(after: revision) { commit in
             found = commit
             return false
@@ -112,8 +112,8 @@ struct CommitList: Sendable {
     }
 
     /// Returns the commit with a revision.
-    func find(_ revision: Revision) -> KeptCommit? {
-        var found: KeptCommit?
+    func find(_ revision: Revision) -> RetainedCommit? {
+        var found: RetainedCommit?
         _ = forEachReversed(before: revision.advanced(by: 1) ?? revision) { commit in
             found = commit.revision == revision ? commit : nil
             return false
@@ -122,7 +122,7 @@ struct CommitList: Sendable {
     }
 }
 
-extension [KeptCommit] {
+extension [RetainedCommit] {
     /// The index of the first commit whose revision is not before the given revision.
     fileprivate func index(from revision: Revision) -> Int {
         let commits = span

@@ -52,7 +52,7 @@ package struct History: Sendable {
 extension History {
     /// Appends the newest commit. Returns the evicted commits. A commit larger than `limits.bytes` is evicted at once.
     @discardableResult
-    package mutating func append(_ commit: KeptCommit, limits: Limits) -> [KeptCommit] {
+    package mutating func append(_ commit: RetainedCommit, limits: Limits) -> [RetainedCommit] {
         guard commit.size <= limits.bytes else {
             raiseOldestAvailable(to: commit)
             logs.recordOversized(commit)
@@ -63,7 +63,7 @@ extension History {
         time.add(commit.commit.time, age: limits.age)
         size += commit.size
         appended = (appended.count + 1, appended.size + commit.size)
-        var evicted: [KeptCommit] = []
+        var evicted: [RetainedCommit] = []
         commit.forEachSuite { suite in
             let unprotected = logs.append(commit, to: suite, evictedThrough: evictedThrough, limits: limits)
             evict(unprotected, into: &evicted)
@@ -74,7 +74,7 @@ extension History {
 
     /// Evicts the commits that exceed changed limits.
     mutating func applyLimits(_ limits: Limits) {
-        var evicted: [KeptCommit] = []
+        var evicted: [RetainedCommit] = []
         evict(logs.removeUnprotected(through: evictedThrough, limits: limits), into: &evicted)
         logs.removeEmptyLogs()
         evictBeyond(limits, into: &evicted)
@@ -82,14 +82,14 @@ extension History {
 
     /// Retains or evicts every commit up to a revision, to restore the division into `retained` and `newest`.
     package mutating func finishRestoring(evictedThrough revision: Revision, limits: Limits) {
-        var evicted: [KeptCommit] = []
+        var evicted: [RetainedCommit] = []
         while let next = newest.first, next.revision <= revision { retainOrEvictOldest(into: &evicted) }
         evictedThrough = max(evictedThrough, revision)
         logs.removeEmptyLogs()
     }
 
     /// Retains or evicts the oldest commits until the history is within the limits.
-    private mutating func evictBeyond(_ limits: Limits, into evicted: inout [KeptCommit]) {
+    private mutating func evictBeyond(_ limits: Limits, into evicted: inout [RetainedCommit]) {
         if exceeds(limits) {
             let target = limits.slightlyReduced
             while exceeds(target) {
@@ -113,7 +113,7 @@ extension History {
 
     private func exceeds(_ limits: Limits) -> Bool { count > limits.commits || size > limits.bytes }
 
-    private func isOutdated(_ commit: KeptCommit, age: Int64) -> Bool {
+    private func isOutdated(_ commit: RetainedCommit, age: Int64) -> Bool {
         guard let earliest = time.earliest(age: age) else { return false }
         return commit.commit.time.milliseconds < earliest
     }
@@ -124,7 +124,7 @@ extension History {
     }
 
     /// Removes the first commit from `newest`. Retains the commit if a suite protects it, and otherwise evicts it.
-    private mutating func retainOrEvictOldest(into evicted: inout [KeptCommit]) {
+    private mutating func retainOrEvictOldest(into evicted: inout [RetainedCommit]) {
         guard let oldest = newest.popFirst() else { return }
         evictedThrough = oldest.revision
         logs.removeFirst(oldest, keepingProtected: true)
@@ -137,26 +137,26 @@ extension History {
     }
 
     /// Evicts a retained commit, although a suite protects it.
-    private mutating func evict(retained commit: KeptCommit, into evicted: inout [KeptCommit]) {
+    private mutating func evict(retained commit: RetainedCommit, into evicted: inout [RetainedCommit]) {
         logs.removeFirst(commit, keepingProtected: false)
         evict([commit], into: &evicted)
     }
 
     /// Evicts those of the given commits that are retained and that no suite protects any more.
-    private mutating func evict(_ unprotected: [KeptCommit], into evicted: inout [KeptCommit]) {
+    private mutating func evict(_ unprotected: [RetainedCommit], into evicted: inout [RetainedCommit]) {
         for commit in unprotected where !logs.isHeld(commit) && retained.remove(commit.revision) {
             retainedBytes -= commit.size
             evict(commit, into: &evicted)
         }
     }
 
-    private mutating func evict(_ commit: KeptCommit, into evicted: inout [KeptCommit]) {
+    private mutating func evict(_ commit: RetainedCommit, into evicted: inout [RetainedCommit]) {
         size -= commit.size
         raiseOldestAvailable(to: commit)
         evicted.append(commit)
     }
 
-    private mutating func raiseOldestAvailable(to commit: KeptCommit) {
+    private mutating func raiseOldestAvailable(to commit: RetainedCommit) {
         guard commit.revision > oldestAvailable else { return }
         (oldestAvailable, oldestAvailableTime) = (commit.revision, commit.commit.time)
     }

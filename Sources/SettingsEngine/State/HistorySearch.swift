@@ -8,15 +8,15 @@ package import SettingsModel
 // commits. `logs` has the same commits by the suites that they affect (change).
 extension History {
     /// The commits after a revision, in order; complete from the revision ``oldestAvailable`` on.
-    package func commits(after revision: Revision) -> [KeptCommit] {
+    package func commits(after revision: Revision) -> [RetainedCommit] {
         collect { forEach(after: revision, $0) }
     }
 
     /// All commits in order.
-    package var all: [KeptCommit] { commits(after: .zero) }
+    package var all: [RetainedCommit] { commits(after: .zero) }
 
     /// The commits after a revision that affect a suite, in order; complete from ``oldestAvailable(of:)`` on.
-    package func commits(of suite: SuiteName, after revision: Revision) -> [KeptCommit] {
+    package func commits(of suite: SuiteName, after revision: Revision) -> [RetainedCommit] {
         collect { forEach(of: suite, after: revision, $0) }
     }
 
@@ -25,13 +25,13 @@ extension History {
     /// If the log of the suite is not complete after the revision, this method searches all commits. It then also finds
     /// commits that affect several suites and are retained only because another suite protects them. The list is
     /// complete unless the revision is before both ``oldestAvailable`` and ``oldestAvailable(of:)``.
-    package func commits(affecting suite: SuiteName, after revision: Revision) -> [KeptCommit] {
+    package func commits(affecting suite: SuiteName, after revision: Revision) -> [RetainedCommit] {
         guard oldestAvailable(of: suite) > revision else { return commits(of: suite, after: revision) }
         return commits(after: revision).filter { $0.affects(suite) }
     }
 
-    private func collect(_ visit: ((KeptCommit) -> Bool) -> Void) -> [KeptCommit] {
-        var found: [KeptCommit] = []
+    private func collect(_ visit: ((RetainedCommit) -> Bool) -> Void) -> [RetainedCommit] {
+        var found: [RetainedCommit] = []
         visit { commit in
             found.append(commit)
             return true
@@ -40,23 +40,23 @@ extension History {
     }
 
     /// Visits the commits after a revision in order until the body returns false.
-    package func forEach(after revision: Revision, _ body: (KeptCommit) -> Bool) {
+    package func forEach(after revision: Revision, _ body: (RetainedCommit) -> Bool) {
         if revision < evictedThrough, !retained.forEach(after: revision, body) { return }
         _ = newest.forEach(after: revision, body)
     }
 
     /// Visits the commits after a revision that affect a suite, in order, until the body returns false.
-    func forEach(of suite: SuiteName, after revision: Revision, _ body: (KeptCommit) -> Bool) {
+    func forEach(of suite: SuiteName, after revision: Revision, _ body: (RetainedCommit) -> Bool) {
         logs.forEach(of: suite, after: revision, body)
     }
 
     /// Visits the commits before a revision that affect a suite, the newest first, until the body returns false.
-    package func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (KeptCommit) -> Bool) {
+    package func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (RetainedCommit) -> Bool) {
         logs.forEachReversed(of: suite, before: revision, body)
     }
 
     /// The commit with a revision; nil if the history does not have that commit.
-    package func commit(_ revision: Revision) -> KeptCommit? {
+    package func commit(_ revision: Revision) -> RetainedCommit? {
         revision > evictedThrough ? newest.find(revision) : retained.find(revision)
     }
 
@@ -79,10 +79,10 @@ extension History {
 
     /// The last commit in the order of revisions whose time is not after an instant; nil if the history has no such
     /// commit. The search is linear, because the times of commits are out of order after the clock was set back.
-    func last(notAfter instant: Timestamp) -> KeptCommit? {
+    func last(notAfter instant: Timestamp) -> RetainedCommit? {
         guard let end = Revision(.max) else { return nil }
-        var found: KeptCommit?
-        func visit(_ commit: KeptCommit) -> Bool {
+        var found: RetainedCommit?
+        func visit(_ commit: RetainedCommit) -> Bool {
             if commit.commit.time.milliseconds <= instant.milliseconds { found = commit }
             return found == nil
         }

@@ -5,7 +5,7 @@ package import SettingsModel
 ///
 /// A commit affects a suite if it creates, drops or changes the suite, its schema or one of its keys. The history, the
 /// table of request keys (for repeated requests) and the result of the write refer to the same object.
-package final class KeptCommit: Sendable {
+package final class RetainedCommit: Sendable {
     package let commit: Commit
     /// The approximate number of bytes of memory that the commit takes.
     package let size: Int

@@ -8,7 +8,7 @@ package import SettingsModel
 package struct KeyRecord: Equatable, TreeElement {
     /// The source of the effective value (the value that readers get): a ``Source`` that this version knows, in one
     /// byte. An invalid value is stored but not allowed by the schema, so readers get no value.
-    package enum Standing: UInt8, Sendable {
+    package enum ValueSource: UInt8, Sendable {
         case stored, `default`, unset, invalid
     }
 
@@ -16,7 +16,7 @@ package struct KeyRecord: Equatable, TreeElement {
     /// The stored value, even if the schema does not allow it; nil if the key has no stored value.
     package let stored: JSONValue?
     // The next three properties share one word of eight bytes. In another order, a record takes 72 bytes instead of 64.
-    package var standing: Standing
+    package var valueSource: ValueSource
     /// True if any schema since the value was written declared the key secret. The value stays secret then.
     package var isSecret: Bool
     /// The value of ``size``, in four bytes. It is stored so that removing a large value need not measure the value.
@@ -45,20 +45,20 @@ struct KeyAddress: Hashable {
 
 extension KeyRecord {
     package init(
-        key: KeyName, stored: JSONValue?, standing: Standing, revision: Revision, modified: Timestamp,
+        key: KeyName, stored: JSONValue?, valueSource: ValueSource, revision: Revision, modified: Timestamp,
         origin: CommitOrigin? = nil, isSecret: Bool = false
     ) {
-        let origin = standing == .unset ? origin?.withoutNote : origin
+        let origin = valueSource == .unset ? origin?.withoutNote : origin
         let size = MemorySize.setting(key) + (stored?.memorySize ?? 0) + (origin?.memorySize ?? 0)
         self.init(
-            key: key, stored: stored, standing: standing, isSecret: isSecret, size32: UInt32(clamping: size),
+            key: key, stored: stored, valueSource: valueSource, isSecret: isSecret, size32: UInt32(clamping: size),
             revision: revision, modified: modified, origin: origin)
     }
 
     /// Makes the record of a key that has no value. `modified` is nil if the key was never written.
     init(unset key: KeyName, revision: Revision, modified: Timestamp? = nil) {
         self.init(
-            key: key, stored: nil, standing: .unset, revision: revision,
+            key: key, stored: nil, valueSource: .unset, revision: revision,
             modified: modified ?? Timestamp(milliseconds: 0))
     }
 }
@@ -71,13 +71,13 @@ extension Change.Record {
     @inline(__always)
     init(before: KeyRecord, rejected: JSONValue? = nil, isSecret: Bool) {
         self.init(
-            oldRejected: before.standing == .invalid ? before.stored : nil, rejected: rejected,
+            oldRejected: before.valueSource == .invalid ? before.stored : nil, rejected: rejected,
             oldRevision: before.revision == .zero ? nil : before.revision, oldModified: before.changeTime,
             wasSecret: before.isSecret, isSecret: isSecret)
     }
 }
 
-extension KeyRecord.Standing {
+extension KeyRecord.ValueSource {
     /// Converts a source of the API. Returns nil for a source that this version does not know.
     package init?(_ source: Source) {
         switch source {

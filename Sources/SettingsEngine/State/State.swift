@@ -11,7 +11,7 @@ package struct State: Sendable {
     fileprivate struct Contents {
         var epoch: Epoch
         /// The digest of a caller's grants, which is appended to the epoch in cursors; nil unless this copy is for a
-        /// caller with limited grants (see ``State/withCursors(for:)``).
+        /// caller with limited grants (see ``State/withGrantsDigest(of:)``).
         var digest: String?
         var revision: Revision
         var time: Timestamp
@@ -125,16 +125,18 @@ extension State {
     /// - Parameter schema: the compiled form of the schema that the commit sets; nil to compile the schema here.
     /// - Returns: the commits that the history evicted to stay within its limits.
     @discardableResult
-    package mutating func apply(_ kept: KeptCommit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
+    package mutating func apply(_ kept: RetainedCommit, schema: Schema? = nil) throws(CommitMismatch)
+        -> [RetainedCommit]
+    {
         try contents[0].apply(kept, schema: schema)
     }
 
-    /// Applies a commit for which the caller has no ``KeptCommit``.
+    /// Applies a commit for which the caller has no ``RetainedCommit``.
     ///
     /// - Returns: the commits that the history evicted to stay within its limits.
     @discardableResult
-    package mutating func apply(_ commit: Commit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
-        try apply(KeptCommit(commit), schema: schema)
+    package mutating func apply(_ commit: Commit, schema: Schema? = nil) throws(CommitMismatch) -> [RetainedCommit] {
+        try apply(RetainedCommit(commit), schema: schema)
     }
 
     /// Adds the replaced values to a commit from a journal. The journal omits them, because the state before the
@@ -144,7 +146,7 @@ extension State {
         for index in commit.changes.indices where commit.changes[index].lacksOld {
             let change = commit.changes[index]
             let found = contents.span[0].suites.with(change.suite.text.utf8Span.span) { $0.knownRecord(change.key) }
-            guard let record = found ?? nil, record.standing == .stored else {
+            guard let record = found ?? nil, record.valueSource == .stored else {
                 throw CommitMismatch(
                     "the commit replaces the value of \(change.suite)/\(change.key), which has no value")
             }
@@ -174,7 +176,7 @@ extension State.Contents {
         suites.with(name.text.utf8Span.span) { _ in true } ?? false
     }
 
-    mutating func apply(_ kept: KeptCommit, schema: Schema?) throws(CommitMismatch) -> [KeptCommit] {
+    mutating func apply(_ kept: RetainedCommit, schema: Schema?) throws(CommitMismatch) -> [RetainedCommit] {
         guard kept.revision > revision else {
             throw CommitMismatch("commit \(kept.revision) is not newer than commit \(revision), which precedes it")
         }
@@ -219,18 +221,18 @@ extension State.Contents {
     }
 
     /// Applies a change of a key. The parameter is an index, because passing the change itself would copy it.
-    private mutating func apply(changeAt index: Int, of kept: KeptCommit) throws(CommitMismatch) {
+    private mutating func apply(changeAt index: Int, of kept: RetainedCommit) throws(CommitMismatch) {
         let (changes, revision) = (kept.commit.changes, kept.revision)
         let change = changes.span
         let name = change[index].suite
         // A commit that drops a suite lists every key that had a value. These keys were removed with the suite.
         if lastDrop == revision && !hasSuite(name) { return }
-        guard let standing = KeyRecord.Standing(change[index].source) else {
+        guard let valueSource = KeyRecord.ValueSource(change[index].source) else {
             throw CommitMismatch("\(name)/\(change[index].key) has the unknown source \(change[index].source)")
         }
         let record = KeyRecord(
-            key: change[index].key, stored: standing == .stored ? change[index].new : change[index].record.rejected,
-            standing: standing, revision: revision, modified: kept.commit.time, origin: kept.commit.origin,
+            key: change[index].key, stored: valueSource == .stored ? change[index].new : change[index].record.rejected,
+            valueSource: valueSource, revision: revision, modified: kept.commit.time, origin: kept.commit.origin,
             isSecret: change[index].record.isSecret)
         try update(name) { suite in
             suite.put(record)

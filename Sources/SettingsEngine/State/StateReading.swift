@@ -60,24 +60,24 @@ extension State {
     }
 }
 
-// Data and errors as a caller may see them. A parameter `reader` is the grants of a caller that may not read
+// Data and errors as a caller may see them. A parameter `readLimits` is the grants of a caller that may not read
 // everything. It is nil for a caller that may read everything, including secrets.
 extension State {
     /// Returns the state with an epoch that ends in the digest of the reader's grants, for the cursors in a response. A
     /// cursor that a client obtained with other grants then belongs to another epoch, so the client reads the state
     /// again. The result still contains all data. Do not use it to decide writes or to write a file.
-    package func withCursors(for reader: Grants?) -> State {
-        guard let reader else { return self }
-        return with(digest: reader.digest)
+    package func withGrantsDigest(of readLimits: Grants?) -> State {
+        guard let readLimits else { return self }
+        return with(digest: readLimits.digest)
     }
 
     /// Returns the changes of the keys that a reader may read, without the values of secrets that it may not read.
-    package func shown(_ changes: [Change], to reader: Grants?) -> [Change] {
+    package func shown(_ changes: [Change], to readLimits: Grants?) -> [Change] {
         let marked = markingSecrets(changes)
-        guard let reader else { return marked }
+        guard let readLimits else { return marked }
         return marked.compactMap { change in
-            guard reader.canRead(change.suite, change.key) else { return nil }
-            return change.isSecret && !reader.canReadSecret(change.suite, change.key) ? change.concealed() : change
+            guard readLimits.canRead(change.suite, change.key) else { return nil }
+            return change.isSecret && !readLimits.canReadSecret(change.suite, change.key) ? change.concealed() : change
         }
     }
 
@@ -85,9 +85,9 @@ extension State {
     ///
     /// The search visits a limited number of names, only with a prefix under which the reader may read every suite, so
     /// that hidden suites do not influence the result.
-    func suggestions(for suite: String, to reader: Grants?) -> [String] {
+    func suggestions(for suite: String, to readLimits: Grants?) -> [String] {
         NameSuggestion.nearest(to: suite) { name, count in
-            guard let prefix = reader.map({ $0.shortestReadablePrefix(of: name) }) ?? "" else { return [] }
+            guard let prefix = readLimits.map({ $0.shortestReadablePrefix(of: name) }) ?? "" else { return [] }
             let names = suites.neighbours(of: name, count) { $0.hasBytePrefix(prefix) }
             // A suite that did not exist at an earlier revision may exist in this state.
             return names.filter { !$0.hasSameBytes(as: suite) }
@@ -122,8 +122,8 @@ extension State {
     ///
     /// - Parameter refusesCreation: true if a write to the suite was refused, because the daemon is configured to
     ///   create suites only with a schema.
-    package func unknownSuite(_ suite: SuiteName, for reader: Grants?, refusesCreation: Bool = false) -> Problem {
-        let nearest = suggestions(for: suite.text, to: reader)
+    package func unknownSuite(_ suite: SuiteName, for readLimits: Grants?, refusesCreation: Bool = false) -> Problem {
+        let nearest = suggestions(for: suite.text, to: readLimits)
         let remedy =
             refusesCreation
             ? "; this daemon creates a suite only with a schema, so PUT the schema first" : Self.hint(nearest)

@@ -95,23 +95,23 @@ extension Suite {
         // Four units of extent for the revision and the time of the record, plus the name.
         meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
         // The violations of an invalid value are not stored, so a read validates it again.
-        if record.standing == .invalid { meter.add(.schemaRevalidation) }
+        if record.valueSource == .invalid { meter.add(.schemaRevalidation) }
         meter.add(record.stored, each: .renderedUnit)
     }
 
     /// Returns the value that readers get: the stored value, or the default of the schema.
     package func effectiveValue(of record: KeyRecord) -> JSONValue? {
-        Self.effectiveValue(of: record.key, record.standing, record.stored, under: schema)
+        Self.effectiveValue(of: record.key, record.valueSource, record.stored, under: schema)
     }
 
     /// Returns the value that readers get.
     ///
     /// The parameters are properties of a record, so that a caller that borrows a record need not copy the record. The
-    /// standing is the source of the value.
+    /// value source is the source of the value.
     static func effectiveValue(
-        of key: KeyName, _ standing: KeyRecord.Standing, _ stored: JSONValue?, under schema: SchemaVersion?
+        of key: KeyName, _ valueSource: KeyRecord.ValueSource, _ stored: JSONValue?, under schema: SchemaVersion?
     ) -> JSONValue? {
-        switch standing {
+        switch valueSource {
         case .stored: stored
         case .default: schema?.schema.key(key.text)?.defaultValue
         case .unset, .invalid: nil
@@ -129,7 +129,7 @@ extension Suite {
     /// Stores the record of a key, as a tombstone if the record has no value and the schema does not list the key.
     mutating func put(_ record: KeyRecord) {
         let isListed = lists(record.key)
-        if isListed || record.standing != .unset {
+        if isListed || record.valueSource != .unset {
             removed.remove(record.key)
             sizeWithoutTombstones += record.size
             if let replaced = records.set(record) {
@@ -140,7 +140,7 @@ extension Suite {
         } else {
             if let replaced = records.remove(record.key.text.utf8Span.span) {
                 sizeWithoutTombstones -= replaced.size
-                if replaced.standing != .unset { keyCount -= 1 }
+                if replaced.valueSource != .unset { keyCount -= 1 }
             }
             removed.add(record)
         }
@@ -152,7 +152,7 @@ extension Suite {
         sizeWithoutTombstones += (schema?.schema.memorySize ?? 0) - (self.schema?.schema.memorySize ?? 0)
         self.schema = schema
         schemaRevision = revision
-        for record in records.elements where record.standing == .unset && !lists(record.key) {
+        for record in records.elements where record.valueSource == .unset && !lists(record.key) {
             records.remove(record.name.utf8Span.span)
             sizeWithoutTombstones -= record.size
             removed.add(record)

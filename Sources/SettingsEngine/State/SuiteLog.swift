@@ -29,21 +29,21 @@ package struct SuiteLog: TreeElement {
 
     var isEmpty: Bool { commits.isEmpty }
 
-    func holds(_ commit: KeptCommit) -> Bool { commit.revision > evictedThrough }
-    func protects(_ commit: KeptCommit) -> Bool { commit.revision > unprotectedThrough }
+    func holds(_ commit: RetainedCommit) -> Bool { commit.revision > evictedThrough }
+    func protects(_ commit: RetainedCommit) -> Bool { commit.revision > unprotectedThrough }
 
     /// Visits the commits after a revision in order until the body returns false.
-    func forEach(after revision: Revision, _ body: (KeptCommit) -> Bool) {
+    func forEach(after revision: Revision, _ body: (RetainedCommit) -> Bool) {
         _ = commits.forEach(after: revision, body)
     }
 
     /// Visits the commits before a revision, the newest first, until the body returns false.
-    func forEachReversed(before revision: Revision, _ body: (KeptCommit) -> Bool) {
+    func forEachReversed(before revision: Revision, _ body: (RetainedCommit) -> Bool) {
         _ = commits.forEachReversed(before: revision, body)
     }
 
     /// Appends a commit, and protects it.
-    mutating func append(_ commit: KeptCommit) {
+    mutating func append(_ commit: RetainedCommit) {
         commits.append(commit)
         protectedCount += 1
         protectedBytes += commit.size
@@ -51,8 +51,8 @@ package struct SuiteLog: TreeElement {
 
     /// Ends the protection of the oldest protected commits until the protected commits are within the limits. Removes
     /// the commits whose protection ends and that are not after `revision` from the log, and returns them.
-    mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [KeptCommit] {
-        var removed: [KeptCommit] = []
+    mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [RetainedCommit] {
+        var removed: [RetainedCommit] = []
         while protectedCount > limits.suiteCommits || protectedBytes > limits.suiteBytes,
             let oldest = unprotectOldest()
         {
@@ -64,7 +64,7 @@ package struct SuiteLog: TreeElement {
         return removed
     }
 
-    private mutating func unprotectOldest() -> KeptCommit? {
+    private mutating func unprotectOldest() -> RetainedCommit? {
         guard let oldest = commits.first(after: unprotectedThrough) else { return nil }
         unprotectedThrough = oldest.revision
         protectedCount -= 1

@@ -28,17 +28,17 @@ struct SuiteLogs: Sendable {
     }
 
     /// Visits the commits of a suite after a revision in order until the body returns false.
-    func forEach(of suite: SuiteName, after revision: Revision, _ body: (KeptCommit) -> Bool) {
+    func forEach(of suite: SuiteName, after revision: Revision, _ body: (RetainedCommit) -> Bool) {
         logs.with(suite.text.utf8Span.span) { $0.forEach(after: revision, body) }
     }
 
     /// Visits the commits of a suite before a revision, the newest first, until the body returns false.
-    func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (KeptCommit) -> Bool) {
+    func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (RetainedCommit) -> Bool) {
         logs.with(suite.text.utf8Span.span) { $0.forEachReversed(before: revision, body) }
     }
 
     /// True if at least one log contains the commit.
-    func isHeld(_ commit: KeptCommit) -> Bool {
+    func isHeld(_ commit: RetainedCommit) -> Bool {
         var isHeld = false
         commit.forEachSuite { suite in
             isHeld = isHeld || logs.with(suite.text.utf8Span.span) { $0.holds(commit) } ?? false
@@ -52,9 +52,9 @@ extension SuiteLogs {
     /// Appends a commit to the log of a suite that it affects. The suite protects the commit, and may cease to protect
     /// older commits. Removes and returns the older commits that are not after `evictedThrough`.
     mutating func append(
-        _ commit: KeptCommit, to suite: SuiteName, evictedThrough: Revision, limits: History.Limits
-    ) -> [KeptCommit] {
-        func append(to log: inout SuiteLog) -> [KeptCommit] {
+        _ commit: RetainedCommit, to suite: SuiteName, evictedThrough: Revision, limits: History.Limits
+    ) -> [RetainedCommit] {
+        func append(to log: inout SuiteLog) -> [RetainedCommit] {
             // A snapshot can contain a commit that this log has evicted and that another suite protects.
             guard log.holds(commit) else { return [] }
             log.append(commit)
@@ -69,14 +69,14 @@ extension SuiteLogs {
 
     /// Applies changed limits to all logs. Removes the commits up to a revision that a suite no longer protects, and
     /// returns them. A commit that affects several suites may occur more than once.
-    mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [KeptCommit] {
+    mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [RetainedCommit] {
         logs.elements.flatMap { log in
             logs.update(log.name.utf8Span.span) { $0.removeUnprotected(through: revision, limits: limits) } ?? []
         }
     }
 
     /// Records in the logs that a commit is missing because it is too large for the history.
-    mutating func recordOversized(_ commit: KeptCommit) {
+    mutating func recordOversized(_ commit: RetainedCommit) {
         commit.forEachSuite { suite in
             let wasRecorded = logs.update(suite.text.utf8Span.span) { log in
                 log.lastOversized = max(log.lastOversized, commit.revision)
@@ -88,7 +88,7 @@ extension SuiteLogs {
 
     /// Removes a commit from the logs that begin with it. If `keepingProtected`, a suite keeps a commit that it
     /// protects.
-    mutating func removeFirst(_ commit: KeptCommit, keepingProtected: Bool) {
+    mutating func removeFirst(_ commit: RetainedCommit, keepingProtected: Bool) {
         commit.forEachSuite { suite in
             let isEmpty = logs.update(suite.text.utf8Span.span) { log in
                 guard log.holds(commit), !keepingProtected || !log.protects(commit) else { return false }

@@ -8,9 +8,9 @@ internal import SettingsModel
 package struct FollowedState: Sendable {
     package private(set) var state: State
     /// The applied commits, oldest first.
-    private(set) var commits: [KeptCommit] = []
+    private(set) var commits: [RetainedCommit] = []
     /// The older commits that the history, which has a limit, dropped when it added ``commits``.
-    private(set) var evicted: [KeptCommit] = []
+    private(set) var evicted: [RetainedCommit] = []
     /// True if ``replace(with:)`` was called. ``commits`` then has only the commits that were applied afterwards.
     private(set) var wasReplaced = false
 
@@ -19,7 +19,7 @@ package struct FollowedState: Sendable {
     }
 
     package mutating func apply(_ commit: Commit) throws(CommitMismatch) {
-        let kept = KeptCommit(commit)
+        let kept = RetainedCommit(commit)
         evicted += try state.apply(kept)
         commits.append(kept)
     }

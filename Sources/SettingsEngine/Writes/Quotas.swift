@@ -35,26 +35,26 @@ extension Quotas {
     ///
     /// - Parameter reader: the grants of a caller that may not read everything, otherwise nil. The error for this
     ///   caller contains no amounts, because they include hidden suites and keys.
-    private func check(_ growth: StoredGrowth, on state: State, for reader: Grants?) throws(Problem) {
+    private func check(_ growth: StoredGrowth, on state: State, for readLimits: Grants?) throws(Problem) {
         let count = state.suites.count + growth.suites
         if count > max(suites, state.suites.count) {
             throw Problem(
-                reader == nil ? "there would be \(count) suites" : nil, "quotas.suites", suites,
+                readLimits == nil ? "there would be \(count) suites" : nil, "quotas.suites", suites,
                 remedy: "drop suites with ?drop=true")
         }
         let total = state.size + growth.bytes
         if total > max(totalBytes, state.size) {
             throw Problem(
-                reader == nil ? "all suites would take about \(total) bytes of memory" : nil, "quotas.totalBytes",
+                readLimits == nil ? "all suites would take about \(total) bytes of memory" : nil, "quotas.totalBytes",
                 totalBytes, remedy: "remove settings or suites")
         }
     }
 
     /// Throws if a commit would increase an amount beyond its quota. Every changed record stores the `origin` of the
-    /// commit (caller and note). The `reader` is nil for a caller that may read everything.
+    /// commit (caller and note). The `readLimits` is nil for a caller that may read everything.
     func checkGrowth(
         _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, on state: State,
-        for reader: Grants?
+        for readLimits: Grants?
     ) throws(Problem) {
         if suiteChanges.isEmpty, changes.cannotExceedQuota(by: origin) { return }
         let growths = changes.map { $0.growth(on: state, by: origin) }
@@ -75,12 +75,12 @@ extension Quotas {
         for (name, usage) in usages.sorted(by: { $0.key < $1.key }) {
             if usage.keys > max(keysPerSuite, usage.before.keys) {
                 throw Problem(
-                    reader == nil ? "suite \(name) would have \(usage.keys) keys" : nil, "quotas.keysPerSuite",
+                    readLimits == nil ? "suite \(name) would have \(usage.keys) keys" : nil, "quotas.keysPerSuite",
                     keysPerSuite, remedy: "remove keys of the suite")
             }
             if usage.size > max(suiteBytes, usage.before.size) {
                 throw Problem(
-                    reader == nil ? "suite \(name) would take about \(usage.size) bytes of memory" : nil,
+                    readLimits == nil ? "suite \(name) would take about \(usage.size) bytes of memory" : nil,
                     "quotas.suiteBytes", suiteBytes, remedy: "remove settings of the suite")
             }
         }
@@ -88,7 +88,7 @@ extension Quotas {
             total.suites += usage.suiteGrowth
             total.bytes += usage.size - usage.before.size
         }
-        try check(total, on: state, for: reader)
+        try check(total, on: state, for: readLimits)
     }
 }
 

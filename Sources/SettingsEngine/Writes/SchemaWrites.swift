@@ -102,11 +102,11 @@ extension WriteDraft {
 
     /// Throws if the new schema would reveal a secret that the caller may not read, or change its rules.
     private func checkSecretsStay(in suite: Suite?, under schema: Schema?) throws(Problem) {
-        guard let reader = request.reader, let suite else { return }
+        guard let readLimits = request.readLimits, let suite else { return }
         var exposed: KeyName?
         suite.records.forEach { record in
             let isExposed =
-                record.stored != nil && suite.isHidden(record, from: reader)
+                record.stored != nil && suite.isHidden(record, from: readLimits)
                 && !(schema?.keepsSecret(record.name, of: suite.schema?.schema) ?? false)
             if isExposed { exposed = record.key }
             return !isExposed
@@ -177,24 +177,24 @@ extension Change {
         let key = schema?.key(record.name, steps: &steps)
         var isValid = schema == nil
         if let stored, let key { isValid = key.allows(stored, steps: &steps) }
-        let standing: KeyRecord.Standing
+        let valueSource: KeyRecord.ValueSource
         let value: JSONValue?
         if let stored {
-            standing = isValid ? .stored : .invalid
+            valueSource = isValid ? .stored : .invalid
             value = isValid ? stored : nil
         } else {
             value = key?.defaultValue
-            standing = value == nil ? .unset : .default
+            valueSource = value == nil ? .unset : .default
         }
         let old = suite.effectiveValue(of: record)
         let wasSecret = record.isSecret || suite.schema?.schema.isSecret(record.name, steps: &steps) ?? false
         let isSecret = wasSecret || key?.isSecret ?? false
-        guard standing != record.standing || stored != record.stored || old != value else { return nil }
+        guard valueSource != record.valueSource || stored != record.stored || old != value else { return nil }
         self.init(
-            suite: suite.id, key: record.key, old: old, new: value, oldSource: record.standing.source,
-            source: standing.source, revision: revision, modified: time,
+            suite: suite.id, key: record.key, old: old, new: value, oldSource: record.valueSource.source,
+            source: valueSource.source, revision: revision, modified: time,
             isSecret: isSecret,
             record: Record(
-                before: record, rejected: standing == .invalid ? stored : nil, isSecret: isSecret && stored != nil))
+                before: record, rejected: valueSource == .invalid ? stored : nil, isSecret: isSecret && stored != nil))
     }
 }

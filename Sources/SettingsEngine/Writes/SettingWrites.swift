@@ -9,7 +9,7 @@ extension WriteDraft {
         if case .change = operation.action { try checkSecret(operation.key, in: suite) }
         var isSet = false
         if case .set = operation.action { isSet = true }
-        if suite == nil, !isSet { throw state.unknownSuite(operation.suite, for: request.reader) }
+        if suite == nil, !isSet { throw state.unknownSuite(operation.suite, for: request.readLimits) }
         let key = try makeKeyDraft(
             suite, operation.suite, operation.key, namedIn: .path, isRemoval: operation.action == .delete)
         if !request.guards.isEmpty { try subtractStepsForViolations(of: key.before, in: suite) }
@@ -32,7 +32,7 @@ extension WriteDraft {
         let isFirst = key.isInNewSuite && key.stored != nil
         let suites = isFirst ? [SuiteChange(suite: operation.suite, kind: .created)] : []
         try quotas.checkGrowth(
-            suites, changes, by: request.origin, on: state, for: request.reader)
+            suites, changes, by: request.origin, on: state, for: request.readLimits)
         guard !request.isDryRun else { return makeEmptyDecision(.setting(unwrittenSetting(key)), created: created) }
         return makeCommitDecision(.change(changes), created: created, suites: suites, changes)
     }
@@ -68,7 +68,7 @@ extension WriteDraft {
             let suite = state.suite(operation.suite)
             do throws(Problem) {
                 if suite == nil, !suitesWithSets.contains(operation.suite) {
-                    throw state.unknownSuite(operation.suite, for: request.reader)
+                    throw state.unknownSuite(operation.suite, for: request.readLimits)
                 }
                 keys.append(
                     try findOrAddKey(
@@ -162,7 +162,7 @@ extension WriteDraft {
     private func holds(_ test: Transaction.Condition.Test, of record: KeyRecord, _ value: JSONValue?) -> Bool {
         switch test {
         case .revision(let revision): record.revision == revision
-        case .stored(let isStored): record.standing.source.isStored == isStored
+        case .stored(let isStored): record.valueSource.source.isStored == isStored
         case .value(let expected): value.map { expected.isMathematicallyEqual(to: $0) } ?? false
         }
     }

@@ -22,10 +22,10 @@ package struct StagedState: Sendable {
     /// The highest revision that any commit was given, including commits that were rolled back.
     private var lastIssuedRevision: Revision
     /// The commits in the history that have a request key, which is the `Idempotency-Key` of a write.
-    private var commitsByKey: [CallerRequestKey: KeptCommit] = [:]
+    private var commitsByKey: [CallerRequestKey: RetainedCommit] = [:]
     /// The changes of ``commitsByKey`` by unconfirmed commits, oldest first. A change has the key, the previous entry,
     /// and the revision of the commit.
-    private var unconfirmedChanges: [(key: CallerRequestKey, before: KeptCommit?, revision: Revision)] = []
+    private var unconfirmedChanges: [(key: CallerRequestKey, before: RetainedCommit?, revision: Revision)] = []
 
     /// The request key of a write, together with its caller. Two callers may use the same text as request key.
     package struct CallerRequestKey: Hashable, Sendable {
@@ -39,7 +39,7 @@ package struct StagedState: Sendable {
             caller = origin?.by
         }
 
-        fileprivate init?(_ kept: KeptCommit) {
+        fileprivate init?(_ kept: RetainedCommit) {
             self.init(kept.commit.requestKey, of: kept.commit.origin)
         }
 
@@ -64,7 +64,7 @@ package struct StagedState: Sendable {
     /// - Returns: the answer, and the commit; nil if the write was a repeat or a dry run, or changed nothing.
     package mutating func write(
         _ request: WriteRequest, at now: Timestamp
-    ) throws(Problem) -> (answer: WriteAnswer, commit: KeptCommit?) {
+    ) throws(Problem) -> (answer: WriteAnswer, commit: RetainedCommit?) {
         if let answer = try replay(request) { return (answer, nil) }
         guard let revision = lastIssuedRevision.advanced(by: 1) else {
             throw Problem(.storageFailed, "no revision numbers are left")
@@ -73,7 +73,7 @@ package struct StagedState: Sendable {
             request, revision: revision, time: time(now), createsSuites: createsSuites, commitKeys: commitKeys,
             quotas: quotas)
         guard let commit = decision.commit.take() else { return (decision.answer, nil) }
-        let kept = KeptCommit(commit)
+        let kept = RetainedCommit(commit)
         lastIssuedRevision = revision
         do {
             try applyCommit(kept, schema: decision.schema)
@@ -114,7 +114,7 @@ package struct StagedState: Sendable {
         unconfirmedChanges.removeFirst(confirmedCount)
     }
 
-    private mutating func applyCommit(_ commit: KeptCommit, schema: Schema?) throws(CommitMismatch) {
+    private mutating func applyCommit(_ commit: RetainedCommit, schema: Schema?) throws(CommitMismatch) {
         // The entry comes first, because a commit that is larger than the limit of the history evicts itself.
         if let key = CallerRequestKey(commit) { setEntry(key, commit, at: commit.revision) }
         for evicted in try state.apply(commit, schema: schema) {
@@ -124,7 +124,7 @@ package struct StagedState: Sendable {
     }
 
     /// Changes ``commitsByKey`` because of the commit with a revision.
-    private mutating func setEntry(_ key: CallerRequestKey, _ commit: KeptCommit?, at revision: Revision) {
+    private mutating func setEntry(_ key: CallerRequestKey, _ commit: RetainedCommit?, at revision: Revision) {
         unconfirmedChanges.append((key, commitsByKey[key], revision))
         commitsByKey[key] = commit
     }

@@ -38,9 +38,9 @@ extension WriteDraft {
         let suite = state.suite(name)
         var written = values
         if let suite, !request.overridesLocks {
-            let reader = request.reader
-            if values.contains(where: { suite.repeatsLockedValue($0, for: reader) }) {
-                written.removeAll { suite.repeatsLockedValue($0, for: reader) }
+            let readLimits = request.readLimits
+            if values.contains(where: { suite.repeatsLockedValue($0, for: readLimits) }) {
+                written.removeAll { suite.repeatsLockedValue($0, for: readLimits) }
             }
         }
         let names = try validNames(of: written, in: suite, isMerged: false)
@@ -92,7 +92,7 @@ extension WriteDraft {
         if request.isDryRun { try checkCount(suite.records.count) }
         try checkGuards(of: name)
         let changes = suite.records.elements.compactMap { record -> Change? in
-            guard record.standing != .unset else { return nil }
+            guard record.valueSource != .unset else { return nil }
             return Change(from: record, of: suite, to: nil, schema: nil, revision: revision, time: time, steps: &steps)
         }
         var dropped = SuiteChange(name, .dropped, endingSchemaOf: suite)
@@ -189,12 +189,12 @@ extension WriteDraft {
 
 extension Suite {
     /// True if a member names a locked key that the caller may read, and has the present value of the key.
-    fileprivate func repeatsLockedValue(_ member: JSONObject.Member, for reader: Grants?) -> Bool {
+    fileprivate func repeatsLockedValue(_ member: JSONObject.Member, for readLimits: Grants?) -> Bool {
         guard let key = try? KeyName(member.name), isLocked(key), let listed = schema?.schema.key(key.text) else {
             return false
         }
         let record = record(key)
-        guard !isHidden(record, from: reader) else { return false }
+        guard !isHidden(record, from: readLimits) else { return false }
         return (record.stored ?? effectiveValue(of: record)) == listed.normalized(member.value)
     }
 }

@@ -22,7 +22,7 @@ extension WriteDraft {
         if !undo.isForced {
             let read = request.past?.later ?? []
             let later = parts.compactMap {
-                state.recentPast.laterChanges(of: $0, after: commit.revision, read, for: request.reader)
+                state.recentPast.laterChanges(of: $0, after: commit.revision, read, for: request.readLimits)
             }
             guard later.isEmpty else { throw Self.changedSince(commit.revision, Array(later.joined())) }
         }
@@ -46,10 +46,10 @@ extension WriteDraft {
         )
         let commit: Commit
         do throws(Problem) {
-            commit = try state.recentPast.commit(toUndo: revision, in: name, for: grants.reader, read: read)
+            commit = try state.recentPast.commit(toUndo: revision, in: name, for: grants.readLimits, read: read)
         } catch {
             // A caller that may not see all suites gets the same error for a commit in hidden suites and for no commit.
-            throw name == nil && grants.reader != nil ? hidden : error
+            throw name == nil && grants.readLimits != nil ? hidden : error
         }
         // An undo keeps a suite that the commit created.
         for change in commit.suiteChanges where change.kind != .created && (name == nil || change.suite == name) {
@@ -101,7 +101,7 @@ extension WriteDraft {
         }
         let revision = try state.recentPast.revision(at: restore.moment, of: name)
         guard let past = try state.recentPast.suite(name, at: revision) else {
-            throw state.recentPast.unknownSuite(name, for: request.reader, at: revision)
+            throw state.recentPast.unknownSuite(name, for: request.readLimits, at: revision)
         }
         return past
     }
@@ -164,13 +164,13 @@ extension WriteDraft {
 
     /// Throws if the caller may not read a secret: the answer would show whether it equals the restored value.
     private func checkSecret(_ key: KeyName, of suite: SuiteName) throws(Problem) {
-        guard let reader = request.reader, !reader.canReadSecret(suite, key) else { return }
+        guard let readLimits = request.readLimits, !readLimits.canReadSecret(suite, key) else { return }
         throw Problem(secret: key, of: suite, to: "restore")
     }
 
     /// Throws if a restore may change a secret, past or present, that the caller may not read.
     private func checkSecrets(of past: Suite, _ suite: Suite?, _ filter: KeyFilter) throws(Problem) {
-        guard request.reader != nil else { return }
+        guard request.readLimits != nil else { return }
         let keys = Set((past.records.elements + (suite?.records.elements ?? [])).map(\.key).filter(filter.admits))
         for key in keys.ordered(by: <) {
             let (then, now) = (past.record(key), suite?.record(key))
@@ -287,14 +287,14 @@ extension RecentPast {
     /// Returns the commit to undo. Throws if it is no longer kept, or did not change the suite (any suite, if the name
     /// is nil). `read` is the commit if it was read from a file, because it is no longer in memory.
     fileprivate func commit(
-        toUndo revision: Revision, in name: SuiteName?, for reader: Grants?, read: KeptCommit?
+        toUndo revision: Revision, in name: SuiteName?, for readLimits: Grants?, read: RetainedCommit?
     ) throws(Problem) -> Commit {
         guard revision <= state.revision else {
             throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(state.revision)")
         }
         if let name {
             guard state.hasSuite(name) || history.hasCommits(of: name) || read?.affects(name) ?? false else {
-                throw state.unknownSuite(name, for: reader)
+                throw state.unknownSuite(name, for: readLimits)
             }
             if read == nil { try checkAvailable(revision.advanced(by: -1) ?? .zero, of: name) }
         }
@@ -311,7 +311,7 @@ extension RecentPast {
     /// Returns the later changes of the keys that a commit changed in a suite; nil if neither the keys, nor the suite
     /// or its schema, changed later. `read` are later commits that were read from a file, oldest first.
     fileprivate func laterChanges(
-        of part: CommitPart, after revision: Revision, _ read: [KeptCommit], for reader: Grants?
+        of part: CommitPart, after revision: Revision, _ read: [RetainedCommit], for readLimits: Grants?
     ) -> [Change]? {
         let (name, suite) = (part.suite, state.suite(part.suite))
         let kept = history.commits(of: name, after: revision).map(\.commit)
@@ -330,7 +330,7 @@ extension RecentPast {
         guard isSuiteChanged || !keys.isEmpty && !isDropped || isDropped && !commits.isEmpty else { return nil }
         let later = commits.flatMap(\.changes)
         // An error does not contain the value of a secret, even if the reader may read the secret.
-        return state.shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: reader).map {
+        return state.shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: readLimits).map {
             $0.isSecret ? $0.concealed() : $0
         }
     }

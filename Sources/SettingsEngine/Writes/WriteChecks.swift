@@ -19,7 +19,7 @@ extension WriteDraft {
 
     /// Subtracts the steps of finding the violations of an invalid stored value, which an error lists.
     mutating func subtractStepsForViolations(of record: KeyRecord, in suite: Suite?) throws(Problem) {
-        guard record.standing == .invalid, let suite else { return }
+        guard record.valueSource == .invalid, let suite else { return }
         _ = suite.violations(ofStoredValueIn: record, steps: &steps)
         try checkSteps()
     }
@@ -48,12 +48,12 @@ extension WriteDraft {
         }
         try checkSteps()
         if let first = unknownKeys.first {
-            var problem = first.suite.unknownKey(first.key, for: request.reader, status: 422)
+            var problem = first.suite.unknownKey(first.key, for: request.readLimits, status: 422)
             problem.pointer = first.pointer
-            let reader = request.reader
+            let readLimits = request.readLimits
             let maximum = Self.maximumSuggestions
             problem.errors =
-                unknownKeys.enumerated().map { $1.violation(for: reader, suggests: $0 < maximum) } + violations
+                unknownKeys.enumerated().map { $1.violation(for: readLimits, suggests: $0 < maximum) } + violations
             throw problem
         }
         if keys.contains(where: { $0.isUnderSuiteRules }) {
@@ -75,7 +75,7 @@ extension WriteDraft {
         if !violations.isEmpty {
             throw Problem(
                 violations: violations.map {
-                    $0.inSuite(suite.id, under: .root).shown(to: request.reader, of: suite.id)
+                    $0.inSuite(suite.id, under: .root).shown(to: request.readLimits, of: suite.id)
                 })
         }
     }
@@ -108,7 +108,7 @@ extension WriteDraft {
             let secrets = relevantKeys.filter(\.isStoredSecret).map(\.key)
             let new = schema.newSuiteViolations(
                 before: before, after: after, secrets: suite.markedSecrets(of: keys) + secrets, steps: &steps)
-            violations += new.map { $0.inSuite(suite.id, under: .root).shown(to: request.reader, of: suite.id) }
+            violations += new.map { $0.inSuite(suite.id, under: .root).shown(to: request.readLimits, of: suite.id) }
             if after.count > max(before.count, Schema.mostKeysUnderBroadRule), let keyword = schema.broadSuiteRule {
                 violations.append(Violation(tooManyKeysUnder: keyword).inSuite(suite.id, under: .root))
             }
@@ -146,17 +146,17 @@ extension Violation {
 }
 
 extension WriteDraft.UnknownKey {
-    fileprivate func violation(for reader: Grants?, suggests: Bool) -> Violation {
+    fileprivate func violation(for readLimits: Grants?, suggests: Bool) -> Violation {
         Violation(
             suite: suite.name, key: key.text, pointer: pointer, keyword: "additionalProperties",
-            detail: suite.unknownKey(key, for: reader, suggests: suggests).detail)
+            detail: suite.unknownKey(key, for: readLimits, suggests: suggests).detail)
     }
 }
 
 extension Violation {
     /// Returns the violation, without details if they concern a key that the caller may not read.
-    fileprivate func shown(to reader: Grants?, of suite: SuiteName) -> Violation {
-        guard let reader, !isShown(to: reader, of: suite) else { return self }
+    fileprivate func shown(to readLimits: Grants?, of suite: SuiteName) -> Violation {
+        guard let readLimits, !isShown(to: readLimits, of: suite) else { return self }
         return Violation(
             suite: suite.text, keyword: keyword, detail: "has a rule about keys that this caller may not read")
     }

@@ -70,13 +70,14 @@ extension State {
         guard let (schema, records, ruleCost) = found else { return false }
         meter.add(ruleCost)
         // A removed key is not in `records`, so it costs the same as a key that never existed.
-        let (stored, standing) = records.with(key.text.utf8Span.span) { ($0.stored, $0.standing) } ?? (nil, .unset)
+        let (stored, valueSource) =
+            records.with(key.text.utf8Span.span) { ($0.stored, $0.valueSource) } ?? (nil, .unset)
         // The decide stage compares the previous value with the new value, and the history keeps the previous value.
-        let before = isChange ? Suite.effectiveValue(of: key, standing, stored, under: schema) : stored
+        let before = isChange ? Suite.effectiveValue(of: key, valueSource, stored, under: schema) : stored
         meter.add(before, each: .decidedUnit)
         guard let schema else { return false }
         let isChecked = isRemoval || checked === schema
-        return schema.schema.hasSuiteRules || standing == .invalid || !isChecked
+        return schema.schema.hasSuiteRules || valueSource == .invalid || !isChecked
     }
 
     /// Adds the cost of a write that reads and replaces all values of a suite.
@@ -123,7 +124,7 @@ extension Suite {
         if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.schemaRevalidation) }
         records.forEach { record in
             meter.add((4 + record.name.utf8.count / 8) * .decidedUnit)
-            if record.standing == .invalid { meter.add(.schemaRevalidation) }
+            if record.valueSource == .invalid { meter.add(.schemaRevalidation) }
             meter.add(record.stored, each: .decidedUnit)
             return !meter.isExceeded
         }

@@ -66,7 +66,7 @@ extension WriteDraft {
         _ target: Target?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {
         try quotas.checkGrowth(
-            suites, changes, by: request.origin, on: state, for: request.reader)
+            suites, changes, by: request.origin, on: state, for: request.readLimits)
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let isDone = isChanged && !request.isDryRun
         // Without a commit, the answer has the present revision, which a client can use in a precondition.
@@ -168,13 +168,15 @@ extension WriteDraft {
 
     /// Throws if the key is a secret that the caller may not read, because a change or comparison could reveal it.
     func checkSecret(_ key: KeyName, in suite: Suite?) throws(Problem) {
-        guard request.reader != nil, let suite, suite.isHidden(suite.record(key), from: request.reader) else { return }
+        guard request.readLimits != nil, let suite, suite.isHidden(suite.record(key), from: request.readLimits) else {
+            return
+        }
         throw Problem(secret: key, of: suite.id, to: "change in place, or compare,")
     }
 
     /// Returns the suite. Throws if it does not exist.
     func requireSuite(_ name: SuiteName) throws(Problem) -> Suite {
-        guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: request.reader) }
+        guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: request.readLimits) }
         return suite
     }
 }

@@ -45,7 +45,7 @@ struct WriteDraft {
             self.suite = suite
             isInNewSuite = isNew
             isUnderSuiteRules = rules?.schema.hasSuiteRules ?? false
-            valueBefore = Suite.effectiveValue(of: before.key, before.standing, before.stored, under: rules)
+            valueBefore = Suite.effectiveValue(of: before.key, before.valueSource, before.stored, under: rules)
             self.isHidden = isHidden
             stored = before.stored
             isStoredSecret = before.isSecret
@@ -64,8 +64,8 @@ struct WriteDraft {
         }
 
         /// The source of the value after the write: stored, default, or unset.
-        var standing: KeyRecord.Standing {
-            guard isWritten else { return before.standing }
+        var valueSource: KeyRecord.ValueSource {
+            guard isWritten else { return before.valueSource }
             return stored != nil ? .stored : schema?.defaultValue != nil ? .default : .unset
         }
 
@@ -73,7 +73,7 @@ struct WriteDraft {
         var differsFromBefore: Bool {
             guard isWritten else { return false }
             if isHidden, stored != nil { return true }
-            return standing != before.standing || stored != before.stored
+            return valueSource != before.valueSource || stored != before.stored
         }
     }
 
@@ -151,7 +151,7 @@ struct WriteDraft {
         _ suite: Suite?, _ name: SuiteName, _ key: KeyName, namedIn location: RequestLocation, isRemoval: Bool
     ) throws(Problem) -> KeyDraft {
         guard suite != nil || createsSuites else {
-            throw state.unknownSuite(name, for: request.reader, refusesCreation: true)
+            throw state.unknownSuite(name, for: request.readLimits, refusesCreation: true)
         }
         try checkCount(keyDrafts.count + 1)
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
@@ -159,7 +159,7 @@ struct WriteDraft {
         let rules = suite?.schema
         let schema = rules?.schema.key(key.text, steps: &steps)
         try checkSteps()
-        let isHidden = request.reader != nil && suite?.isHidden(before, from: request.reader) ?? false
+        let isHidden = request.readLimits != nil && suite?.isHidden(before, from: request.readLimits) ?? false
         let new = KeyDraft(before, in: name, isNew: suite == nil, under: rules, schema: schema, isHidden: isHidden)
         if rules != nil, schema == nil, let suite, !isRemoval || new.before.stored == nil {
             try reportUnknownKey(suite, new, namedIn: location)
@@ -172,7 +172,7 @@ struct WriteDraft {
         _ suite: Suite, _ key: KeyDraft, namedIn location: RequestLocation
     ) throws(Problem) {
         guard suite.schema != nil else { return }
-        guard case .body(let pointer) = location else { throw suite.unknownKey(key.key, for: request.reader) }
+        guard case .body(let pointer) = location else { throw suite.unknownKey(key.key, for: request.readLimits) }
         key.isUnknown = true
         unknownKeys.append(UnknownKey(suite: suite, key: key.key, pointer: pointer))
     }
@@ -223,7 +223,7 @@ extension WriteDraft {
     mutating func change(
         _ key: KeyDraft, by operation: InPlaceOperation, in suite: Suite?, at pointer: JSONPointer = .root
     ) throws(Problem) {
-        if !key.isWritten && key.before.standing == .invalid, let suite { throw suite.invalidStored(key.before) }
+        if !key.isWritten && key.before.valueSource == .invalid, let suite { throw suite.invalidStored(key.before) }
         guard let value = key.value else {
             throw suite?.notSet(key.key)
                 ?? Problem(.notSet, "\(key.key) of suite \(key.suite) is not set and has no default")
@@ -294,21 +294,21 @@ extension WriteDraft.KeyDraft {
     /// Makes the change of the key for the commit.
     func change(revision: Revision, time: Timestamp, by origin: CommitOrigin?) -> Change {
         Change(
-            suite: suite, key: key, old: valueBefore, new: value, oldSource: before.standing.source,
-            source: standing.source, revision: revision, modified: time, isSecret: isSecret, origin: origin,
+            suite: suite, key: key, old: valueBefore, new: value, oldSource: before.valueSource.source,
+            source: valueSource.source, revision: revision, modified: time, isSecret: isSecret, origin: origin,
             record: Change.Record(before: before, isSecret: isStoredSecret))
     }
 
     /// The setting in the answer of a write without a commit: the value after the write, with the revision before it.
     var setting: SettingState {
         var setting = SettingState(
-            suite: suite, key: key, value: isDifferent ? value : valueBefore, source: standing.source,
+            suite: suite, key: key, value: isDifferent ? value : valueBefore, source: valueSource.source,
             revision: before.revision, modified: before.changeTime)
         setting.origin = before.origin
         setting.isSecret = isSecret
         setting.changed = isDifferent
         setting.previous = SettingState.Previous(
-            value: valueBefore, source: before.standing.source, revision: before.revision)
+            value: valueBefore, source: before.valueSource.source, revision: before.revision)
         return setting
     }
 }

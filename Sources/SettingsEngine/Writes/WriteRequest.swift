@@ -69,7 +69,7 @@ package struct WriteRequest: Sendable {
     /// on keys that the request does not name, such as the keys of an undo.
     package var grants: Grants?
     /// The grants of a caller that may not read everything, otherwise nil. The grants limit what the answer reveals.
-    package var reader: Grants? { grants?.reader }
+    package var readLimits: Grants? { grants?.readLimits }
     /// True if locked keys may be written.
     package var overridesLocks = false
     /// The name of the caller, and the reason that it gave for the write.
@@ -92,13 +92,13 @@ package struct WriteRequest: Sendable {
     /// Data of the past that were read from files. A class, so that most requests store only a nil reference.
     package final class Past: Sendable {
         /// The commit to undo; nil for a restore.
-        let commit: KeptCommit?
+        let commit: RetainedCommit?
         /// Later commits that changed the same suites as the commit to undo, oldest first.
-        let later: [KeptCommit]
+        let later: [RetainedCommit]
         /// The suite as it was at the moment to restore; nil for an undo.
         let suite: Suite?
 
-        package init(commit: KeptCommit, later: [KeptCommit]) {
+        package init(commit: RetainedCommit, later: [RetainedCommit]) {
             (self.commit, self.later, suite) = (commit, later, nil)
         }
 

@@ -24,17 +24,17 @@ struct JournalWriter {
     private let directory: DataDirectory
     private let options: LocalLog.Options
     private let syncTask: BackgroundTask<SyncReport>
-    private let figures: StorageFigures
+    private let metrics: StorageMetrics
     private var lastSync: UInt64 = 0
     /// The size of the last failed write in bytes; 0 after a successful ``reserve()``.
     private var failedWriteBytes = 0
 
     /// - Parameter head: the head of the first file.
-    init(_ head: JournalHead, in directory: DataDirectory, _ options: LocalLog.Options, _ figures: StorageFigures) {
+    init(_ head: JournalHead, in directory: DataDirectory, _ options: LocalLog.Options, _ metrics: StorageMetrics) {
         self.head = head
         self.directory = directory
         self.options = options
-        self.figures = figures
+        self.metrics = metrics
         durableRevision = head.revision
         syncTask = BackgroundTask(label: "settingsd.sync", qos: .userInitiated, runsInline: options.runsInline)
     }
@@ -65,7 +65,7 @@ struct JournalWriter {
         do throws(JournalFile.Failure) {
             try file?.append(batch)
             if options.durability == .always {
-                try figures.timing { () throws(JournalFile.Failure) in try file?.sync() }
+                try metrics.timing { () throws(JournalFile.Failure) in try file?.sync() }
                 durableRevision = file?.end.lastRevision ?? durableRevision
             }
         } catch {
@@ -104,9 +104,9 @@ struct JournalWriter {
         let now = now()
         guard now &- lastSync >= options.syncInterval else { return }
         lastSync = now
-        syncTask.begin { [figures] _ in
+        syncTask.begin { [metrics] _ in
             do throws(FileError) {
-                try figures.timing { () throws(FileError) in try file.file.syncData() }
+                try metrics.timing { () throws(FileError) in try file.file.syncData() }
                 return SyncReport(file: file.file, position: file.end, error: nil)
             } catch {
                 return SyncReport(file: file.file, position: file.end, error: error)
@@ -116,7 +116,7 @@ struct JournalWriter {
 
     /// Collects the result of a sync that has ended on the queue.
     mutating func collectSyncResult(_ log: Log) {
-        guard let report = syncTask.takeReport(), report.file === file?.file else { return }
+        guard let report = syncTask.takeResult(), report.file === file?.file else { return }
         if let error = report.error {
             log.error("cannot sync the journal: \(error); the daemon continues with a new journal")
             file = nil

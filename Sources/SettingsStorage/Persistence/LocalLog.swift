@@ -43,7 +43,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     private let clock: @Sendable () -> UInt64
     /// The reason why the log refuses writes now; nil if it accepts writes.
     private let writeError = Mutex<CommitLogError?>(nil)
-    package let figures = StorageFigures()
+    package let metrics = StorageMetrics()
 
     /// The lock of the directory; nil after ``close(within:)``.
     private var lock: DirectoryLock?
@@ -67,7 +67,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     /// Locks a directory, recovers the state, logs the notes of the recovery, and begins a new journal.
     ///
     /// If it throws because of damage, the directory is unchanged. When it returns, the recovered state is durable. On
-    /// a full or read-only disk, the log refuses writes until ``tend()`` can begin a journal.
+    /// a full or read-only disk, the log refuses writes until ``performMaintenance()`` can begin a journal.
     package static func open(
         _ directory: DataDirectory, options: Options, limits: History.Limits, log: Log, newEpoch: () -> Epoch,
         clock: @escaping @Sendable () -> UInt64
@@ -156,7 +156,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         let head = JournalHead(
             epoch: state.epoch, revision: state.revision, predecessor: predecessor, durability: options.durability,
             directoryID: directoryID)
-        journal = JournalWriter(head, in: directory, options, figures)
+        journal = JournalWriter(head, in: directory, options, metrics)
     }
 
     /// The past files; nil if the log keeps no past files. The object is the same during the lifetime of the log.
@@ -177,7 +177,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 
     // MARK: CommitLog
 
-    package func stage(_ commit: KeptCommit, after predecessor: Revision) {
+    package func stage(_ commit: RetainedCommit, after predecessor: Revision) {
         // Of the lines of a batch, only the first line can follow a sync.
         let followsSync = staged.isEmpty && journal.file?.isSynced ?? true
         staged.add(commit.commit, after: predecessor, followsSync: followsSync)
@@ -216,7 +216,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         beginSnapshotIfDue()
     }
 
-    package func tend() {
+    package func performMaintenance() {
         guard lock != nil else { return }
         displacementError = findDisplacement()
         do throws(CommitLogError) {
@@ -231,21 +231,21 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             writePastFiles()
             beginSnapshotIfDue()
         }
-        updateFigures()
+        updateMetrics()
     }
 
-    private func updateFigures() {
+    private func updateMetrics() {
         let (journalBytes, snapshots) = (journal.file?.end.offset ?? 0, snapshots)
         let pastFiles = pastFiles?.list ?? []
-        figures.update { figures in
-            figures.journalBytes = journalBytes
-            figures.replayBytes = snapshots.bytesSinceSnapshot
-            figures.snapshotBytes = snapshots.latestSize
-            figures.snapshotTime = snapshots.writeTime
-            figures.failedSnapshots = snapshots.failureCount
-            figures.pastFiles = pastFiles.count
-            figures.pastBytes = pastFiles.reduce(0) { $0 + $1.size }
-            figures.oldestPast = pastFiles.first?.commitLines.first?.earliest
+        metrics.update { metrics in
+            metrics.journalBytes = journalBytes
+            metrics.replayBytes = snapshots.bytesSinceSnapshot
+            metrics.snapshotBytes = snapshots.latestSize
+            metrics.snapshotTime = snapshots.writeTime
+            metrics.failedSnapshots = snapshots.failureCount
+            metrics.pastFiles = pastFiles.count
+            metrics.pastBytes = pastFiles.reduce(0) { $0 + $1.size }
+            metrics.oldestPast = pastFiles.first?.commitLines.first?.earliest
         }
     }
 
@@ -414,7 +414,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         let clock = clock
         do throws(FileError) {
             _ = try SnapshotWriter.write(
-                state, journal: journal.head.revision, in: directory, isAbandoned: { clock() >= deadline })
+                state, journal: journal.head.revision, in: directory, isCancelled: { clock() >= deadline })
             try directory.removeObsoleteFiles()
         } catch {
             if options.durability == .snapshot { throw error }

@@ -9,7 +9,7 @@ internal import Synchronization
 /// the state and the recent history are in memory. Thread-safe.
 package final class Scrub: Sendable {
     private let directory: DataDirectory
-    private let figures: StorageFigures
+    private let metrics: StorageMetrics
     private let log: Log
     private let published: @Sendable () -> Revision
     private let pace: ReadPace
@@ -20,12 +20,12 @@ package final class Scrub: Sendable {
     ///   - pace: limits the speed at which the file system of `directory` reads. Stopping the pace abandons a scrub.
     ///   - published: returns the last published commit.
     package init(
-        _ directory: DataDirectory, pace: ReadPace, _ figures: StorageFigures, _ log: Log,
+        _ directory: DataDirectory, pace: ReadPace, _ metrics: StorageMetrics, _ log: Log,
         published: @escaping @Sendable () -> Revision
     ) {
         self.directory = directory
         self.pace = pace
-        self.figures = figures
+        self.metrics = metrics
         self.log = log
         self.published = published
     }
@@ -77,9 +77,9 @@ package final class Scrub: Sendable {
         for failure in report.failures { log.error("scrub failed: \(failure)") }
         log.debug("scrub read \(report.fileCount) files, failures: \(report.failures.count)")
         let now = MonotonicClock.system.now()
-        figures.update { figures in
-            (figures.scrubTime, figures.scrubbedFiles) = (now, report.fileCount)
-            figures.damagedFiles = report.failures.count
+        metrics.update { metrics in
+            (metrics.scrubTime, metrics.scrubbedFiles) = (now, report.fileCount)
+            metrics.damagedFiles = report.failures.count
         }
     }
 

@@ -77,7 +77,7 @@ struct SnapshotSchedule {
         task.begin { task in
             do throws(FileError) {
                 let size = try SnapshotWriter.write(
-                    state, journal: journal, in: directory, isAbandoned: { task.isAbandoned },
+                    state, journal: journal, in: directory, isCancelled: { task.isCancelled },
                     chargeLine: options.chargeSnapshotLine)
                 // If the removal fails, the files are removed after the next snapshot.
                 try? directory.removeObsoleteFiles()
@@ -90,7 +90,7 @@ struct SnapshotSchedule {
 
     /// Collects the result of a finished attempt. Returns the revision of the snapshot if it was written.
     mutating func collectResult(now: () -> UInt64, _ log: Log) -> Revision? {
-        guard let report = task.takeReport() else { return nil }
+        guard let report = task.takeResult() else { return nil }
         let now = now()
         replacedBytes = 0
         switch report.result {

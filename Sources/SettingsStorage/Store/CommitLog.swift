@@ -5,10 +5,10 @@ package import SettingsEngine
 /// A log that makes commits durable: journals in a data directory, or a log in etcd that several daemons share.
 ///
 /// The commit thread calls ``stage(_:after:)`` for each commit of a batch, ``flush(by:)`` once, and, if the flush
-/// succeeds, ``published(_:)``. Between batches, it calls ``tend()`` and ``follow(from:)``.
+/// succeeds, ``published(_:)``. Between batches, it calls ``performMaintenance()`` and ``follow(from:)``.
 package protocol CommitLog: AnyObject, Sendable {
     /// Adds a commit to the next flush. The predecessor is the revision of the previous commit, staged or flushed.
-    func stage(_ commit: KeptCommit, after predecessor: Revision)
+    func stage(_ commit: RetainedCommit, after predecessor: Revision)
 
     /// Makes all staged commits as durable as configured. If it throws, ``CommitLogError/outcome`` states whether they
     /// may be stored. Afterwards, no commit is staged. A successful flush, even without commits, also guarantees that
@@ -35,7 +35,7 @@ package protocol CommitLog: AnyObject, Sendable {
     func follow(from state: State) -> FollowedState?
 
     /// Performs periodic maintenance: interval sync, snapshots, recovery after a failed write.
-    func tend()
+    func performMaintenance()
 
     /// Tells the log which state was published, so that the log can write snapshots of the state.
     func published(_ state: State)
@@ -54,7 +54,7 @@ package protocol StorageLog: CommitLog {
     /// The reason why the log refuses writes; nil if it accepts writes. Thread-safe.
     var health: String? { get }
     /// The values for metrics.
-    var figures: StorageFigures { get }
+    var metrics: StorageMetrics { get }
 
     /// Makes all commits durable, and releases files, connections and locks. The log refuses writes afterwards.
     ///

@@ -28,7 +28,7 @@ final class CommitStage: @unchecked Sendable {
 
     private let log: any CommitLog
     private let published: Published
-    private let figures: WriteFigures
+    private let metrics: WriteMetrics
     private let monotonic: MonotonicClock
     /// The published state.
     private(set) var state: State
@@ -41,12 +41,12 @@ final class CommitStage: @unchecked Sendable {
     private var pendingListeners: [any PublicationListener] = []
 
     init(
-        _ state: State, published: Published, log: any CommitLog, figures: WriteFigures, monotonic: MonotonicClock
+        _ state: State, published: Published, log: any CommitLog, metrics: WriteMetrics, monotonic: MonotonicClock
     ) {
         self.state = state
         self.published = published
         self.log = log
-        self.figures = figures
+        self.metrics = metrics
         self.monotonic = monotonic
     }
 
@@ -89,7 +89,7 @@ final class CommitStage: @unchecked Sendable {
     }
 
     func maintainLog() {
-        log.tend()
+        log.performMaintenance()
     }
 
     /// Notifies the listeners, and releases the replaced state. Called after the results are sent.
@@ -124,7 +124,7 @@ final class CommitStage: @unchecked Sendable {
 
     private func recordTimes(of batch: inout WriteBatch, flushStart start: UInt64) {
         let now = monotonic.now()
-        figures.add(batch.results.count, times: batch.writes.lazy.map { now &- $0.arrival })
+        metrics.add(batch.results.count, times: batch.writes.lazy.map { now &- $0.arrival })
         batch.recordTimes(flushStart: start, now: now)
     }
 }

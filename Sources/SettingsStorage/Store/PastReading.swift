@@ -12,7 +12,7 @@ package protocol PastReading: Sendable {
     /// Returns a suite as it was after a commit; nil if it did not exist.
     func suite(_ name: SuiteName, at revision: Revision) throws(Problem) -> Suite?
     /// Returns a page of the commits that changed a suite, the newest first. Throws if the suite is unknown.
-    func history(_ query: HistoryQuestion) throws(Problem) -> SuiteHistory
+    func history(_ query: HistoryQuery) throws(Problem) -> SuiteHistory
     /// Returns the net changes of a suite between two moments, in any order, that a caller with the grants may see.
     func difference(
         of name: SuiteName, from: Moment, to: Moment, for reader: Grants?

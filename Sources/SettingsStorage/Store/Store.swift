@@ -19,7 +19,7 @@ package final class Store: Sendable {
     private let pipeline: WritePipeline
     private let monotonic: MonotonicClock
     /// Counts and durations of writes, for metrics.
-    package let figures = WriteFigures()
+    package let metrics = WriteMetrics()
 
     /// Makes a store that begins with a recovered state.
     ///
@@ -34,7 +34,7 @@ package final class Store: Sendable {
         published = Published(state)
         self.monotonic = monotonic
         pipeline = WritePipeline(
-            state, published: published, log: log, limits: limits, figures: figures, monotonic: monotonic, clock: clock)
+            state, published: published, log: log, limits: limits, metrics: metrics, monotonic: monotonic, clock: clock)
     }
 
     /// The published state.
@@ -123,7 +123,7 @@ package final class Store: Sendable {
     }
 
     /// Makes the log perform its periodic maintenance, on the commit thread.
-    package func tend() {
-        pipeline.tend()
+    package func performMaintenance() {
+        pipeline.performMaintenance()
     }
 }

@@ -106,7 +106,7 @@ package struct WriteResult: Sendable {
     package let id: WriteID
     package var answer: Result<WriteAnswer, Problem>
     /// The commit that the write made; nil if it made none.
-    package var commit: KeptCommit?
+    package var commit: RetainedCommit?
     /// The cursor (epoch and revision) of the state on which the write was decided.
     package var cursor: Cursor
     /// False if the write was refused for a reason that does not depend on the state, such as a timeout.

@@ -38,7 +38,7 @@ final class WritePipeline: Sendable {
     private let busyThreshold: UInt64
 
     init(
-        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, figures: WriteFigures,
+        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, metrics: WriteMetrics,
         monotonic: MonotonicClock, clock: @escaping @Sendable () -> Timestamp
     ) {
         self.log = log
@@ -49,7 +49,7 @@ final class WritePipeline: Sendable {
                 limits: limits, maximumBatchesInFlight: log.maximumBatchesInFlight,
                 durableRevision: state.revision))
         decideStage = DecideStage(state, log: log, monotonic: monotonic, clock: clock)
-        commitStage = CommitStage(state, published: published, log: log, figures: figures, monotonic: monotonic)
+        commitStage = CommitStage(state, published: published, log: log, metrics: metrics, monotonic: monotonic)
     }
 
     /// The limits of the writes that are decided from now on.
@@ -82,7 +82,7 @@ final class WritePipeline: Sendable {
     }
 
     /// Makes the commit stage perform the periodic maintenance of the log, and publish commits of other daemons.
-    func tend() {
+    func performMaintenance() {
         update { $0.isMaintenanceDue = true }
     }
 
@@ -127,7 +127,7 @@ extension WritePipeline {
     private func commitBatches() {
         var work = takeCommitWork()
         while !work.batches.isEmpty { commit(work.batches.removeFirst(), within: work.timeout) }
-        if work.isMaintenanceDue { performMaintenance() }
+        if work.isMaintenanceDue { maintainLog() }
         let idleHandlers = finishCommitting()
         for handler in idleHandlers { handler(commitStage.state) }
     }
@@ -170,7 +170,7 @@ extension WritePipeline {
         }
     }
 
-    private func performMaintenance() {
+    private func maintainLog() {
         commitStage.maintainLog()
         let base = commitStage.state
         let followed = commitStage.follow()

@@ -26,7 +26,7 @@ package final class BackgroundTask<Report: Sendable>: Sendable {
     package var isBusy: Bool { progress.withLock { $0.isBusy } }
 
     /// True if the task was cancelled and should return early.
-    package var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
+    package var isCancelled: Bool { abandoned.load(ordering: .relaxed) }
 
     /// Begins a task. ``isBusy`` must be false.
     package func begin(_ body: @escaping @Sendable (BackgroundTask) -> Report) {
@@ -65,7 +65,7 @@ package final class BackgroundTask<Report: Sendable>: Sendable {
     }
 
     /// Returns the result of the last task, once; nil if there is none.
-    package func takeReport() -> Report? {
+    package func takeResult() -> Report? {
         progress.withLock { progress in
             guard let report = progress.report else { return nil }
             progress = Progress()

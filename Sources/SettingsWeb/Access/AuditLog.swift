@@ -116,7 +116,7 @@ package final class AuditLog: Sendable {
     /// Adds the line of a published commit.
     ///
     /// - Parameter state: returns the published state, which knows the secret keys. Called on the background queue.
-    package func add(_ kept: KeptCommit, from request: Request, _ state: @escaping @Sendable () -> State) {
+    package func add(_ kept: RetainedCommit, from request: Request, _ state: @escaping @Sendable () -> State) {
         let size = kept.size
         let total = waitingBytes.add(size, ordering: .relaxed).newValue
         guard total <= Self.maximumWaitingBytes || total == size else {

@@ -16,7 +16,7 @@ final class Caller: Sendable {
     let name: String
     let grants: Grants
     /// The grants that limit what the caller may read; nil if the caller may read everything.
-    var reader: Grants? { grants.reader }
+    var readLimits: Grants? { grants.readLimits }
     /// When the token expires; nil if the credential does not expire.
     let expires: Timestamp?
     let credential: Credential

@@ -12,9 +12,9 @@ struct BackgroundAnswers {
     enum Key: Hashable, Sendable {
         /// An answer that is not shared. The ticket identifies the request.
         case request(Ticket)
-        /// The answer to a ``Question`` from the state at `revision` to clients that know the commits to
+        /// The answer to a ``AnswerKey`` from the state at `revision` to clients that know the commits to
         /// `clientRevision`.
-        case question(Question, clientRevision: Revision, revision: Revision)
+        case answerKey(AnswerKey, clientRevision: Revision, revision: Revision)
         /// The answer to a GET with this target from a caller with these grants, computed from the state at `revision`.
         case target([UInt8], for: Grants?, revision: Revision)
     }

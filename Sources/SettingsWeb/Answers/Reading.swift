@@ -15,14 +15,14 @@ enum Reading: Hashable, Sendable {
     init(setting request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) {
         self = .setting(
             try request.suite(in: bytes), try request.key(in: bytes), isRaw: request.query.flag(.raw),
-            for: request.caller?.reader)
+            for: request.caller?.readLimits)
     }
 
     init(suite request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) {
         self = .suite(
             try request.suite(in: bytes), request.query.text(.view).flatMap { SuiteView(rawValue: $0) } ?? .effective,
             prefix: UTF8Text(request.query.text(.prefix) ?? ""), isRaw: request.query.flag(.raw),
-            for: request.caller?.reader)
+            for: request.caller?.readLimits)
     }
 
     var suite: SuiteName {
@@ -32,25 +32,25 @@ enum Reading: Hashable, Sendable {
     }
 
     /// The grants of a caller that may not read everything; nil if the caller may.
-    private var reader: Grants? {
+    private var readLimits: Grants? {
         switch self {
-        case .setting(_, _, _, let reader), .suite(_, _, _, _, let reader): reader
+        case .setting(_, _, _, let readLimits), .suite(_, _, _, _, let readLimits): readLimits
         }
     }
 
     /// Selects the commits that may change the result.
     var subject: WatchSubject {
         switch self {
-        case .setting(let suite, let key, _, let reader):
-            WatchSubject(suite, KeyFilter(keys: [key], prefixes: []), for: reader)
-        case .suite(let suite, _, _, _, let reader): WatchSubject(suite, for: reader)
+        case .setting(let suite, let key, _, let readLimits):
+            WatchSubject(suite, KeyFilter(keys: [key], prefixes: []), for: readLimits)
+        case .suite(let suite, _, _, _, let readLimits): WatchSubject(suite, for: readLimits)
         }
     }
 
     /// Reads from a state. Throws if no later state can have a result either, so that waiting is useless.
     func result(on state: State) throws(Problem) -> ReadResult {
         guard let found = state.suite(suite) else {
-            let refusal = Response(state.unknownSuite(suite, for: reader), cursor: state.cursor)
+            let refusal = Response(state.unknownSuite(suite, for: readLimits), cursor: state.cursor)
             return ReadResult(refusal: Rendering(refusal), tag: nil)
         }
         return try result(of: found, at: state.cursor, now: state.cursor)
@@ -63,11 +63,11 @@ enum Reading: Hashable, Sendable {
     ///   - now: the cursor of the published state, for the field `Settings-Cursor`.
     func result(of suite: Suite, at cursor: Cursor, now: Cursor) throws(Problem) -> ReadResult {
         switch self {
-        case .setting(_, let key, let isRaw, let reader):
-            return try Self.setting(key, isRaw: isRaw, of: suite, for: reader, at: now)
-        case .suite(_, _, _, _, let reader):
+        case .setting(_, let key, let isRaw, let readLimits):
+            return try Self.setting(key, isRaw: isRaw, of: suite, for: readLimits, at: now)
+        case .suite(_, _, _, _, let readLimits):
             let reading = self
-            return ReadResult(tag: suite.tag(for: reader), cost: { suite.renderingCost(within: $0) }) {
+            return ReadResult(tag: suite.tag(for: readLimits), cost: { suite.renderingCost(within: $0) }) {
                 reading.response(suite, at: cursor, now: now)
             }
         }
@@ -84,20 +84,20 @@ enum Reading: Hashable, Sendable {
     }
 
     private static func setting(
-        _ key: KeyName, isRaw: Bool, of suite: Suite, for reader: Grants?, at cursor: Cursor
+        _ key: KeyName, isRaw: Bool, of suite: Suite, for readLimits: Grants?, at cursor: Cursor
     ) throws(Problem) -> ReadResult {
         let record = suite.record(key)
-        guard suite.admits(key) || record.stored != nil else { throw suite.unknownKey(key, for: reader) }
-        if isRaw, suite.isHidden(record, from: reader) {
+        guard suite.admits(key) || record.stored != nil else { throw suite.unknownKey(key, for: readLimits) }
+        if isRaw, suite.isHidden(record, from: readLimits) {
             throw Problem(secret: key, of: suite.id, to: "read the bare value of")
         }
-        let source = record.standing.source
-        let tag = suite.tag(of: record, for: reader)
-        switch record.standing {
+        let source = record.valueSource.source
+        let tag = suite.tag(of: record, for: readLimits)
+        switch record.valueSource {
         case .stored, .default:
             let value = suite.effectiveValue(of: record) ?? .null
             return ReadResult(tag: tag, source: source, cost: { .rendering(value, within: $0) }) {
-                let setting = suite.setting(record).shown(to: reader)
+                let setting = suite.setting(record).shown(to: readLimits)
                 var response =
                     isRaw
                     ? Response(raw: setting.value ?? .null, cursor: cursor, tag: tag)
@@ -107,7 +107,7 @@ enum Reading: Hashable, Sendable {
             }
         case .unset, .invalid:
             let refusal = Rendering(cost: { suite.renderingCost(of: record, within: $0) }) {
-                let problem = record.standing == .unset ? suite.notSet(key) : suite.invalidStored(record)
+                let problem = record.valueSource == .unset ? suite.notSet(key) : suite.invalidStored(record)
                 var refusal = Response(problem, cursor: cursor, tag: tag)
                 refusal.fields.append(source: source)
                 return refusal
@@ -117,13 +117,15 @@ enum Reading: Hashable, Sendable {
     }
 
     private func response(_ suite: Suite, at cursor: Cursor, now: Cursor) -> Response {
-        guard case .suite(_, let view, let prefix, let isRaw, let reader) = self else { return Response(status: 404) }
-        let contents = suite.shown(suite.contents(view: view, prefix: prefix.string), to: reader)
+        guard case .suite(_, let view, let prefix, let isRaw, let readLimits) = self else {
+            return Response(status: 404)
+        }
+        let contents = suite.shown(suite.contents(view: view, prefix: prefix.string), to: readLimits)
         let body =
             isRaw
             ? contents.values.jsonBytes()
             : SuiteState(contents: contents, revision: suite.revision, cursor: cursor).jsonBytes()
-        return Response(json: body, cursor: now, tag: suite.tag(for: reader))
+        return Response(json: body, cursor: now, tag: suite.tag(for: readLimits))
     }
 }
 

@@ -1,10 +1,10 @@
 internal import HTTPWire
 internal import SettingsAPI
 
-/// A cache with the last rendered answer to each ``Question``. A question is a read or a watch without the data that
+/// A cache with the last rendered answer to each ``AnswerKey``. An answer key is a read or a watch without the data that
 /// differs between clients.
 ///
-/// Watchers with the same question are woken by the same commit and share its answer. The answer to a GET of a suite is
+/// Watchers with the same answer key are woken by the same commit and share its answer. The answer to a GET of a suite is
 /// used until the suite changes. When the cache is full, all entries are removed. Owned by the event loop.
 struct ResponseCache {
     private static let maximumEntries = 64
@@ -23,35 +23,38 @@ struct ResponseCache {
         var prefixLength = 0
     }
 
-    private var entries: [Question: Entry] = [:]
+    private var entries: [AnswerKey: Entry] = [:]
     private var bytes = 0
-    /// The last hit, which avoids hashing: watchers with the same question are answered one after the other.
-    private var last: (question: Question, entry: Entry)?
+    /// The last hit, which avoids hashing: watchers with the same answer key are answered one after the other.
+    private var last: (answerKey: AnswerKey, entry: Entry)?
     /// The header fields that all answers with the last cursor have in common.
     private var common: (cursor: Cursor, fields: FieldBlock)?
 
     /// Returns the cached answer if it is for clients with this client revision, from the state at `revision`.
-    mutating func response(to question: Question, after clientRevision: Revision, at revision: Revision) -> Response? {
-        guard let entry = entry(for: question, at: revision), entry.clientRevision == clientRevision else { return nil }
+    mutating func response(to answerKey: AnswerKey, after clientRevision: Revision, at revision: Revision) -> Response?
+    {
+        guard let entry = entry(for: answerKey, at: revision), entry.clientRevision == clientRevision else {
+            return nil
+        }
         return entry.response
     }
 
-    /// Returns the entry of a question if the entry has the revision.
-    mutating func entry(for question: Question, at revision: Revision) -> Entry? {
-        if let last, last.question == question { return last.entry.revision == revision ? last.entry : nil }
-        guard let entry = entries[question], entry.revision == revision else { return nil }
-        last = (question, entry)
+    /// Returns the entry of an answer key if the entry has the revision.
+    mutating func entry(for answerKey: AnswerKey, at revision: Revision) -> Entry? {
+        if let last, last.answerKey == answerKey { return last.entry.revision == revision ? last.entry : nil }
+        guard let entry = entries[answerKey], entry.revision == revision else { return nil }
+        last = (answerKey, entry)
         return entry
     }
 
-    /// Adds an entry. Replaces the entry of the same question.
-    mutating func keep(_ entry: Entry, for question: Question) {
+    /// Adds an entry. Replaces the entry of the same answer key.
+    mutating func keep(_ entry: Entry, for answerKey: AnswerKey) {
         last = nil
-        if let replaced = entries.removeValue(forKey: question) { bytes -= replaced.response.body.count }
+        if let replaced = entries.removeValue(forKey: answerKey) { bytes -= replaced.response.body.count }
         let size = entry.response.body.count
         if entries.count >= Self.maximumEntries || bytes + size > Self.maximumBytes { (entries, bytes) = ([:], 0) }
         guard size <= Self.maximumBytes else { return }
-        entries[question] = entry
+        entries[answerKey] = entry
         bytes += size
     }
 

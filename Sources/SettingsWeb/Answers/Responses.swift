@@ -8,20 +8,20 @@ struct Rendering: Sendable {
     /// Estimates the cost of rendering. Stops estimating when the cost exceeds the limit.
     private let estimate: @Sendable (_ limit: Cost) -> Cost
     /// True if the search for the data may take long, even if the response is small.
-    private let searchesHistory: Bool
+    private let alwaysInBackground: Bool
     /// True if the estimate of the memory is an upper bound, and most responses take far less.
     private let isUpperBound: Bool
     /// Renders the response. Thread-safe.
     let make: @Sendable () -> Response
 
     /// - Parameters:
-    ///   - searchesHistory: true to render in the background even if the response is small.
+    ///   - alwaysInBackground: true to render in the background even if the response is small.
     ///   - isUpperBound: true if the estimated memory is an upper bound, and most responses take far less.
     init(
-        searchesHistory: Bool = false, isUpperBound: Bool = false, cost: @escaping @Sendable (_ limit: Cost) -> Cost,
+        alwaysInBackground: Bool = false, isUpperBound: Bool = false, cost: @escaping @Sendable (_ limit: Cost) -> Cost,
         make: @escaping @Sendable () -> Response
     ) {
-        self.searchesHistory = searchesHistory
+        self.alwaysInBackground = alwaysInBackground
         self.isUpperBound = isUpperBound
         estimate = cost
         self.make = make
@@ -36,7 +36,7 @@ struct Rendering: Sendable {
     }
 
     /// True if rendering takes more time than an event loop may spend on one request.
-    var exceedsLoopLimit: Bool { searchesHistory || estimate(.loopLimit).exceeds(.loopLimit) }
+    var exceedsLoopLimit: Bool { alwaysInBackground || estimate(.loopLimit).exceeds(.loopLimit) }
 
     /// The bytes of memory to reserve before rendering, if the whole budget has `budget` bytes.
     ///
@@ -118,7 +118,7 @@ extension FieldBlock {
 }
 
 extension ErrorCode {
-    /// The number of the code, beginning at 1, by which ``LoopFigures`` counts refusals.
+    /// The number of the code, beginning at 1, by which ``LoopMetrics`` counts refusals.
     var number: UInt8 { UInt8((Self.allCases.firstIndex(of: self) ?? 0) + 1) }
 
     /// Makes the code from its number; nil if no code has the number.

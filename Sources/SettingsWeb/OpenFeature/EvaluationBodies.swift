@@ -8,11 +8,11 @@ internal import SettingsModel
 struct FlagList: JSONWritable {
     private let suite: Suite
     /// The grants of a caller that may not see everything; nil for a caller that may see everything.
-    private let reader: Grants?
+    private let readLimits: Grants?
 
-    init(_ suite: Suite, for reader: Grants?) {
+    init(_ suite: Suite, for readLimits: Grants?) {
         self.suite = suite
-        self.reader = reader
+        self.readLimits = readLimits
     }
 
     /// The seconds after which an idle program closes its event stream. The default of the protocol is also 120.
@@ -22,12 +22,12 @@ struct FlagList: JSONWritable {
         writer.beginObject()
         writer.name(literal: "flags")
         writer.beginArray()
-        let seesAll = reader?.canReadAll(of: suite.id) ?? true
+        let seesAll = readLimits?.canReadAll(of: suite.id) ?? true
         let visible = suite.keys(prefix: "", after: nil, limit: .max - 1) {
-            seesAll || reader?.canRead(suite.id, $0) ?? true
+            seesAll || readLimits?.canRead(suite.id, $0) ?? true
         }
-        for record in visible.records where !suite.isHidden(record, from: reader) {
-            if record.standing == .invalid {
+        for record in visible.records where !suite.isHidden(record, from: readLimits) {
+            if record.valueSource == .invalid {
                 EvaluationFailure(suite.invalidStored(record), ofFlag: record.name).write(to: &writer)
             } else {
                 Flag(suite.id, record, value: suite.effectiveValue(of: record)).write(to: &writer)
@@ -56,7 +56,7 @@ struct FlagList: JSONWritable {
 
 extension Flag {
     init(_ suite: SuiteName, _ record: KeyRecord, value: JSONValue?) {
-        self.init(suite, record.key, value, source: record.standing.source, revision: record.revision)
+        self.init(suite, record.key, value, source: record.valueSource.source, revision: record.revision)
     }
 }
 

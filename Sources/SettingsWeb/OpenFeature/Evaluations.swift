@@ -13,11 +13,11 @@ extension APIHandler {
     /// Answers the most frequent kind of request with little parsing: without a query or preconditions, for a small
     /// stored value. Returns nil for any other request, which `evaluate` answers.
     func plainEvaluation(
-        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, for reader: Grants?
+        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, for readLimits: Grants?
     ) -> Response? {
         guard head.method == .post, head.isPlain, !head.has(.contentEncoding), body.count < APIRequest.largeBodySize,
             let route = Route(head.path, in: bytes), route.resource == .evaluation,
-            let found = findPlain(route, bytes), !(reader != nil && found.isSecret)
+            let found = findPlain(route, bytes), !(readLimits != nil && found.isSecret)
         else { return nil }
         // A program mostly sends the same context again. It is not parsed again then.
         if !body.hasSameBytes(as: lastValidContext.span) {
@@ -26,7 +26,7 @@ extension APIHandler {
         }
         let flag = Flag(found.suite, found.record, value: found.record.stored)
         return Response(
-            status: 200, contentType: .json, fields: cache.fields(at: found.cursor.marked(for: reader)),
+            status: 200, contentType: .json, fields: cache.fields(at: found.cursor.withGrantsDigest(of: readLimits)),
             body: flag.jsonBytes())
     }
 
@@ -41,18 +41,18 @@ extension APIHandler {
             throw problem
         }
         try EvaluationContext.check(body)
-        let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
-        guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: reader) }
+        let (name, readLimits) = (try request.suite(in: bytes), request.caller?.readLimits)
+        guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: readLimits) }
         let handling =
             if request.route.resource == .evaluation {
                 renderAnswer(
-                    try suite.flag(try request.key(in: bytes), for: reader, at: state.cursor), to: exchange.ticket,
+                    try suite.flag(try request.key(in: bytes), for: readLimits, at: state.cursor), to: exchange.ticket,
                     for: ClientKey(of: request.caller, exchange))
             } else {
                 try evaluateAll(of: suite, request, bytes, exchange, on: state)
             }
         // Later requests of the connection must not change the answer, so they wait until it is complete.
-        if case .later = handling { return .laterExclusive }
+        if case .later = handling { return .laterBlockingConnection }
         return handling
     }
 
@@ -60,40 +60,40 @@ extension APIHandler {
     private func evaluateAll(
         of suite: Suite, _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
-        let (cursor, revision, reader) = (state.cursor, suite.revision, request.caller?.reader)
-        let tag = suite.tag(for: reader)
+        let (cursor, revision, readLimits) = (state.cursor, suite.revision, request.caller?.readLimits)
+        let tag = suite.tag(for: readLimits)
         try request.ifMatch(in: bytes)?.check(suite: suite.id, at: revision)
         if try request.ifNoneMatch(in: bytes)?.matches(tag) ?? false {
             return .answer(Response(notModified: tag, cursor: cursor))
         }
-        let question = Question(WatchSubject(suite.id, for: reader), .flags)
-        if let cached = cache.entry(for: question, at: revision) {
+        let answerKey = AnswerKey(WatchSubject(suite.id, for: readLimits), .flags)
+        if let cached = cache.entry(for: answerKey, at: revision) {
             return .answer(Response(json: cached.response.body, cursor: cursor, tag: tag))
         }
         // An estimate for the flags that have no stored value.
         let costOfDefaults = 8 * (suite.schema?.schema.keys.count ?? 0) * Cost.renderedUnit
         let rendering = Rendering(cost: { costOfDefaults + suite.renderingCost(within: $0) }) {
-            Response(json: FlagList(suite, for: reader).jsonBytes(), cursor: cursor, tag: tag)
+            Response(json: FlagList(suite, for: readLimits).jsonBytes(), cursor: cursor, tag: tag)
         }
         guard !rendering.exceedsLoopLimit else {
             return renderAnswer(
                 rendering, to: exchange.ticket, for: ClientKey(of: request.caller, exchange),
-                as: .question(question, clientRevision: .zero, revision: state.revision))
+                as: .answerKey(answerKey, clientRevision: .zero, revision: state.revision))
         }
         let response = rendering.make()
-        cache.keep(ResponseCache.Entry(revision: revision, cursor: cursor, response: response), for: question)
+        cache.keep(ResponseCache.Entry(revision: revision, cursor: cursor, response: response), for: answerKey)
         return .answer(response)
     }
 }
 
 extension Suite {
     /// Evaluates a key. Throws if the key is unknown to the reader, or if the schema does not allow the stored value.
-    fileprivate func flag(_ key: KeyName, for reader: Grants?, at cursor: Cursor) throws(Problem) -> Rendering {
+    fileprivate func flag(_ key: KeyName, for readLimits: Grants?, at cursor: Cursor) throws(Problem) -> Rendering {
         let record = record(key)
-        guard admits(key) || record.stored != nil, !isHidden(record, from: reader) else {
-            throw unknownKey(key, for: reader, suggests: false)
+        guard admits(key) || record.stored != nil, !isHidden(record, from: readLimits) else {
+            throw unknownKey(key, for: readLimits, suggests: false)
         }
-        guard record.standing != .invalid else { throw invalidStored(record) }
+        guard record.valueSource != .invalid else { throw invalidStored(record) }
         let value = effectiveValue(of: record)
         return Rendering(cost: { .rendering(value, within: $0) }) {
             Response(json: Flag(self.id, record, value: value).jsonBytes(), cursor: cursor)

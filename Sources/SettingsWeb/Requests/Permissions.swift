@@ -24,7 +24,7 @@ extension Resource {
         let isRead = method.isSafe || !allows(method)
         return switch self {
         case .health, .ready: .nothing
-        case .service, .description, .caller, .suites, .observationOfSeveral, .transaction, .undoOfSeveral: .anyGrant
+        case .service, .description, .caller, .suites, .observationOfSuites, .transaction, .undoInSuites: .anyGrant
         case .metrics, .cluster: .service(.metrics)
         case .reload: .service(.reload)
         case .backup: .service(.admin)
@@ -49,7 +49,7 @@ extension AccessPolicy {
         _ head: RequestHead, _ bytes: Span<UInt8>, user: PeerUser?, recent: inout RecentTokens, found: inout Caller?
     ) throws(Problem) -> Caller? {
         // `OPTIONS *` is server-wide and has no path.
-        let route = head.isServerWide ? nil : Route(head.path, in: bytes)
+        let route = head.hasAsteriskForm ? nil : Route(head.path, in: bytes)
         let requirement = route?.resource.requiredRight(for: head.method) ?? .anyGrant
         if case .nothing = requirement { return nil }
         if opensMetrics, route?.resource == .metrics { return nil }

@@ -20,9 +20,9 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     case evaluation = "/v1/suites/{suite}/ofrep/v1/evaluate/flags/{key}"
     case evaluationOfAll = "/v1/suites/{suite}/ofrep/v1/evaluate/flags"
     case evaluationEvents = "/v1/suites/{suite}/ofrep/v1/events"
-    case observationOfSeveral = "/v1/observe"
+    case observationOfSuites = "/v1/observe"
     case transaction = "/v1/transaction"
-    case undoOfSeveral = "/v1/undo"
+    case undoInSuites = "/v1/undo"
     case caller = "/v1/caller"
     case reload = "/v1/reload"
     case backup = "/v1/backup"
@@ -35,12 +35,12 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     /// The methods except HEAD, which every resource with GET supports, and OPTIONS, which every resource supports.
     var methods: [Method] {
         switch self {
-        case .service, .suites, .keys, .observation, .observationOfSeveral, .history, .difference, .evaluationEvents,
+        case .service, .suites, .keys, .observation, .observationOfSuites, .history, .difference, .evaluationEvents,
             .caller, .backup, .cluster, .health, .ready, .metrics, .description:
             [.get]
         case .suite, .setting: [.get, .put, .patch, .delete]
         case .schema: [.get, .put, .delete]
-        case .undo, .restore, .transaction, .undoOfSeveral, .reload, .evaluation, .evaluationOfAll: [.post]
+        case .undo, .restore, .transaction, .undoInSuites, .reload, .evaluation, .evaluationOfAll: [.post]
         }
     }
 
@@ -113,7 +113,7 @@ extension Resource {
         case (.schema, .get), (.schema, .head): [.at]
         case (.history, .get), (.history, .head): [.watchedKey, .prefix, .before, .historyLimit, .by]
         case (.difference, .get), (.difference, .head): [.from, .to]
-        case (.undo, .post), (.undoOfSeveral, .post): [.onConflict, .dryRun, .override]
+        case (.undo, .post), (.undoInSuites, .post): [.onConflict, .dryRun, .override]
         case (.restore, .post): [.onRestoreConflict, .dryRun, .override]
         case (.setting, .put), (.setting, .patch), (.setting, .delete): [.dryRun, .override]
         case (.schema, .put): [.onConflict, .dryRun]
@@ -121,7 +121,7 @@ extension Resource {
         case (.transaction, .post): [.dryRun, .override]
         case (.evaluationOfAll, .post): [.flagTag, .flagTime]
         case (.observation, .get), (.observation, .head): Self.watchParameters
-        case (.observationOfSeveral, .get), (.observationOfSeveral, .head):
+        case (.observationOfSuites, .get), (.observationOfSuites, .head):
             [.watchedSuite, .watchedSuitePrefix] + Self.watchParameters
         // The target of a preflight request has the query of the request that follows.
         case (_, .options): parametersOfAllMethods

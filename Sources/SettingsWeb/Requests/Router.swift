@@ -76,8 +76,8 @@ struct Route {
         // Nearly all requests are for `/v1/suites`, so this comparison comes first.
         if bytes.holds("suites", in: collection) { return findBelowSuites(&segments, in: bytes) }
         if bytes.holds("transaction", in: collection) { return Route(.transaction) }
-        if bytes.holds("undo", in: collection) { return Route(.undoOfSeveral) }
-        if bytes.holds("observe", in: collection) { return Route(.observationOfSeveral) }
+        if bytes.holds("undo", in: collection) { return Route(.undoInSuites) }
+        if bytes.holds("observe", in: collection) { return Route(.observationOfSuites) }
         if bytes.holds("caller", in: collection) { return Route(.caller) }
         if bytes.holds("reload", in: collection) { return Route(.reload) }
         if bytes.holds("backup", in: collection) { return Route(.backup) }

@@ -59,7 +59,7 @@ extension APIRequest {
                 .badRequest,
                 "a transaction must not have If-Match or If-None-Match; use the member if of the body for conditions")
         }
-        if route.resource == .undoOfSeveral, head.has(.ifMatch) || head.has(.ifNoneMatch) {
+        if route.resource == .undoInSuites, head.has(.ifMatch) || head.has(.ifNoneMatch) {
             throw Problem(
                 .badRequest,
                 "an undo in several suites must not have If-Match or If-None-Match; use /v1/suites/SUITE/undo")
@@ -144,7 +144,7 @@ extension APIRequest {
         case (.transaction, .post, _, _): return .transaction(try Self.decode(document))
         case (.undo, .post, let suite?, _):
             return .undo(try Self.decode(document), of: suite, onConflict: conflictPolicy)
-        case (.undoOfSeveral, .post, _, _):
+        case (.undoInSuites, .post, _, _):
             return .undo(try Self.decode(document), of: nil, onConflict: conflictPolicy)
         case (.restore, .post, let suite?, _):
             return .restore(suite, try Self.decode(document), skipsConflicts: query.has(.onRestoreConflict))

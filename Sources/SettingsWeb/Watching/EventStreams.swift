@@ -9,7 +9,7 @@ internal import SettingsStorage
 ///
 /// A stream catches up first: it sends the state, or the commits after the revision that the client knows. It sends a
 /// piece when the kernel has accepted the piece before. Afterwards the stream is live: it sends each event at once. The
-/// `questionKind` of a watcher is the content of the next piece: the state (`stateEvent`) or commits (`commitEvents`).
+/// `answerKind` of a watcher is the content of the next piece: the state (`stateEvent`) or commits (`commitEvents`).
 extension WatchNotifier {
     /// The size of a piece in bytes. A larger event is sent as one piece.
     private static let pieceBytes = 64 << 10
@@ -22,12 +22,12 @@ extension WatchNotifier {
     ) throws(Problem) -> Handling {
         guard !handler.isStopping else { throw Problem.shuttingDown }
         let (subject, style, id) = (request.subject, request.style, exchange.ticket)
-        var question = Question(subject, .commitEvents(style))
+        var answerKey = AnswerKey(subject, .commitEvents(style))
         var revision = request.since?.revision ?? .zero
         // An OpenFeature client fetches the flags before it opens a stream, so the stream begins without an event.
         let beginsLive = style == .refetches && request.since == nil
         if case .state(let isReset) = finding {
-            if !beginsLive { question = Question(subject, .stateEvent(isReset: isReset, style)) }
+            if !beginsLive { answerKey = AnswerKey(subject, .stateEvent(isReset: isReset, style)) }
             revision = state.revision
         }
         let isSuiteMissing =
@@ -37,8 +37,8 @@ extension WatchNotifier {
             case .state, .commits, .undecided: false
             }
         let watcher = try register(
-            exchange, question, of: request.caller, after: revision, phase: .catchingUp, on: state)
-        handler.begin(id, Self.head(at: service.store.state.cursor.marked(for: subject.reader)))
+            exchange, answerKey, of: request.caller, after: revision, phase: .catchingUp, on: state)
+        handler.begin(id, Self.head(at: service.store.state.cursor.withGrantsDigest(of: subject.readLimits)))
         push(EventText.opening, to: watcher)
         // Without an event, the client would have no cursor for a reconnection.
         if beginsLive { push(EventText.idField(state.cursor), to: watcher) }
@@ -63,8 +63,8 @@ extension WatchNotifier {
     func sendNextPiece(to watcher: Watcher) {
         guard case .catchingUp? = watcher.phase else { return }
         let subject = watcher.topic.subject
-        let state = service.store.state.withCursors(for: subject.reader)
-        if case .stateEvent(let isReset, _) = watcher.questionKind {
+        let state = service.store.state.withGrantsDigest(of: subject.readLimits)
+        if case .stateEvent(let isReset, _) = watcher.answerKind {
             return sendState(to: watcher, isReset: isReset, on: state)
         }
         guard state.watchReader.hasHistory(for: subject, after: watcher.revision) else {
@@ -79,14 +79,14 @@ extension WatchNotifier {
 
     /// Sends the state, because the history does not contain all commits after the revision of the client.
     private func restartWithState(_ watcher: Watcher) {
-        watcher.questionKind = .stateEvent(isReset: true, watcher.questionKind.style)
+        watcher.answerKind = .stateEvent(isReset: true, watcher.answerKind.style)
         watcher.phase = .catchingUp
         sendNextPiece(to: watcher)
     }
 
     private func sendState(to watcher: Watcher, isReset: Bool, on state: State) {
         let subject = watcher.topic.subject
-        guard watcher.questionKind.style == .changes else {
+        guard watcher.answerKind.style == .changes else {
             let text = EventText.refetch(subject, on: state)
             return sendPiece(Response(status: 200, body: text), to: watcher, upTo: state.revision)
         }
@@ -105,16 +105,16 @@ extension WatchNotifier {
         }
         guard rendering.exceedsLoopLimit else { return sendPiece(rendering.make(), to: watcher, upTo: state.revision) }
         renderInBackground(
-            rendering, Question(subject, .stateEvent(isReset: isReset, .changes)), for: watcher, upTo: state.revision)
+            rendering, AnswerKey(subject, .stateEvent(isReset: isReset, .changes)), for: watcher, upTo: state.revision)
     }
 
     /// Renders a costly piece of a stream in the background. The handler calls `sendPiece` with the result.
     private func renderInBackground(
-        _ rendering: Rendering, _ question: Question, after revision: Revision = .zero, for watcher: Watcher,
+        _ rendering: Rendering, _ answerKey: AnswerKey, after revision: Revision = .zero, for watcher: Watcher,
         upTo reached: Revision
     ) {
-        let key = BackgroundAnswers.Key.question(question, clientRevision: revision, revision: reached)
-        watcher.questionKind = question.kind
+        let key = BackgroundAnswers.Key.answerKey(answerKey, clientRevision: revision, revision: reached)
+        watcher.answerKind = answerKey.kind
         watcher.phase = .rendering(key)
         if let response = handler.backgroundAnswers.recentAnswer(key) {
             return sendPiece(response, to: watcher, upTo: reached)
@@ -124,9 +124,9 @@ extension WatchNotifier {
 
     /// Sends the event that the suite does not exist, unless the client knows that. The stream waits for the suite.
     private func sendMissingSuite(to watcher: Watcher, isKnown: Bool = false, on state: State) {
-        let (subject, style) = (watcher.topic.subject, watcher.questionKind.style)
+        let (subject, style) = (watcher.topic.subject, watcher.answerKind.style)
         watcher.revision = state.revision
-        watcher.questionKind = .stateEvent(isReset: true, style)
+        watcher.answerKind = .stateEvent(isReset: true, style)
         watcher.phase = .live
         guard !isKnown else { return }
         let missing = EventText.text(of: .missing(subject.suites[0], state.cursor))
@@ -140,7 +140,7 @@ extension WatchNotifier {
         let text = piece.body
         if !text.isEmpty { push(text, owner: piece.owner, to: watcher) }
         watcher.revision = max(watcher.revision, reached)
-        watcher.questionKind = .commitEvents(watcher.questionKind.style)
+        watcher.answerKind = .commitEvents(watcher.answerKind.style)
         // After a larger piece, further events could exceed the limit of unsent bytes, so the stream waits.
         let isLive = text.count <= Self.pieceBytes && watcher.revision >= service.store.state.revision
         watcher.phase = isLive ? .live : .catchingUp
@@ -160,7 +160,7 @@ extension WatchNotifier {
     func sendNewEvents(to watcher: Watcher, on state: State) -> Bool {
         guard !watcher.isCatchingUp else { return false }
         let (subject, revision) = (watcher.topic.subject, watcher.revision)
-        if case .stateEvent = watcher.questionKind {
+        if case .stateEvent = watcher.answerKind {
             // The stream waits for the suite. The suite may have been created and removed again.
             guard state.watchReader.hasState(for: subject) else { return false }
             sendState(to: watcher, isReset: true, on: state)
@@ -170,12 +170,12 @@ extension WatchNotifier {
             restartWithState(watcher)
             return true
         }
-        let question = watcher.question
-        var rendered = handler.cache.response(to: question, after: revision, at: state.revision)?.body
+        let answerKey = watcher.answerKey
+        var rendered = handler.cache.response(to: answerKey, after: revision, at: state.revision)?.body
         if rendered == nil {
             let commits = state.watchReader.commits(for: subject, after: revision) ?? []
             rendered = renderEvents(commits, for: watcher, upTo: state.revision, on: state)
-            if let rendered { cache(Response(status: 200, body: rendered), for: question, after: revision, on: state) }
+            if let rendered { cache(Response(status: 200, body: rendered), for: answerKey, after: revision, on: state) }
         }
         guard let text = rendered else { return true }
         watcher.revision = max(revision, state.revision)
@@ -185,10 +185,10 @@ extension WatchNotifier {
 
     /// Renders commits as events. If that is too costly for the event loop, renders in the background and returns nil.
     private func renderEvents(
-        _ commits: [KeptCommit], for watcher: Watcher, upTo reached: Revision, on state: State
+        _ commits: [RetainedCommit], for watcher: Watcher, upTo reached: Revision, on state: State
     ) -> [UInt8]? {
         let subject = watcher.topic.subject
-        guard watcher.questionKind.style == .changes else {
+        guard watcher.answerKind.style == .changes else {
             return commits.flatMap { EventText.refetch(subject, after: $0.commit, in: state.epoch) }
         }
         let rendering = Rendering(cost: state.watchReader.renderingCost(ofChangesIn: commits), isUpperBound: true) {
@@ -196,12 +196,12 @@ extension WatchNotifier {
         }
         guard rendering.exceedsLoopLimit else { return rendering.make().body }
         renderInBackground(
-            rendering, Question(subject, .commitEvents(.changes)), after: watcher.revision, for: watcher,
+            rendering, AnswerKey(subject, .commitEvents(.changes)), after: watcher.revision, for: watcher,
             upTo: reached)
         return nil
     }
 
-    private static func events(_ subject: WatchSubject, _ commits: [KeptCommit], on state: State) -> [UInt8] {
+    private static func events(_ subject: WatchSubject, _ commits: [RetainedCommit], on state: State) -> [UInt8] {
         commits.flatMap { EventText.text(of: .commit(state.watchReader.streamed(subject, $0.commit))) }
     }
 
@@ -209,7 +209,7 @@ extension WatchNotifier {
     /// new events. The client must not get a cursor that is later than an event that it has not received.
     func sendKeepAlive(to watcher: Watcher) {
         guard !watcher.isCatchingUp else { return setKeepAlive(watcher) }
-        let state = service.store.state.withCursors(for: watcher.topic.subject.reader)
+        let state = service.store.state.withGrantsDigest(of: watcher.topic.subject.readLimits)
         watcher.advance(to: comparedRevision)
         watcher.isDue = false
         guard !sendNewEvents(to: watcher, on: state) else { return }
@@ -244,7 +244,7 @@ extension WatchNotifier {
 
     /// Ends a stream with a random delay for the reconnection, and with the cursor if the client has all events.
     private func endStream(_ watcher: Watcher, on state: State) {
-        let epoch = state.withCursors(for: watcher.topic.subject.reader).epoch
+        let epoch = state.withGrantsDigest(of: watcher.topic.subject.readLimits).epoch
         let cursor = watcher.isCatchingUp ? nil : Cursor(epoch: epoch, revision: watcher.revision)
         endStream(watcher, with: EventText.closing(at: cursor, retryAfterMs: Int.random(in: 100...3000)))
     }

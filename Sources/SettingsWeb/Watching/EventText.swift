@@ -26,13 +26,14 @@ enum EventText {
     /// OpenFeature's event after a commit, which asks the client to fetch the flags again. It contains the new entity
     /// tag of the suite: the revision and, for a reader with limited grants, a digest of the grants.
     static func refetch(_ subject: WatchSubject, after commit: Commit, in epoch: Epoch) -> [UInt8] {
-        let tag = EntityTag(commit.revision, digest: subject.reader?.digest)
+        let tag = EntityTag(commit.revision, digest: subject.readLimits?.digest)
         return refetch(Cursor(epoch: epoch, revision: commit.revision), tag, commit.time)
     }
 
     /// OpenFeature's event for a client whose cursor is older than the oldest commit in the history.
     static func refetch(_ subject: WatchSubject, on state: State) -> [UInt8] {
-        refetch(state.cursor, state.suite(subject.suites[0])?.tag(for: subject.reader) ?? EntityTag(.zero), state.time)
+        refetch(
+            state.cursor, state.suite(subject.suites[0])?.tag(for: subject.readLimits) ?? EntityTag(.zero), state.time)
     }
 
     private static func refetch(_ cursor: Cursor, _ tag: EntityTag, _ time: Timestamp) -> [UInt8] {

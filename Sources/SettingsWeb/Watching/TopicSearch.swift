@@ -10,7 +10,7 @@ struct TopicSearch {
     /// The number of changes after which the search reads the clock.
     private static let changesPerStep = 64
 
-    private let commits: [KeptCommit]
+    private let commits: [RetainedCommit]
     /// The last revision that the search covers.
     let lastRevision: Revision
     private(set) var topics: [ObjectIdentifier: Topic] = [:]
@@ -18,7 +18,7 @@ struct TopicSearch {
     private var commitIndex = 0
     private var changeIndex = 0
 
-    init(_ commits: some Sequence<KeptCommit>, upTo lastRevision: Revision) {
+    init(_ commits: some Sequence<RetainedCommit>, upTo lastRevision: Revision) {
         self.commits = Array(commits)
         self.lastRevision = lastRevision
     }

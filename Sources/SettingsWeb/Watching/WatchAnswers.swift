@@ -10,8 +10,8 @@ internal import SettingsStorage
 extension WatchNotifier {
     /// Answers a long poll, or makes it a watcher. Begins an event stream.
     func observe(_ request: WatchRequest, _ exchange: Exchange) -> Handling {
-        let reader = request.subject.reader
-        let state = watchedState().withCursors(for: reader)
+        let readLimits = request.subject.readLimits
+        let state = watchedState().withGrantsDigest(of: readLimits)
         do throws(Problem) {
             switch state.watchReader.find(request.subject, since: request.since, within: .loopLimit) {
             case .undecided where !request.isStream:
@@ -31,8 +31,8 @@ extension WatchNotifier {
     func wait(
         for reading: Reading, of caller: Caller?, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
-        let questionKind = Question.Kind.reading(reading, known: known, hadSuite: state.hasSuite(reading.suite))
-        try register(exchange, Question(reading.subject, questionKind), of: caller, after: state.revision, on: state)
+        let answerKind = AnswerKey.Kind.reading(reading, known: known, hadSuite: state.hasSuite(reading.suite))
+        try register(exchange, AnswerKey(reading.subject, answerKind), of: caller, after: state.revision, on: state)
         setDeadline(exchange.ticket, seconds: seconds, of: caller)
         return .later
     }
@@ -54,21 +54,21 @@ extension WatchNotifier {
         let subject = request.subject
         let revision = request.since?.revision ?? .zero
         let client = ClientKey(of: request.caller, exchange)
-        let changes = Question(subject, .changes(limit: request.limit, keepsLatest: request.keepsLatest))
+        let changes = AnswerKey(subject, .changes(limit: request.limit, keepsLatest: request.keepsLatest))
         let seconds = request.wait ?? WatchRequest.defaultWait
         switch finding {
         case .state(let isReset):
-            let question = Question(subject, .state(isReset: isReset))
+            let answerKey = AnswerKey(subject, .state(isReset: isReset))
             let waits =
                 seconds > 0 && !handler.isStopping
                 && state.watchReader.isUpToDate(subject, since: request.since, within: .loopLimit)
             guard waits else {
-                return answer(question, on: state, to: exchange.ticket, for: client) {
+                return answer(answerKey, on: state, to: exchange.ticket, for: client) {
                     state.watchReader.rendering(of: subject, isReset: isReset)
                 }
             }
             // The client's cursor was issued for other grants, so the client gets the state even after the wait.
-            try register(exchange, question, of: request.caller, after: state.revision, on: state)
+            try register(exchange, answerKey, of: request.caller, after: state.revision, on: state)
         case .commits(let commits):
             return answer(changes, after: revision, on: state, to: exchange.ticket, for: client) {
                 rendering(
@@ -79,8 +79,8 @@ extension WatchNotifier {
             guard request.waitsForSuite, !handler.isStopping else {
                 throw state.watchReader.missingSuiteError(for: subject)
             }
-            let question = Question(subject, .state(isReset: request.since != nil))
-            try register(exchange, question, of: request.caller, after: state.revision, on: state)
+            let answerKey = AnswerKey(subject, .state(isReset: request.since != nil))
+            try register(exchange, answerKey, of: request.caller, after: state.revision, on: state)
         case .nothing, .undecided:
             let revision = max(revision, state.revision)
             guard seconds > 0, !handler.isStopping else {
@@ -95,7 +95,7 @@ extension WatchNotifier {
     /// Prepares the rendering of the changes in commits. If it runs in the background, it uses the state that is
     /// published then, because a reference to the present state would keep replaced values in memory.
     func rendering(
-        of subject: WatchSubject, _ commits: [KeptCommit], after revision: Revision, limit: Int?, keepsLatest: Bool,
+        of subject: WatchSubject, _ commits: [RetainedCommit], after revision: Revision, limit: Int?, keepsLatest: Bool,
         on state: State
     ) -> Rendering {
         let rendering = state.watchReader.rendering(
@@ -103,7 +103,7 @@ extension WatchNotifier {
         guard rendering.exceedsLoopLimit else { return rendering }
         let (epoch, store) = (state.epoch, service.store)
         return Rendering(cost: state.watchReader.renderingCost(ofChangesIn: commits), isUpperBound: true) {
-            let state = store.state.withCursors(for: subject.reader)
+            let state = store.state.withGrantsDigest(of: subject.readLimits)
             let since = ResumePoint.cursor(Cursor(epoch: epoch, revision: revision))
             switch state.watchReader.find(subject, since: since) {
             case .commits(let commits):
@@ -129,7 +129,7 @@ extension WatchNotifier {
             handler.answer(id, Response(toObserver: problem, cursor: handler.cursor(for: request.caller)))
         } _: { [store = service.store] reservation in
             let (subject, since) = (request.subject, request.since)
-            let state = store.state.withCursors(for: subject.reader)
+            let state = store.state.withGrantsDigest(of: subject.readLimits)
             let finding = state.watchReader.find(subject, since: since)
             guard case .commits(let commits) = finding else {
                 return { $0.notifier.finishSearch(of: request, finding, on: state, exchange) }
@@ -149,7 +149,7 @@ extension WatchNotifier {
         if case .nothing = finding {
             // Only the commits after the searched state remain.
             let known = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
-            state = watchedState().withCursors(for: request.subject.reader)
+            state = watchedState().withGrantsDigest(of: request.subject.readLimits)
             finding = state.watchReader.find(request.subject, since: .cursor(known))
         }
         do throws(Problem) {
@@ -179,7 +179,7 @@ extension WatchReader {
     /// Prepares the rendering of the changes in commits.
     /// - Parameter keepsLatest: true if the answer combines all changes of a key into one change.
     func rendering(
-        of subject: WatchSubject, _ commits: [KeptCommit], after revision: Revision, limit: Int?, keepsLatest: Bool
+        of subject: WatchSubject, _ commits: [RetainedCommit], after revision: Revision, limit: Int?, keepsLatest: Bool
     ) -> Rendering {
         Rendering(cost: renderingCost(ofChangesIn: commits), isUpperBound: true) {
             let changes = self.observed(subject, commits, from: revision, limit: limit, keepsLatest: keepsLatest)
@@ -189,7 +189,7 @@ extension WatchReader {
 
     /// Makes the error for a suite that does not exist. The client may retry, because the suite may be created later.
     func missingSuiteError(for subject: WatchSubject) -> Problem {
-        var problem = state.unknownSuite(subject.suites[0], for: subject.reader)
+        var problem = state.unknownSuite(subject.suites[0], for: subject.readLimits)
         problem.retryAfterMs = 1000
         return problem
     }

@@ -60,7 +60,7 @@ final class WatchNotifier {
     ///   - phase: the phase of an event stream; nil for a request that gets one answer.
     @discardableResult
     func register(
-        _ exchange: Exchange, _ question: Question, of caller: Caller?, after revision: Revision,
+        _ exchange: Exchange, _ answerKey: AnswerKey, of caller: Caller?, after revision: Revision,
         phase: Watcher.StreamPhase? = nil, on state: State
     ) throws(Problem) -> Watcher {
         guard handler.isAdmitted(caller) else { throw .credentialEnded }
@@ -75,14 +75,14 @@ final class WatchNotifier {
         let topic: Topic
         let position: Int
         do throws(Problem) {
-            (topic, position) = try index.add(exchange.ticket, question.subject)
+            (topic, position) = try index.add(exchange.ticket, answerKey.subject)
         } catch {
             service.watchers.remove(client)
             throw error
         }
         let watcher = Watcher(
             id: exchange.ticket, topic: topic, topicPosition: position, client: client, revision: revision,
-            questionKind: question.kind, phase: phase)
+            answerKind: answerKey.kind, phase: phase)
         watcherCount += 1
         handler.setWaiting(exchange.ticket, for: phase == nil ? .watcher(watcher) : .stream(watcher))
         return watcher
@@ -143,7 +143,7 @@ extension WatchNotifier {
         guard let watcher = handler.requests.watcher(id), !watcher.isDue else { return }
         watcher.advance(to: comparedRevision)
         watcher.isDue = true
-        handler.figures.wakeUps += 1
+        handler.metrics.wakeUps += 1
         dueWatchers.append(id)
     }
 
@@ -179,25 +179,25 @@ extension WatchNotifier {
 
     private func cachedAnswer(to watcher: Watcher, on state: State) -> WatcherAnswer? {
         guard !watcher.isStream else { return nil }
-        return handler.cache.response(to: watcher.question, after: watcher.revision, at: state.revision)
+        return handler.cache.response(to: watcher.answerKey, after: watcher.revision, at: state.revision)
             .map { WatcherAnswer(to: watcher, $0) }
     }
 }
 
-/// An answer that is valid for all watchers with the same question and revision.
+/// An answer that is valid for all watchers with the same answer key and revision.
 private struct WatcherAnswer {
     private let topic: Topic
-    private let questionKind: Question.Kind
+    private let answerKind: AnswerKey.Kind
     private let revision: Revision
     let response: Response
 
     init(to watcher: Watcher, _ response: Response) {
-        (topic, questionKind, revision) = (watcher.topic, watcher.questionKind, watcher.revision)
+        (topic, answerKind, revision) = (watcher.topic, watcher.answerKind, watcher.revision)
         self.response = response
     }
 
     func isValid(for watcher: Watcher) -> Bool {
         !watcher.isStream && watcher.topic === topic && watcher.revision == revision
-            && watcher.questionKind == questionKind
+            && watcher.answerKind == answerKind
     }
 }

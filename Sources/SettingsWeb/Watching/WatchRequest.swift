@@ -50,11 +50,11 @@ struct WatchRequest: Sendable {
 
     private static func subject(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> WatchSubject {
         let query = request.query
-        let reader = request.caller?.reader
+        let readLimits = request.caller?.readLimits
         let filter = KeyFilter(
             keys: try query.texts(.watchedKey).map { text throws(Problem) in try name(text, "key", KeyName.init) },
             prefixes: query.texts(.watchedPrefix))
-        if request.route.suite != nil { return WatchSubject(try request.suite(in: bytes), filter, for: reader) }
+        if request.route.suite != nil { return WatchSubject(try request.suite(in: bytes), filter, for: readLimits) }
         let suites = try query.texts(.watchedSuite).map { text throws(Problem) in
             try name(text, "suite", SuiteName.init)
         }
@@ -64,7 +64,7 @@ struct WatchRequest: Sendable {
                 .badRequest,
                 "name the suites to observe, as in /v1/observe?suite=a&suite=b or /v1/observe?suitePrefix=a")
         }
-        return WatchSubject(suites, prefixes: prefixes, filter, for: reader)
+        return WatchSubject(suites, prefixes: prefixes, filter, for: readLimits)
     }
 
     private static func since(

@@ -28,7 +28,7 @@ final class Watcher {
     var revision: Revision
     /// The phase of an event stream; nil for a request that gets one answer.
     var phase: StreamPhase?
-    var questionKind: Question.Kind
+    var answerKind: AnswerKey.Kind
     /// True if the watcher is in the queue of watchers that are woken up.
     var isDue = false
     /// True for a stream that ends once the client has been sent all published events.
@@ -36,19 +36,19 @@ final class Watcher {
 
     init(
         id: Ticket, topic: Topic, topicPosition: Int, client: ClientCounts.Client, revision: Revision,
-        questionKind: Question.Kind, phase: StreamPhase?
+        answerKind: AnswerKey.Kind, phase: StreamPhase?
     ) {
         self.id = id
         self.topic = topic
         self.topicPosition = UInt32(topicPosition)
         self.client = client
         self.revision = revision
-        self.questionKind = questionKind
+        self.answerKind = answerKind
         self.phase = phase
     }
 
-    /// The subject together with the kind of question. Watchers with the same question and revision share one answer.
-    var question: Question { Question(topic.subject, questionKind) }
+    /// The subject together with the kind of answer. Watchers with the same answer key and revision share one answer.
+    var answerKey: AnswerKey { AnswerKey(topic.subject, answerKind) }
 
     var isStream: Bool { phase != nil }
 

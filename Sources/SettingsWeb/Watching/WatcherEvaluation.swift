@@ -9,29 +9,29 @@ internal import SettingsStorage
 extension WatchNotifier {
     /// Answers a watcher if the state has something new for the client.
     func evaluate(_ watcher: Watcher, on state: State) {
-        let (question, subject, revision) = (watcher.question, watcher.topic.subject, watcher.revision)
-        let state = state.withCursors(for: subject.reader)
+        let (answerKey, subject, revision) = (watcher.answerKey, watcher.topic.subject, watcher.revision)
+        let state = state.withGrantsDigest(of: subject.readLimits)
         watcher.isDue = false
-        switch watcher.questionKind {
+        switch watcher.answerKind {
         case .changes(let limit, let keepsLatest):
             guard state.watchReader.hasHistory(for: subject, after: revision) else {
                 return answerWithState(watcher, on: state)
             }
             let commits = state.watchReader.commits(for: subject, after: revision) ?? []
             guard !commits.isEmpty else { return }
-            answer(watcher, question, after: revision, on: state) {
+            answer(watcher, answerKey, after: revision, on: state) {
                 rendering(
                     of: subject, commits, after: revision, limit: limit, keepsLatest: keepsLatest, on: state)
             }
         case .state(let isReset):
             guard state.watchReader.hasState(for: subject) else { return }
-            answer(watcher, question, on: state) { state.watchReader.rendering(of: subject, isReset: isReset) }
+            answer(watcher, answerKey, on: state) { state.watchReader.rendering(of: subject, isReset: isReset) }
         case .reading(let reading, let known, let hadSuite):
             do throws(Problem) {
                 let result = try reading.result(on: state)
                 let isSuiteRemoved = hadSuite && result.tag == nil
                 guard isSuiteRemoved || !result.isKnown(by: known) else { return }
-                answer(watcher, question, on: state) { result.rendering }
+                answer(watcher, answerKey, on: state) { result.rendering }
             } catch {
                 handler.answer(watcher.id, Response(error, cursor: state.cursor))
             }
@@ -44,12 +44,12 @@ extension WatchNotifier {
     /// client. If the suite does not exist any more, the long poll waits for a new suite with that name.
     private func answerWithState(_ watcher: Watcher, on state: State) {
         let subject = watcher.topic.subject
-        let question = Question(subject, .state(isReset: true))
+        let answerKey = AnswerKey(subject, .state(isReset: true))
         guard state.watchReader.hasState(for: subject) else {
-            watcher.questionKind = question.kind
+            watcher.answerKind = answerKey.kind
             return
         }
-        answer(watcher, question, on: state) { state.watchReader.rendering(of: subject, isReset: true) }
+        answer(watcher, answerKey, on: state) { state.watchReader.rendering(of: subject, isReset: true) }
     }
 
     /// Answers a long poll or a GET with `wait` because its deadline has passed, its client has half-closed the
@@ -62,8 +62,8 @@ extension WatchNotifier {
         // The evaluation may have answered the request.
         guard handler.requests.watcher(watcher.id) === watcher else { return }
         let subject = watcher.topic.subject
-        state = state.withCursors(for: subject.reader)
-        switch watcher.questionKind {
+        state = state.withGrantsDigest(of: subject.readLimits)
+        switch watcher.answerKind {
         case .state:
             let problem = state.watchReader.missingSuiteError(for: subject)
             answer(watcher, Rendering(Response(toObserver: problem, cursor: state.cursor)))
@@ -97,49 +97,49 @@ extension WatchNotifier {
             response.closes = true
             return response
         }
-        let question = Question(subject, .noChanges)
+        let answerKey = AnswerKey(subject, .noChanges)
         let revision = max(revision, state.revision)
-        if let response = handler.cache.response(to: question, after: revision, at: state.revision) { return response }
+        if let response = handler.cache.response(to: answerKey, after: revision, at: state.revision) { return response }
         let response = Response(toObserver: changes.jsonBytes(), cursor: state.cursor)
-        cache(response, for: question, after: revision, on: state)
+        cache(response, for: answerKey, after: revision, on: state)
         return response
     }
 }
 
-/// Answers that requests with the same question share: the same subject (suites and keys) and kind of answer.
+/// Answers that requests with the same answer key share: the same subject (suites and keys) and kind of answer.
 extension WatchNotifier {
-    /// Answers a question from the cache, or renders the answer: on the event loop if it is cheap, otherwise in the
+    /// Answers an answer key from the cache, or renders the answer: on the event loop if it is cheap, otherwise in the
     /// background. The revision is the last that the client knows, or zero if the answer does not depend on it.
     func answer(
-        _ question: Question, after revision: Revision = .zero, on state: State, to id: Ticket,
+        _ answerKey: AnswerKey, after revision: Revision = .zero, on state: State, to id: Ticket,
         for client: ClientKey?, _ rendering: () -> Rendering
     ) -> Handling {
-        if let response = handler.cache.response(to: question, after: revision, at: state.revision) {
+        if let response = handler.cache.response(to: answerKey, after: revision, at: state.revision) {
             return .answer(response)
         }
-        let key = BackgroundAnswers.Key.question(question, clientRevision: revision, revision: state.revision)
+        let key = BackgroundAnswers.Key.answerKey(answerKey, clientRevision: revision, revision: state.revision)
         if let shared = handler.shareAnswer(key, with: id) { return shared }
         let rendering = rendering()
         guard !rendering.exceedsLoopLimit else { return handler.renderAnswer(rendering, to: id, for: client, as: key) }
         let response = rendering.make()
-        cache(response, for: question, after: revision, on: state)
+        cache(response, for: answerKey, after: revision, on: state)
         return .answer(response)
     }
 
-    /// Adds an answer to the cache for other requests with the same question.
-    func cache(_ response: Response, for question: Question, after revision: Revision, on state: State) {
+    /// Adds an answer to the cache for other requests with the same answer key.
+    func cache(_ response: Response, for answerKey: AnswerKey, after revision: Revision, on state: State) {
         let entry = ResponseCache.Entry(
             clientRevision: revision, revision: state.revision, cursor: state.cursor, response: response)
-        handler.cache.keep(entry, for: question)
+        handler.cache.keep(entry, for: answerKey)
     }
 
     /// Answers a watcher with an answer that other watchers may share.
     private func answer(
-        _ watcher: Watcher, _ question: Question, after revision: Revision = .zero, on state: State,
+        _ watcher: Watcher, _ answerKey: AnswerKey, after revision: Revision = .zero, on state: State,
         _ rendering: () -> Rendering
     ) {
         let handling = answer(
-            question, after: revision, on: state, to: watcher.id, for: watcher.client.key, rendering)
+            answerKey, after: revision, on: state, to: watcher.id, for: watcher.client.key, rendering)
         if case .answer(let response) = handling { handler.answer(watcher.id, response) }
     }
 

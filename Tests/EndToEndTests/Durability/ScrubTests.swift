@@ -63,7 +63,7 @@ struct ScrubTests {
         let reader = try daemon.connect()
         let published = Mutex(Revision.zero)
         let data = DataDirectory(daemon.directory.path)
-        let scrub = Scrub(data, pace: ReadPace(bytesPerSecond: .max), StorageFigures(), log) {
+        let scrub = Scrub(data, pace: ReadPace(bytesPerSecond: .max), StorageMetrics(), log) {
             published.withLock { $0 }
         }
         var journals: Set<String> = []

@@ -29,7 +29,7 @@ struct HistoryCase: CustomTestStringConvertible {
         for case .committed(let revision, _, let after) in calls.map(\.outcome) {
             for sight in after { commits[revision, default: [:]][sight.setting] = .some(sight.value) }
         }
-        var timeline = Timeline(from: Model((0..<3).map { _ in Model.Standing(value: 0, revision: 1) }))
+        var timeline = Timeline(from: Model((0..<3).map { _ in Model.ValueSource(value: 0, revision: 1) }))
         for (revision, values) in commits.sorted(by: { $0.key < $1.key }) { timeline.append(values, at: revision) }
         return timeline
     }

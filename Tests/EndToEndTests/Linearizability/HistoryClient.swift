@@ -235,13 +235,13 @@ struct TestedSettings {
 
     /// Stores the first values, and returns the resulting model.
     func prepare(_ peer: RawClient) throws -> Model {
-        var standings: [Model.Standing] = []
+        var standings: [Model.ValueSource] = []
         for setting in 0..<count {
             let answer = try peer.ask(Request("PUT \(path(of: setting)) 0"))
             guard answer.status == 201, let body = try? SettingState(json: JSONValue(parsing: answer.body)) else {
                 throw UnexpectedAnswer(request: "the first value of \(setting)", answer: answer)
             }
-            standings.append(Model.Standing(value: 0, revision: body.revision.number))
+            standings.append(Model.ValueSource(value: 0, revision: body.revision.number))
         }
         return Model(standings)
     }

@@ -1,15 +1,15 @@
 /// The settings of a daemon that does one thing at a time.
 struct Model: Equatable {
     /// A setting as it stands.
-    struct Standing: Equatable {
+    struct ValueSource: Equatable {
         var value: Int64?
         /// The commit that changed it last.
         var revision: Int64
     }
 
-    private(set) var standings: [Standing]
+    private(set) var standings: [ValueSource]
 
-    init(_ standings: [Standing]) {
+    init(_ standings: [ValueSource]) {
         self.standings = standings
     }
 
@@ -53,15 +53,15 @@ struct Model: Equatable {
 
     private func agrees(with sights: [Call.Sight]) -> Bool {
         sights.allSatisfy { sight in
-            let standing = standings[sight.setting]
-            return standing.value == sight.value && (sight.revision ?? standing.revision) == standing.revision
+            let valueSource = standings[sight.setting]
+            return valueSource.value == sight.value && (sight.revision ?? valueSource.revision) == valueSource.revision
         }
     }
 
     /// The model with these values, set by a commit.
     func changed(_ values: [Int: Int64?], at revision: Int64) -> Model {
         var model = self
-        for (setting, value) in values { model.standings[setting] = Standing(value: value, revision: revision) }
+        for (setting, value) in values { model.standings[setting] = ValueSource(value: value, revision: revision) }
         return model
     }
 
@@ -92,8 +92,8 @@ struct Model: Equatable {
 
 extension Model: CustomStringConvertible {
     var description: String {
-        standings.enumerated().map { index, standing in
-            "\(index)=\(standing.value.map(String.init) ?? "unset")@\(standing.revision)"
+        standings.enumerated().map { index, valueSource in
+            "\(index)=\(valueSource.value.map(String.init) ?? "unset")@\(valueSource.revision)"
         }.joined(separator: " ")
     }
 }

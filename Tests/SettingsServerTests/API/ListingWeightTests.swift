@@ -18,7 +18,7 @@ struct ListingWeightTests {
         for name in names {
             suite.put(
                 KeyRecord(
-                    key: name, stored: words[1], standing: .stored, revision: .zero,
+                    key: name, stored: words[1], valueSource: .stored, revision: .zero,
                     modified: Timestamp(milliseconds: 1)))
         }
         var found: [KeyName] = []

@@ -27,7 +27,7 @@ struct PeersTests {
             Peers(
                 findEnd: { self.ask($0) },
                 describe: { $0(.success(["daemons": 3, "place": .string("e0.7")])) },
-                figures: { LogFigures.Contents() })
+                metrics: { LogMetrics.Contents() })
         }
     }
 

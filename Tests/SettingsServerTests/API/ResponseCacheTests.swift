@@ -13,8 +13,8 @@ import Testing
 struct ResponseCacheTests {
     private var cache = ResponseCache()
 
-    private func question(_ suite: String) throws -> Question {
-        Question(WatchSubject(try SuiteName(suite)), .noChanges)
+    private func answerKey(_ suite: String) throws -> AnswerKey {
+        AnswerKey(WatchSubject(try SuiteName(suite)), .noChanges)
     }
 
     private func revision(_ number: Int64) -> Revision { Revision(number) ?? .zero }
@@ -24,14 +24,14 @@ struct ResponseCacheTests {
         let entry = ResponseCache.Entry(
             clientRevision: revision(place), revision: revision(number),
             cursor: Cursor(epoch: epoch, revision: revision(number)), response: Response(status: 200, body: body))
-        cache.keep(entry, for: try question(suite))
+        cache.keep(entry, for: try answerKey(suite))
     }
 
     private mutating func body(_ suite: String, after place: Int64 = 0, at number: Int64) throws -> [UInt8]? {
-        cache.response(to: try question(suite), after: revision(place), at: revision(number))?.body
+        cache.response(to: try answerKey(suite), after: revision(place), at: revision(number))?.body
     }
 
-    @Test("an answer is found by its question, place and revision, until a newer one to the same question is kept")
+    @Test("an answer is found by its answer key, place and revision, until a newer one to the same answer key is kept")
     mutating func keys() throws {
         try keep([1], "a", after: 1, at: 5)
         for _ in 0..<2 {

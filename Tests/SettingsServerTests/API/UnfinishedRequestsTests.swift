@@ -13,7 +13,7 @@ struct UnfinishedRequestsTests {
     @Test("A request is found by its identifier until it is removed, and not by the identifier of a later connection")
     func identifiers() {
         var requests = UnfinishedRequests()
-        requests.insert(first, .serviceCall, from: current(first))
+        requests.insert(first, .serverOperation, from: current(first))
         #expect(requests[first] != nil && requests[second] == nil)
         #expect(requests.entry(first)?.timing.arrival == 7)
         requests.insert(second, .backgroundWork(.request(second)), from: current(second))
@@ -28,7 +28,7 @@ struct UnfinishedRequestsTests {
         let ids = [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2)].map { generation, number in
             Ticket(slot: 3, generation: generation, number: number)
         }
-        for id in ids { requests.insert(id, .serviceCall, from: current(id)) }
+        for id in ids { requests.insert(id, .serverOperation, from: current(id)) }
         #expect(Set(requests.ids) == Set(ids) && requests.ids.count == ids.count)
         // Adding a request again replaces its entry.
         for id in ids { requests.insert(id, .backgroundWork(.request(id)), from: current(id)) }
@@ -40,7 +40,7 @@ struct UnfinishedRequestsTests {
             #expect(requests.ids.count == ids.count - position - 1)
             requests.releaseUnusedMemory()
         }
-        requests.insert(ids[0], .serviceCall, from: current(ids[0]))
+        requests.insert(ids[0], .serverOperation, from: current(ids[0]))
         #expect(requests.ids == [ids[0]])
     }
 
@@ -54,7 +54,7 @@ struct UnfinishedRequestsTests {
     @Test("Only a request that waits for an event is left out of the durations")
     func waits() {
         var requests = UnfinishedRequests()
-        requests.insert(first, .serviceCall, from: current(first))
+        requests.insert(first, .serverOperation, from: current(first))
         requests.insert(second, .backup(BackupTransfer()), from: current(second))
         #expect(requests.entry(first)?.timing.waitsForEvent == false)
         #expect(requests.entry(second)?.timing.waitsForEvent == true)

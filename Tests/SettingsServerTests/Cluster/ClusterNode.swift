@@ -37,7 +37,7 @@ final class ClusterNode: Sendable {
         limits.queueTimeout = patience * 1_000_000_000
         let store = Store(state, log: log, limits: limits) { Timestamp(milliseconds: 1000) }
         (self.store, self.log) = (store, log)
-        try log.start { [weak store] in store?.tend() }
+        try log.start { [weak store] in store?.performMaintenance() }
     }
 
     deinit {
@@ -73,9 +73,9 @@ final class ClusterNode: Sendable {
     }
 
     /// Has the log do its periodic maintenance, and waits for that.
-    func tend() {
+    func performMaintenance() {
         let done = DispatchSemaphore(value: 0)
-        store.tend()
+        store.performMaintenance()
         store.whenIdle { _ in done.signal() }
         done.patientWait()
     }

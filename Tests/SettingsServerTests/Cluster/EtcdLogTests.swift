@@ -135,7 +135,7 @@ struct EtcdLogTests {
         etcd.signal(0, SIGCONT)
         // It is sent until its outcome is known, as nothing came behind it.
         try eventually {
-            one.store.tend()
+            one.store.performMaintenance()
             return try one.value("a") == 2
         }
         try eventually { try other.value("a") == 2 }
@@ -155,7 +155,7 @@ struct EtcdLogTests {
         #expect(replies.order.isEmpty)
         etcd.signal(0, SIGCONT)
         try eventually {
-            one.tend()
+            one.performMaintenance()
             return !replies.order.isEmpty
         }
         let answer = try #require(replies.wait(for: 1)[1])
@@ -176,7 +176,7 @@ struct EtcdLogTests {
         let replies = CollectedResults()
         #expect(try one.submit(.set(2), to: "a", as: "k", replies) == nil)
         try eventually {
-            one.tend()
+            one.performMaintenance()
             return !replies.order.isEmpty
         }
         let problem = try #require(replies.wait(for: 1)[1]?.problem)
@@ -220,7 +220,7 @@ struct EtcdLogTests {
         try eventually {
             value += 1
             #expect(try one.write(.set(.integer(value)), to: "a").problem == nil)
-            one.store.tend()
+            one.store.performMaintenance()
             return try client.call(read, by: soon()).ranges[0].first?.key != keys.batch(LogHead.firstBatch)
         }
         let other = try node(1)

@@ -57,7 +57,7 @@ struct EtcdOperationTests {
         // Reads and confirmations go on, which says nothing about space.
         #expect(try node.write(.set(.string("small")), to: "b", guards: [.exists]).problem?.code == .preconditionFailed)
         for _ in 0..<3 {
-            node.tend()
+            node.performMaintenance()
             #expect(node.log.health?.contains("space") ?? false)
         }
 
@@ -69,7 +69,7 @@ struct EtcdOperationTests {
         let member = try #require(alarms["alarms"]?.array?.first?["memberID"]?.string)
         try done(etcd, "maintenance/alarm", #"{"action":"DEACTIVATE","memberID":"\#(member)","alarm":"NOSPACE"}"#)
         try eventually {
-            node.tend()
+            node.performMaintenance()
             return node.log.health == nil
         }
         #expect(try node.write(.set(1), to: "a").problem == nil)

@@ -134,12 +134,12 @@ struct LogWriterTests {
         var next = try #require(try SnapshotLock(&client, keys))
         let error = #expect(throws: EtcdError.self) {
             try lock.putSnapshot(
-                state, at: first, replacing: nil, in: DataDirectory(directory.path), isAbandoned: { false }, &client)
+                state, at: first, replacing: nil, in: DataDirectory(directory.path), isCancelled: { false }, &client)
         }
         #expect(error?.description.contains("another daemon") ?? false)
         lock.release(keeping: nil, &client, by: soon())
         try next.putSnapshot(
-            state, at: first, replacing: nil, in: DataDirectory(directory.path), isAbandoned: { false }, &client)
+            state, at: first, replacing: nil, in: DataDirectory(directory.path), isCancelled: { false }, &client)
         next.release(keeping: nil, &client, by: soon())
         let pointer = try #require(try client.readSnapshotPointer(keys, by: soon()))
         #expect(try snapshotKeys(&client).count == pointer.parts)
@@ -158,7 +158,7 @@ struct LogWriterTests {
         #expect(throws: EtcdError.self) {
             try lock.putSnapshot(
                 state, at: first, replacing: nil, in: DataDirectory(directory.path),
-                isAbandoned: {
+                isCancelled: {
                     parts += 1
                     return parts > 1
                 }, &client)
@@ -172,7 +172,7 @@ struct LogWriterTests {
         var next = try #require(try SnapshotLock(&client, keys))
         #expect(throws: EtcdError.self) {
             try next.putSnapshot(
-                state, at: first, replacing: nil, in: DataDirectory(directory.path), isAbandoned: { true }, &client)
+                state, at: first, replacing: nil, in: DataDirectory(directory.path), isCancelled: { true }, &client)
         }
         #expect(try snapshotKeys(&client).isEmpty)
     }

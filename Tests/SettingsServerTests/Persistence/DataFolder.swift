@@ -66,14 +66,14 @@ final class DataFolder {
         for number in 1...12 {
             let revision = try #require(state.revision.advanced(by: 1))
             let commit = try commits.next(on: state, revision: revision)
-            log.stage(KeptCommit(commit), after: state.revision)
+            log.stage(RetainedCommit(commit), after: state.revision)
             try state.apply(commit)
             try log.flush()
             log.published(state)
             states[revision.number] = state
             if number == 4 || number == 8 {
                 clock.advance(nanoseconds: Self.interval)
-                log.tend()
+                log.performMaintenance()
             }
         }
         if stops { try log.close() }

@@ -99,7 +99,7 @@ struct FaultTests {
             let harness = try LogHarness(SimulatedDisk(), setup, seed: 9)
             try harness.run(closes: false)
             // What is not synced, with `interval`, a power loss during the next start may still take.
-            harness.tend(after: 1_000)
+            harness.performMaintenance(after: 1_000)
             harness.crash(.everything, seed: 9)
             // A tail to be cut, and a snapshot to be set aside where the journals make good for it.
             if let journal = harness.disk.names.last(where: { $0.hasPrefix("journal-") }) {

@@ -16,7 +16,7 @@ struct HistoryRecoveryTests {
     private struct Run {
         var commits: RandomCommits
         var state: State
-        var everything: [KeptCommit] = []
+        var everything: [RetainedCommit] = []
 
         init(seed: UInt64, _ limits: History.Limits) throws {
             commits = RandomCommits(seed: seed)
@@ -25,7 +25,7 @@ struct HistoryRecoveryTests {
         }
 
         /// A commit, sometimes of two suites, and what it weighs.
-        mutating func next() throws -> KeptCommit {
+        mutating func next() throws -> RetainedCommit {
             let revision = try #require(state.revision.advanced(by: 2))
             var commit = try commits.next(on: state, revision: revision)
             if commits.chance(20) {
@@ -38,7 +38,7 @@ struct HistoryRecoveryTests {
             // What makes a commit heavy: now and then too heavy to be kept.
             let length = commits.chance(3) ? 100_000 : Int.random(in: 1..<2_000, using: &commits.random)
             commit.origin = CommitOrigin(by: String(repeating: "a", count: length), note: nil)
-            let kept = KeptCommit(commit)
+            let kept = RetainedCommit(commit)
             try state.apply(commit)
             everything.append(kept)
             return kept

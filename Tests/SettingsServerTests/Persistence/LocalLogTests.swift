@@ -29,13 +29,13 @@ struct LocalLogTests {
         harness.disk.fail(.write, with: ENOSPC)
         for _ in 0..<3 {
             try harness.step()
-            harness.tend()
+            harness.performMaintenance()
             #expect(harness.log?.health?.contains("No space left") == true, "ready although each write is refused")
         }
         #expect(harness.possible.isEmpty)
         #expect(harness.last?.revision == before?.revision)
         harness.disk.fail(.write, with: nil)
-        harness.tend()
+        harness.performMaintenance()
         #expect(harness.log?.health == nil, "a write would be taken")
         try harness.step()
         #expect(harness.last?.revision != before?.revision)
@@ -70,7 +70,7 @@ struct LocalLogTests {
             try expect(harness, before)
             let reason = FileError(.write, "", code: disk.code).reason
             #expect(harness.log?.health?.contains(reason) == true, "\(harness.log?.health ?? "ready")")
-            harness.tend()
+            harness.performMaintenance()
             try harness.step()
             try expect(harness, before)
             #expect(harness.possible.isEmpty)
@@ -95,7 +95,7 @@ struct LocalLogTests {
         #expect(!harness.possible.isEmpty)
         #expect(harness.log?.health != nil)
         let journal = try #require(harness.disk.content("journal-0.jsonl"))
-        harness.tend()
+        harness.performMaintenance()
         #expect(harness.log?.health == nil)
         #expect(harness.disk.content("journal-0.jsonl") == journal)
         #expect(harness.disk.names.contains("journal-\(before.revision).jsonl"))
@@ -128,16 +128,16 @@ struct LocalLogTests {
         try harness.step()
         harness.disk.fail(.writeBack, with: EIO)
         harness.disk.fail(.rename, with: ENOSPC)
-        harness.tend(after: 400_000_000_000)
+        harness.performMaintenance(after: 400_000_000_000)
         // The journal that was to go with it may be in place: nothing is written until one is.
         harness.disk.fail(.rename, with: nil)
         harness.disk.fail(.writeBack, with: nil)
         try harness.step()
         #expect(harness.log?.health == nil)
         #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })
-        harness.tend(after: 1_000_000_000)
+        harness.performMaintenance(after: 1_000_000_000)
         #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })
-        harness.tend(after: 3_000_000_000)
+        harness.performMaintenance(after: 3_000_000_000)
         #expect(harness.disk.names.contains { $0.hasPrefix("snapshot") })
         #expect(!harness.disk.names.contains { $0.hasSuffix(".tmp") })
         try expectSame(harness)
@@ -148,7 +148,7 @@ struct LocalLogTests {
         let harness = try harness(large())
         for _ in 0..<5 {
             try harness.step()
-            harness.tend(after: 400_000_000_000)
+            harness.performMaintenance(after: 400_000_000_000)
         }
         let listing = DataDirectory.Listing(harness.disk.names)
         #expect(listing.snapshots.count == 2)
@@ -160,10 +160,10 @@ struct LocalLogTests {
     func idle() throws {
         let harness = try harness(large())
         try harness.step()
-        harness.tend(after: 400_000_000_000)
+        harness.performMaintenance(after: 400_000_000_000)
         let names = harness.disk.names
         let calls = harness.disk.calls
-        for _ in 0..<5 { harness.tend(after: 400_000_000_000) }
+        for _ in 0..<5 { harness.performMaintenance(after: 400_000_000_000) }
         #expect(harness.disk.names == names && harness.disk.calls == calls)
     }
 

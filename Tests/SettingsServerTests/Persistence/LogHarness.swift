@@ -101,7 +101,7 @@ final class LogHarness {
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             issued = try #require(issued.advanced(by: 1))
             let commit = try commits.next(on: staged, revision: issued)
-            log.stage(KeptCommit(commit), after: staged.revision)
+            log.stage(RetainedCommit(commit), after: staged.revision)
             try staged.apply(commit)
             between.append(staged)
             batch.append(commit)
@@ -123,7 +123,7 @@ final class LogHarness {
             // Without power the outcome is unknown, whatever the log says.
             if error.outcome == .unknown || disk.isDown { possible += between }
         }
-        if commits.chance(30) { log.tend() }
+        if commits.chance(30) { log.performMaintenance() }
     }
 
     private var random: SeededGenerator {
@@ -137,9 +137,9 @@ final class LogHarness {
     }
 
     /// Lets time pass without a write.
-    func tend(after time: UInt64 = 0) {
+    func performMaintenance(after time: UInt64 = 0) {
         clock.advance(nanoseconds: time)
-        log?.tend()
+        log?.performMaintenance()
     }
 
     /// Runs from the start to a clean stop, as far as it goes; if so wished, until the outcome of a batch is unknown.
@@ -171,7 +171,7 @@ final class LogHarness {
     /// Whether a write is taken now that nothing goes wrong any more, without a restart.
     func worksAgain() throws -> Bool {
         disk.heal()
-        tend(after: 200_000_000_000)
+        performMaintenance(after: 200_000_000_000)
         let count = published.count
         try step()
         return published.count == count + 1 && log?.health == nil

@@ -47,9 +47,9 @@ struct PastFilesTests {
             guard let suite else { return ["none"] }
             var lines = ["revision \(suite.revision)", suite.schema?.schema.document.text() ?? "no schema"]
             suite.forEachRecord { record in
-                guard record.standing != .unset else { return true }
+                guard record.valueSource != .unset else { return true }
                 lines.append(
-                    "\(record.key) \(record.stored?.text() ?? "-") \(record.standing) \(record.revision) "
+                    "\(record.key) \(record.stored?.text() ?? "-") \(record.valueSource) \(record.revision) "
                         + "\(record.modified) \(record.isSecret)")
                 return true
             }
@@ -109,12 +109,12 @@ struct PastFilesTests {
             for by in [nil, "user:alice"] {
                 var (commits, before): ([String], Revision?) = ([], nil)
                 repeat {
-                    let page = try view.history(Self.question(name, by: by, before: before, limit: 7))
+                    let page = try view.history(Self.historyQuery(name, by: by, before: before, limit: 7))
                     #expect(page.oldest == .zero)
                     commits += page.commits.map { $0.jsonText() }
                     before = page.next
                 } while before != nil
-                let known = try reference.recentPast.history(Self.question(name, by: by, before: nil, limit: 1000))
+                let known = try reference.recentPast.history(Self.historyQuery(name, by: by, before: nil, limit: 1000))
                 try #require(commits == known.commits.map { $0.jsonText() }, "\(name), seed \(seed)")
             }
         }
@@ -169,21 +169,23 @@ struct PastFilesTests {
             let view = try run.view
             var (found, before, pages): ([Revision], Revision?, Int) = ([], nil, 0)
             repeat {
-                let page = try view.history(Self.question(first, by: nil, before: before, limit: 1000))
+                let page = try view.history(Self.historyQuery(first, by: nil, before: before, limit: 1000))
                 found += page.commits.map(\.revision)
                 before = page.next
                 pages += 1
             } while before != nil
-            let known = try run.reference.recentPast.history(Self.question(first, by: nil, before: nil, limit: 1000))
+            let known = try run.reference.recentPast.history(
+                Self.historyQuery(first, by: nil, before: nil, limit: 1000))
             try #require(found == known.commits.map(\.revision), "\(first), \(files) files")
             pageCounts.insert(pages)
         }
         #expect(pageCounts == [1, 2])
     }
 
-    private static func question(_ suite: SuiteName, by: String?, before: Revision?, limit: Int) -> HistoryQuestion {
-        HistoryQuestion(
-            suite: suite, filter: KeyFilter(keys: [], prefixes: []), by: by, before: before, limit: limit, reader: nil)
+    private static func historyQuery(_ suite: SuiteName, by: String?, before: Revision?, limit: Int) -> HistoryQuery {
+        HistoryQuery(
+            suite: suite, filter: KeyFilter(keys: [], prefixes: []), by: by, before: before, limit: limit,
+            readLimits: nil)
     }
 
     private static func outcome(_ body: () throws(Problem) -> WriteDecision) -> String {
@@ -207,7 +209,7 @@ struct PastFilesTests {
             run.harness.setup.history.commits = 8
             try run.harness.open()
             #expect(try #require(run.harness.last).history.count <= 8)
-            run.harness.tend()
+            run.harness.performMaintenance()
             try run.expectSame("closes: \(closes)")
         }
     }
@@ -235,7 +237,7 @@ struct PastFilesTests {
                     #expect(error.code == .historyGone && error.oldest == floor && kept.revision < floor)
                 }
             }
-            #expect(try view.history(Self.question(name, by: nil, before: nil, limit: 1)).oldest <= oldest.from)
+            #expect(try view.history(Self.historyQuery(name, by: nil, before: nil, limit: 1)).oldest <= oldest.from)
         }
     }
 
@@ -272,7 +274,7 @@ struct PastFilesTests {
         run.harness.crash(.syncedOnly, seed: 1)
         #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == files)
         try run.harness.open()
-        run.harness.tend()
+        run.harness.performMaintenance()
         try run.expectSame("after the stop")
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
     }
@@ -284,7 +286,7 @@ struct PastFilesTests {
         run.harness.disk.fail(.rename, with: ENOSPC)
         for _ in 0..<100 { try run.step() }
         run.harness.disk.heal()
-        for _ in 0..<20 { run.harness.tend(after: 100_000_000_000) }
+        for _ in 0..<20 { run.harness.performMaintenance(after: 100_000_000_000) }
         try run.expectSame("after the disk had been full")
         #expect(run.harness.pastCharge.bytes.withLock(\.self) == 0)
     }
@@ -302,7 +304,7 @@ struct PastFilesTests {
             run.harness.disk.put(damaged.name, bytes)
             try run.harness.open()
             var (gone, answered) = (0, 0)
-            // The first time a question finds the damage, the second time all know of it.
+            // The first time a historyQuery finds the damage, the second time all know of it.
             for isKnown in [false, true] {
                 for kept in run.reference.history.all {
                     for suite in try Self.names.map({ try SuiteName($0) }) {

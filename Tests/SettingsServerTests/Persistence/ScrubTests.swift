@@ -10,7 +10,7 @@ import Testing
 @Suite(.ownThread)
 struct ScrubTests {
     private let folder = DataFolder()
-    private let figures = StorageFigures()
+    private let metrics = StorageMetrics()
 
     init() throws {
         _ = try folder.fill()
@@ -24,7 +24,7 @@ struct ScrubTests {
             lines.withLock { $0.append(line) }
         }
         let directory = directory ?? folder.directory
-        Scrub(directory, pace: ReadPace(bytesPerSecond: 1), figures, log) { published }.run()
+        Scrub(directory, pace: ReadPace(bytesPerSecond: 1), metrics, log) { published }.run()
         return lines.withLock { $0 }
     }
 
@@ -33,8 +33,8 @@ struct ScrubTests {
     @Test("Files that are as they were written are counted and not reported, before and after a start")
     func sound() throws {
         #expect(try scrub() == [])
-        #expect(figures.contents.scrubbedFiles == files.count && files.count >= 4)
-        #expect(figures.contents.scrubTime != nil)
+        #expect(metrics.contents.scrubbedFiles == files.count && files.count >= 4)
+        #expect(metrics.contents.scrubTime != nil)
         let (_, log) = try folder.open()
         #expect(try scrub() == [])
         try log.close()
@@ -50,12 +50,12 @@ struct ScrubTests {
                 let lines = try scrub()
                 let line = try #require(lines.first, "\(name) at \(offset)")
                 #expect(line.contains("scrub failed: ") && line.contains("/data/\(name)"), "\(offset): \(line)")
-                #expect(figures.contents.damagedFiles == lines.count)
+                #expect(metrics.contents.damagedFiles == lines.count)
                 folder.write(name, sound)
             }
         }
         #expect(try scrub() == [])
-        #expect(figures.contents.damagedFiles == 0)
+        #expect(metrics.contents.damagedFiles == 0)
     }
 
     @Test("A past file is read, too, and one with a byte that changed is reported with what to do")
@@ -70,7 +70,7 @@ struct ScrubTests {
         #expect(names.count > 3)
         let directory = DataDirectory("/data", in: harness.disk)
         #expect(try scrub(directory, upTo: last.number) == [])
-        let all = figures.contents.scrubbedFiles
+        let all = metrics.contents.scrubbedFiles
         let sound = try #require(harness.disk.content(names[1]))
         for offset in stride(from: 0, to: sound.count, by: 97) {
             var damaged = sound
@@ -79,7 +79,7 @@ struct ScrubTests {
             let lines = try scrub(directory, upTo: last.number)
             let line = try #require(lines.first, "at \(offset)")
             #expect(line.contains("scrub failed: /data/\(names[1])") && line.contains("put a copy of the file back"))
-            #expect(lines.count == 1 && figures.contents.damagedFiles == 1 && figures.contents.scrubbedFiles == all)
+            #expect(lines.count == 1 && metrics.contents.damagedFiles == 1 && metrics.contents.scrubbedFiles == all)
         }
     }
 
@@ -102,7 +102,7 @@ struct ScrubTests {
         let pace = ReadPace(bytesPerSecond: 1)
         pace.stop()
         let log = Log(level: .warning, clock: { Timestamp(milliseconds: 0) }) { _ in Issue.record("it logs") }
-        Scrub(folder.directory, pace: pace, figures, log) { .zero }.run()
-        #expect(figures.contents.scrubTime == nil)
+        Scrub(folder.directory, pace: pace, metrics, log) { .zero }.run()
+        #expect(metrics.contents.scrubTime == nil)
     }
 }

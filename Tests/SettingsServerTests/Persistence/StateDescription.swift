@@ -46,7 +46,7 @@ struct StateDescription: Hashable, CustomStringConvertible {
 
     private static func line(_ record: KeyRecord) -> String {
         let stored = record.stored?.text() ?? "nothing"
-        return "\(record.key) \(stored) \(record.standing) \(record.revision) \(record.modified.milliseconds) "
+        return "\(record.key) \(stored) \(record.valueSource) \(record.revision) \(record.modified.milliseconds) "
             + "\(record.origin?.by ?? "-") \(record.origin?.note ?? "-")"
     }
 

@@ -24,9 +24,9 @@ struct SharedLogTests {
         return try #require(decision.commit)
     }
 
-    private func tend() {
+    private func performMaintenance() {
         let isDone = DispatchSemaphore(value: 0)
-        run.store.tend()
+        run.store.performMaintenance()
         run.store.whenIdle { _ in isDone.signal() }
         isDone.patientWait()
     }
@@ -74,10 +74,10 @@ struct SharedLogTests {
     @Test("Commits of other daemons are published without a write, and the next write is decided on them")
     func following() throws {
         run.log.addForeign(try foreign(.put("a", 1), on: run.store.state, at: 3))
-        tend()
+        performMaintenance()
         #expect(run.store.state.revision == Revision(3))
         run.log.addForeign(try foreign(.put("b", 1), on: run.store.state, at: 4))
-        tend()
+        performMaintenance()
         run.log.letGo()
         run.enqueue(try run.write(1, "a", 2))
         #expect(run.results.wait(for: 1)[1]?.setting?.previous?.value == 1)
@@ -121,7 +121,7 @@ struct SharedLogTests {
         #expect(run.results.wait(for: 1)[1]?.problem?.outcome == .unknown)
         run.log.setUnsettled(true)
         run.enqueue(try run.write(2, "a", 1, requestKey: "k"))
-        tend()
+        performMaintenance()
         #expect(run.results.order == [1])
 
         run.log.failNext(.notDone, .failed)
@@ -133,7 +133,7 @@ struct SharedLogTests {
         run.log.addForeign(try foreign(.put("a", 1, requestKey: "k"), on: run.store.state, at: 1))
         run.log.setUnsettled(false)
         run.log.letGo()
-        tend()
+        performMaintenance()
         #expect(run.results.wait(for: 1)[2]?.setting?.isReplayed == true)
     }
 
@@ -145,9 +145,9 @@ struct SharedLogTests {
         _ = run.results.wait(for: 1)
         run.log.setUnsettled(true)
         run.enqueue(try run.write(2, "a", 1, requestKey: "k"))
-        tend()
+        performMaintenance()
         run.time.advance(seconds: 1)
-        tend()
+        performMaintenance()
         let problem = try #require(run.results.wait(for: 1)[2]?.problem)
         #expect(problem.code == .storageFailed && problem.outcome == .unknown)
     }

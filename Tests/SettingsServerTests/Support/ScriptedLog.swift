@@ -73,7 +73,7 @@ final class ScriptedLog: CommitLog {
     var maximumBatchesInFlight: Int { isShared ? 1 : 2 }
     var isUnsettled: Bool { contents.withLock { $0.isUnsettled } }
 
-    func stage(_ commit: KeptCommit, after predecessor: Revision) {
+    func stage(_ commit: RetainedCommit, after predecessor: Revision) {
         contents.withLock { $0.staged.append((commit.commit, predecessor)) }
     }
 
@@ -110,7 +110,7 @@ final class ScriptedLog: CommitLog {
         return followed
     }
 
-    func tend() {}
+    func performMaintenance() {}
 
     func published(_ state: State) {
         contents.withLock { $0.published.append(state.revision) }

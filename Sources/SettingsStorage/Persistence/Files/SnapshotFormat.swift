@@ -89,7 +89,7 @@ extension KeyRecord: JSONWritable {
         if let stored { json.write(stored) } else { json.writeNull() }
         revision.write(to: &json)
         json.write(integer: modified.milliseconds)
-        if standing != .stored || isSecret || origin != nil { json.write(string: standing.source.name) }
+        if valueSource != .stored || isSecret || origin != nil { json.write(string: valueSource.source.name) }
         if isSecret || origin != nil { json.write(bool: isSecret) }
         if let origin {
             if let by = origin.by { json.write(string: by) } else { json.writeNull() }
@@ -103,16 +103,17 @@ extension KeyRecord: JSONWritable {
         guard let fields = json.array, (4...8).contains(fields.count), let milliseconds = fields[3].integer else {
             throw BodyError("a record must be an array of four to eight elements")
         }
-        var standing = Standing.stored
+        var valueSource = ValueSource.stored
         if fields.count > 4 {
-            guard let named = fields[4].string.flatMap({ Standing(Source($0)) }) else {
+            guard let named = fields[4].string.flatMap({ ValueSource(Source($0)) }) else {
                 throw BodyError("the source of a record is unknown")
             }
-            standing = named
+            valueSource = named
         }
         self.init(
-            key: try KeyName(json: fields[0]), stored: standing == .stored || standing == .invalid ? fields[1] : nil,
-            standing: standing, revision: try Revision(json: fields[2]),
+            key: try KeyName(json: fields[0]),
+            stored: valueSource == .stored || valueSource == .invalid ? fields[1] : nil,
+            valueSource: valueSource, revision: try Revision(json: fields[2]),
             modified: Timestamp(milliseconds: milliseconds),
             origin: fields.count > 6
                 ? CommitOrigin(by: fields[6].string, note: fields.count > 7 ? fields[7].string : nil) : nil,
@@ -120,7 +121,7 @@ extension KeyRecord: JSONWritable {
     }
 }
 
-extension KeptCommit: JSONWritable {
+extension RetainedCommit: JSONWritable {
     /// Writes `[size, commit]`.
     package func write(to json: inout JSONWriter) {
         json.beginArray()

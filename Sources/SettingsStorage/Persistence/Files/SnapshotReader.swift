@@ -113,7 +113,7 @@ package struct SnapshotReader {
             let commit = try decode { () throws(BodyError) in try Commit(json: fields[1]) }
             guard commit.revision > newest else { throw damage("the commits are not in order") }
             newest = commit.revision
-            history.append(KeptCommit(commit), limits: limits)
+            history.append(RetainedCommit(commit), limits: limits)
         }
         history.finishRestoring(evictedThrough: evictedThrough, limits: limits)
         try advance()

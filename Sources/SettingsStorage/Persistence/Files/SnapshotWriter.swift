@@ -19,7 +19,7 @@ package struct SnapshotWriter {
     }
 
     private let output: Output
-    private let isAbandoned: () -> Bool
+    private let isCancelled: () -> Bool
     private let chargeLine: (_ bytes: Int) -> Void
     private var buffer: [UInt8] = []
     private var json = JSONWriter()
@@ -33,17 +33,17 @@ package struct SnapshotWriter {
     private var failure: FileError?
 
     /// Writes a snapshot durably into the data directory, and returns its size. If it throws, there is no new snapshot.
-    /// `journal` is the revision in the name of the journal that continues the snapshot. If `isAbandoned` returns true,
+    /// `journal` is the revision in the name of the journal that continues the snapshot. If `isCancelled` returns true,
     /// the error is `ECANCELED`. `chargeLine` is called with the memory of a long line, and with 0 after the line.
     package static func write(
-        _ state: State, journal: Revision, in directory: DataDirectory, isAbandoned: @escaping () -> Bool = { false },
+        _ state: State, journal: Revision, in directory: DataDirectory, isCancelled: @escaping () -> Bool = { false },
         chargeLine: @escaping (_ bytes: Int) -> Void = { _ in }
     ) throws(FileError) -> Int {
         let name = DataDirectory.snapshotName(at: state.revision)
         do throws(FileError) {
             let file = try OpenFile(directory.temporaryPath(of: name), .replacing, in: directory.fileSystem)
             let size = try write(
-                state, journal: journal, to: file, isAbandoned: isAbandoned, chargeLine: chargeLine)
+                state, journal: journal, to: file, isCancelled: isCancelled, chargeLine: chargeLine)
             try directory.renameTemporary(name)
             return size
         } catch {
@@ -56,10 +56,10 @@ package struct SnapshotWriter {
     /// Writes a snapshot into an open file, syncs the file, and returns its size.
     @discardableResult
     static func write(
-        _ state: State, journal: Revision, to file: OpenFile, isAbandoned: @escaping () -> Bool = { false },
+        _ state: State, journal: Revision, to file: OpenFile, isCancelled: @escaping () -> Bool = { false },
         chargeLine: @escaping (_ bytes: Int) -> Void = { _ in }
     ) throws(FileError) -> Int {
-        var writer = SnapshotWriter(.file(file), isAbandoned, chargeLine)
+        var writer = SnapshotWriter(.file(file), isCancelled, chargeLine)
         try writer.add(state, journal: journal)
         try file.sync()
         return writer.offset
@@ -67,9 +67,9 @@ package struct SnapshotWriter {
 
     /// Renders a snapshot and calls `send` with pieces of about 256 KiB. Returns false if it was abandoned.
     package static func send(
-        _ state: State, isAbandoned: @escaping () -> Bool, _ send: @escaping ([UInt8]) -> Void
+        _ state: State, isCancelled: @escaping () -> Bool, _ send: @escaping ([UInt8]) -> Void
     ) -> Bool {
-        var writer = SnapshotWriter(.pieces(send), isAbandoned) { _ in }
+        var writer = SnapshotWriter(.pieces(send), isCancelled) { _ in }
         do throws(FileError) {
             try writer.add(state, journal: state.revision)
             return true
@@ -78,15 +78,15 @@ package struct SnapshotWriter {
         }
     }
 
-    init(_ file: OpenFile, _ isAbandoned: @escaping () -> Bool = { false }) {
-        self.init(.file(file), isAbandoned) { _ in }
+    init(_ file: OpenFile, _ isCancelled: @escaping () -> Bool = { false }) {
+        self.init(.file(file), isCancelled) { _ in }
     }
 
     private init(
-        _ output: Output, _ isAbandoned: @escaping () -> Bool, _ chargeLine: @escaping (_ bytes: Int) -> Void
+        _ output: Output, _ isCancelled: @escaping () -> Bool, _ chargeLine: @escaping (_ bytes: Int) -> Void
     ) {
         self.output = output
-        self.isAbandoned = isAbandoned
+        self.isCancelled = isCancelled
         self.chargeLine = chargeLine
         buffer.reserveCapacity(Self.flushBytes + 4096)
     }
@@ -133,7 +133,7 @@ package struct SnapshotWriter {
         add(SnapshotFormat.logs)
         addAll { (visit: (SuiteLog) -> Bool) in state.history.forEachLog(visit) }
         add(SnapshotFormat.history)
-        addAll { (visit: (KeptCommit) -> Bool) in state.history.forEach(after: .zero, visit) }
+        addAll { (visit: (RetainedCommit) -> Bool) in state.history.forEach(after: .zero, visit) }
         add(SnapshotFormat.historyEnd)
         flush()
         let digits = checksum.hexDigits
@@ -210,7 +210,7 @@ package struct SnapshotWriter {
     }
 
     private mutating func flush() {
-        if failure == nil && isAbandoned() { failure = FileError(.write, "snapshot", code: SystemErrorCode.cancelled) }
+        if failure == nil && isCancelled() { failure = FileError(.write, "snapshot", code: SystemErrorCode.cancelled) }
         writeChecksummed(buffer)
         buffer.removeAll(keepingCapacity: true)
     }

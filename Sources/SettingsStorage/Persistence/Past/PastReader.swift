@@ -109,7 +109,7 @@ struct PastReader {
     }
 
     /// Reads the commits of a fragment, and the state of the suite after them; nil if the fragment does not have it.
-    func read(_ fragment: PastFile.Fragment) throws(RecoveryError) -> (commits: [KeptCommit], suite: Suite?) {
+    func read(_ fragment: PastFile.Fragment) throws(RecoveryError) -> (commits: [RetainedCommit], suite: Suite?) {
         let state = try SnapshotReader.read(at: fragment.offset, of: openFile, named: file.name, in: directory)
         guard state.revision == fragment.last else {
             throw directory.damage(file.name, line: 1, offset: fragment.offset, "the fragment does not match the index")

@@ -93,7 +93,7 @@ struct PastSchedule {
         task.begin { task in
             var bytesSinceBase = bytesSinceBase
             do throws(FileError) {
-                try Self.write(state, files, &bytesSinceBase) { task.isAbandoned }
+                try Self.write(state, files, &bytesSinceBase) { task.isCancelled }
                 return Report(result: .success(()), bytesSinceBase: bytesSinceBase)
             } catch {
                 return Report(result: .failure(error), bytesSinceBase: [:])
@@ -104,13 +104,13 @@ struct PastSchedule {
     /// Writes the commits of a state that are not in a file yet, and removes expired files.
     private static func write(
         _ state: State, _ files: PastFiles, _ bytesSinceBase: inout [SuiteName: Int],
-        isAbandoned: @escaping () -> Bool
+        isCancelled: @escaping () -> Bool
     ) throws(FileError) {
         let history = state.history
         var (from, time) = (history.oldestAvailable, history.oldestAvailableTime)
         if let newest = files.newest, newest.to >= from { (from, time) = (newest.to, newest.toTime) }
         let file = try PastWriter.write(
-            state, after: from, at: time, in: files.directory, &bytesSinceBase, isAbandoned: isAbandoned)
+            state, after: from, at: time, in: files.directory, &bytesSinceBase, isCancelled: isCancelled)
         guard let file else { return }
         files.add(file)
         files.removeExpiredFiles(maximumAge: state.limits.age)
@@ -118,7 +118,7 @@ struct PastSchedule {
 
     /// Collects the result of the task if it has ended.
     mutating func collectResult(now: UInt64, _ log: Log) {
-        guard let report = task.takeReport() else { return }
+        guard let report = task.takeResult() else { return }
         bytesSinceBase = report.bytesSinceBase
         defer { writingCount = 0 }
         switch report.result {

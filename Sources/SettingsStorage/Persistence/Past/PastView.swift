@@ -66,7 +66,9 @@ package struct PastView: PastReading {
             return nil
         }
         for file in files.reversed() {
-            let last = try withReader(of: file) { reader throws(RecoveryError) in try reader.last(notAfter: instant) }
+            let last = try withReader(of: file) { readLimits throws(RecoveryError) in
+                try readLimits.last(notAfter: instant)
+            }
             if let last { return min(last, state.revision) }
         }
         if oldest.from == .zero { return .zero }
@@ -81,12 +83,12 @@ package struct PastView: PastReading {
             return try state.recentPast.suite(name, at: revision)
         }
         guard revision >= oldest(of: name) else { throw historyGone("revision \(revision)", name) }
-        var commits: [KeptCommit] = []
+        var commits: [RetainedCommit] = []
         for file in files where file.to > revision {
             // Nil if the file has no base; a base of nil if the suite did not exist there.
-            let base = try withReader(of: file) { reader throws(RecoveryError) -> Suite?? in
-                for fragment in try reader.fragments(of: name) where fragment.last > revision {
-                    let (fragmentCommits, base) = try reader.read(fragment)
+            let base = try withReader(of: file) { readLimits throws(RecoveryError) -> Suite?? in
+                for fragment in try readLimits.fragments(of: name) where fragment.last > revision {
+                    let (fragmentCommits, base) = try readLimits.read(fragment)
                     commits += fragmentCommits
                     if fragment.hasBase { return .some(base) }
                 }
@@ -101,7 +103,9 @@ package struct PastView: PastReading {
 
     /// Returns the state of a suite after a commit, by undoing later commits. `commits` has all commits of the suite
     /// from that commit to `base`, the state of the suite after the last of them.
-    private func suite(_ name: SuiteName, at revision: Revision, from base: Suite?, _ commits: [KeptCommit]) -> Suite? {
+    private func suite(_ name: SuiteName, at revision: Revision, from base: Suite?, _ commits: [RetainedCommit])
+        -> Suite?
+    {
         let origins = Dictionary(
             commits.map { ($0.revision, $0.commit.origin) }, uniquingKeysWith: { first, _ in first })
         return state.recentPast.suite(
@@ -115,12 +119,12 @@ package struct PastView: PastReading {
     /// Returns a page of the commits that changed a suite, the newest first. Throws if the suite is unknown.
     ///
     /// The number of commits that a page reads from files is limited. The next page continues where the search ended.
-    package func history(_ question: HistoryQuestion) throws(Problem) -> SuiteHistory {
-        let suite = question.suite
-        var page = HistoryPage(question)
+    package func history(_ historyQuery: HistoryQuery) throws(Problem) -> SuiteHistory {
+        let suite = historyQuery.suite
+        var page = HistoryPage(historyQuery)
         var isKnown = state.hasSuite(suite) || state.history.hasCommits(of: suite)
         var isFull = false
-        let start = question.endRevision(in: state)
+        let start = historyQuery.endRevision(in: state)
         state.history.forEachReversed(of: suite, before: start) { kept in
             isFull = !page.add(kept, on: state)
             return !isFull
@@ -140,7 +144,9 @@ package struct PastView: PastReading {
                 break
             }
             searched += Self.searchCostOfFile
-            let fragments = try withReader(of: file) { reader throws(RecoveryError) in try reader.fragments(of: suite) }
+            let fragments = try withReader(of: file) { readLimits throws(RecoveryError) in
+                try readLimits.fragments(of: suite)
+            }
             isKnown = isKnown || !fragments.isEmpty
             for fragment in fragments.reversed() where !isFull && fragment.first < end {
                 guard searched < Self.maximumSearchedCommits else {
@@ -148,8 +154,8 @@ package struct PastView: PastReading {
                     isFull = true
                     break
                 }
-                let commits = try withReader(of: file) { reader throws(RecoveryError) in
-                    try reader.read(fragment).commits
+                let commits = try withReader(of: file) { readLimits throws(RecoveryError) in
+                    try readLimits.read(fragment).commits
                 }
                 isFull = !commits.reversed().allSatisfy { $0.revision >= end || page.add($0, on: state) }
                 searched += commits.count
@@ -157,34 +163,35 @@ package struct PastView: PastReading {
             }
             if searched < Self.maximumSearchedCommits { end = min(end, file.from.advanced(by: 1) ?? end) }
         }
-        guard isKnown || page.next != nil else { throw state.unknownSuite(suite, for: question.reader) }
+        guard isKnown || page.next != nil else { throw state.unknownSuite(suite, for: historyQuery.readLimits) }
         return page.result(oldest: oldest(of: suite))
     }
 
     /// Returns the net changes of a suite between two moments. The first moment may be the later moment.
     package func difference(
-        of name: SuiteName, from: Moment, to: Moment, for reader: Grants?
+        of name: SuiteName, from: Moment, to: Moment, for readLimits: Grants?
     ) throws(Problem) -> SuiteDifference {
         let (start, end) = (try revision(at: from, of: name), try revision(at: to, of: name))
         guard min(start, end) < state.oldestAvailable(of: name) else {
-            return try state.recentPast.difference(of: name, from: .revision(start), to: .revision(end), for: reader)
+            return try state.recentPast.difference(
+                of: name, from: .revision(start), to: .revision(end), for: readLimits)
         }
         let (before, after) = (try suite(name, at: start), try suite(name, at: end))
         guard before != nil || after != nil || state.hasSuite(name) || state.history.hasCommits(of: name) else {
-            throw state.unknownSuite(name, for: reader)
+            throw state.unknownSuite(name, for: readLimits)
         }
-        return state.recentPast.difference(of: name, from: before, to: after, at: end, keys: nil, for: reader)
+        return state.recentPast.difference(of: name, from: before, to: after, at: end, keys: nil, for: readLimits)
     }
 
     /// Finds a commit in memory or in a file; nil if no available commit has this revision.
-    private func commit(_ revision: Revision) throws(Problem) -> KeptCommit? {
+    private func commit(_ revision: Revision) throws(Problem) -> RetainedCommit? {
         if let kept = state.history.commit(revision) { return kept }
         guard let file = files.last(where: { $0.from < revision }), revision <= file.to else { return nil }
-        return try withReader(of: file) { reader throws(RecoveryError) in
-            guard let suite = try reader.entry(of: revision)?.suite else { return nil }
-            let fragments = try reader.fragments(of: suite)
+        return try withReader(of: file) { readLimits throws(RecoveryError) in
+            guard let suite = try readLimits.entry(of: revision)?.suite else { return nil }
+            let fragments = try readLimits.fragments(of: suite)
             guard let fragment = fragments.first(where: { $0.last >= revision }) else { return nil }
-            return try reader.read(fragment).commits.first { $0.revision == revision }
+            return try readLimits.read(fragment).commits.first { $0.revision == revision }
         }
     }
 
@@ -229,7 +236,7 @@ extension PastView {
             let revision = try self.revision(at: restore.moment, of: name)
             guard revision < state.oldestAvailable(of: name) else { return }
             guard let suite = try self.suite(name, at: revision) else {
-                throw state.recentPast.unknownSuite(name, for: request.reader, at: revision)
+                throw state.recentPast.unknownSuite(name, for: request.readLimits, at: revision)
             }
             request.past = WriteRequest.Past(suite: suite)
         default: break
@@ -238,23 +245,23 @@ extension PastView {
 
     /// Returns the commits after a commit that changed the same settings or suites and that are not in memory. With
     /// these commits, the undo can recognise settings that were changed again.
-    private func laterCommits(than kept: KeptCommit) throws(Problem) -> [KeptCommit] {
+    private func laterCommits(than kept: RetainedCommit) throws(Problem) -> [RetainedCommit] {
         let commit = kept.commit
         var revisions: Set<Revision> = []
         for change in commit.changes {
             guard let revision = state.suite(change.suite)?.record(change.key).revision else { continue }
             if revision > commit.revision, revisions.count < Self.maximumLaterCommits { revisions.insert(revision) }
         }
-        var later: [KeptCommit] = []
+        var later: [RetainedCommit] = []
         for revision in revisions.sorted() where state.history.commit(revision) == nil {
             if let commit = try self.commit(revision) { later.append(commit) }
         }
         // If the suite does not exist now, any later commit shows that it was created again in between.
         for change in commit.suiteChanges where !state.hasSuite(change.suite) {
             for file in files where file.to > commit.revision {
-                let next = try withReader(of: file) { reader throws(RecoveryError) -> KeptCommit? in
-                    for fragment in try reader.fragments(of: change.suite) where fragment.last > commit.revision {
-                        return try reader.read(fragment).commits.first { $0.revision > commit.revision }
+                let next = try withReader(of: file) { readLimits throws(RecoveryError) -> RetainedCommit? in
+                    for fragment in try readLimits.fragments(of: change.suite) where fragment.last > commit.revision {
+                        return try readLimits.read(fragment).commits.first { $0.revision > commit.revision }
                     }
                     return nil
                 }

@@ -22,17 +22,17 @@ struct PastWriter {
     /// - Parameters:
     ///   - fromTime: the time of commit `from`; nil if it is not known.
     ///   - bytesSinceBase: the bytes of commits of each suite since its last base. A missing suite gets a base.
-    ///   - isAbandoned: returns true if the writer has to stop and remove the file; then the error is `ECANCELED`.
+    ///   - isCancelled: returns true if the writer has to stop and remove the file; then the error is `ECANCELED`.
     static func write(
         _ state: State, after from: Revision, at fromTime: Timestamp?, in directory: DataDirectory,
-        _ bytesSinceBase: inout [SuiteName: Int], isAbandoned: @escaping () -> Bool
+        _ bytesSinceBase: inout [SuiteName: Int], isCancelled: @escaping () -> Bool
     ) throws(FileError) -> PastFile? {
         let commits = state.history.commits(after: from)
         guard let last = commits.last else { return nil }
         let name = DataDirectory.pastFileName(from: from, to: last.revision)
         do throws(FileError) {
             let file = try OpenFile(directory.temporaryPath(of: name), .replacing, in: directory.fileSystem)
-            var writer = PastWriter(state, file, isAbandoned)
+            var writer = PastWriter(state, file, isCancelled)
             let times = commits.map(\.commit.time)
             var index = try writer.write(commits, named: name, bytesSinceBase: &bytesSinceBase) {
                 PastFile(
@@ -50,18 +50,18 @@ struct PastWriter {
         }
     }
 
-    private init(_ state: State, _ file: OpenFile, _ isAbandoned: @escaping () -> Bool) {
+    private init(_ state: State, _ file: OpenFile, _ isCancelled: @escaping () -> Bool) {
         self.state = state
-        output = SnapshotWriter(file, isAbandoned)
+        output = SnapshotWriter(file, isCancelled)
     }
 
     private mutating func write(
-        _ commits: [KeptCommit], named name: String, bytesSinceBase: inout [SuiteName: Int],
+        _ commits: [RetainedCommit], named name: String, bytesSinceBase: inout [SuiteName: Int],
         _ makeIndex: (
             [(first: SuiteName, offset: Int)], [(first: Revision, earliest: Timestamp, offset: Int)]
         ) -> PastFile
     ) throws(FileError) -> PastFile {
-        var bySuite: [SuiteName: [KeptCommit]] = [:]
+        var bySuite: [SuiteName: [RetainedCommit]] = [:]
         for kept in commits { kept.forEachSuite { bySuite[$0, default: []].append(kept) } }
         for suite in bySuite.keys.ordered(by: <) {
             // Limits the memory of the table. A suite that is no longer in the table gets a base too early.
@@ -91,7 +91,7 @@ struct PastWriter {
 
     /// Adds the fragments of a suite. Begins with the last fragment, because the bases are found by undoing commits.
     private mutating func add(
-        _ commits: [KeptCommit], of name: SuiteName, _ bytesSinceBase: inout Int?
+        _ commits: [RetainedCommit], of name: SuiteName, _ bytesSinceBase: inout Int?
     ) throws(FileError) {
         var suite = state.suite(name)
         let size = commits.reduce(0) { $0 + $1.size }
@@ -100,7 +100,7 @@ struct PastWriter {
         var hasBase = bytesSinceBase.map { suite.rendersWithin($0) } ?? true
         if hasBase { bytesSinceBase = 0 }
         let start = fragments.count
-        var fragmentCommits: [KeptCommit] = []
+        var fragmentCommits: [RetainedCommit] = []
         var fragmentSize = 0
         for (number, kept) in commits.reversed().enumerated() {
             fragmentCommits.append(kept)
@@ -116,7 +116,7 @@ struct PastWriter {
     }
 
     private mutating func add(
-        _ commits: [KeptCommit], of suite: SuiteName, _ base: Suite?, _ hasBase: Bool
+        _ commits: [RetainedCommit], of suite: SuiteName, _ base: Suite?, _ hasBase: Bool
     ) throws(FileError) {
         guard let first = commits.first, let last = commits.last else { return }
         var suites = OrderedTree<Suite>()

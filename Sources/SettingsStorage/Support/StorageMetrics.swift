@@ -47,7 +47,7 @@ package struct Histogram: Sendable {
 }
 
 /// Metrics of writes. The commit stage locks the mutex once per batch.
-package final class WriteFigures: Sendable {
+package final class WriteMetrics: Sendable {
     package struct Contents {
         /// The times from the arrival of a write in the queue until its commit is durable, in nanoseconds.
         package var commits = Histogram.times
@@ -69,7 +69,7 @@ package final class WriteFigures: Sendable {
 }
 
 /// Metrics of the data directory, which the commit stage and background queues update. Thread-safe.
-package final class StorageFigures: Sendable {
+package final class StorageMetrics: Sendable {
     package struct Contents {
         /// The durations of syncs of the journal, in nanoseconds.
         package var syncs = Histogram.times

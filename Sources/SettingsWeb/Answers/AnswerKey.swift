@@ -2,9 +2,9 @@ internal import SettingsEngine
 
 /// A read or a watch without the data that differs between clients, so that its answer can be shared.
 ///
-/// The answer depends on the question, on the state, and on the client revision: the revision up to which the client
-/// knows all commits. Requests with the same question and client revision share one rendered answer.
-struct Question: Hashable, Sendable {
+/// The answer depends on the answer key, on the state, and on the client revision: the revision up to which the client
+/// knows all commits. Requests with the same answer key and client revision share one rendered answer.
+struct AnswerKey: Hashable, Sendable {
     /// The kind of the answer, with its parameters.
     enum Kind: Hashable, Sendable {
         /// The result of a GET of a setting or a suite. For a GET with `wait`: the tags of the results that the client
@@ -33,7 +33,7 @@ struct Question: Hashable, Sendable {
         }
     }
 
-    /// The suites and keys that the question concerns, with the grants of the caller.
+    /// The suites and keys that the answer key concerns, with the grants of the caller.
     let subject: WatchSubject
     let kind: Kind
 

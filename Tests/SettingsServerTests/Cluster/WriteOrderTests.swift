@@ -3,12 +3,12 @@ import Testing
 
 @testable import SettingsCluster
 
-@Suite struct TurnOrderTests {
+@Suite struct WriteOrderTests {
     private static let start = ContinuousClock.now
 
     /// Returns the order of a daemon that has seen batches of others, one a millisecond, and sends one in 2 ms.
-    private func order(of daemon: String, after writers: [String]) throws -> TurnOrder {
-        var order = TurnOrder(of: daemon)
+    private func order(of daemon: String, after writers: [String]) throws -> WriteOrder {
+        var order = WriteOrder(of: daemon)
         let epoch = try #require(Epoch("aaaaaaaa"))
         for (number, writer) in writers.enumerated() {
             let head = LogHead.beginning(epoch, by: writer)

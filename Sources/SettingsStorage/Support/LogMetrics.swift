@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// The metrics of the commit log in etcd. The commit stage and the follower update them. Thread-safe.
-package final class LogFigures: Sendable {
+package final class LogMetrics: Sendable {
     package struct Contents {
         /// The durations of the attempts to write a batch, or, with an empty batch, to confirm where the log ends.
         package var rounds = Histogram.times

@@ -3,7 +3,7 @@
 /// Each daemon derives the order from the log. Among the daemons that wrote recently, the daemon whose identifier
 /// follows the identifier of the last writer is next. The other daemons wait for its batch, but only for a short time,
 /// because it may have nothing to write.
-struct TurnOrder: Sendable {
+struct WriteOrder: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     /// Other daemons wait for a daemon only if it has written within this time.

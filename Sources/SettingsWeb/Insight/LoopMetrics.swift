@@ -10,8 +10,8 @@ struct RouteName: Equatable, BitwiseCopyable {
 }
 
 /// The counters and histograms of one event loop for `/metrics`. Owned by the event loop, so counting needs no lock.
-/// When a client requests `/metrics`, a ``FigureCollector`` adds the figures of all loops.
-struct LoopFigures: Sendable {
+/// When a client requests `/metrics`, a ``MetricsCollector`` adds the figures of all loops.
+struct LoopMetrics: Sendable {
     /// The number of answers by status class, from 1xx to 5xx.
     private(set) var statuses = [0, 0, 0, 0, 0]
     /// The routes in the order of their first requests. A linear search is fast, because there are few routes.
@@ -48,7 +48,7 @@ struct LoopFigures: Sendable {
 
     var durationsByRoute: [(route: RouteName, durations: Histogram)] { Array(zip(routes, durations)) }
 
-    mutating func add(_ other: LoopFigures) {
+    mutating func add(_ other: LoopMetrics) {
         for index in statuses.indices { statuses[index] += other.statuses[index] }
         for (route, added) in other.durationsByRoute { durations[position(of: route)].add(added) }
         refusals.merge(other.refusals, uniquingKeysWith: +)
@@ -60,17 +60,17 @@ struct LoopFigures: Sendable {
 }
 
 /// Adds the figures of all event loops, which report their figures one after the other. Thread-safe.
-final class FigureCollector: Sendable {
-    private let state: Mutex<(sum: LoopFigures, remainingLoops: Int)>
+final class MetricsCollector: Sendable {
+    private let state: Mutex<(sum: LoopMetrics, remainingLoops: Int)>
 
     init(loopCount: Int) {
-        state = Mutex((LoopFigures(), loopCount))
+        state = Mutex((LoopMetrics(), loopCount))
     }
 
     /// Adds the figures of a loop; nil if the loop has stopped. Returns the sum if all loops have reported.
-    func add(_ figures: LoopFigures?) -> LoopFigures? {
+    func add(_ metrics: LoopMetrics?) -> LoopMetrics? {
         state.withLock { state in
-            if let figures { state.sum.add(figures) }
+            if let metrics { state.sum.add(metrics) }
             state.remainingLoops -= 1
             return state.remainingLoops == 0 ? state.sum : nil
         }
