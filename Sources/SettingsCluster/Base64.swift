@@ -27,7 +27,7 @@ enum Base64 {
         return text
     }
 
-    /// Returns the decoded bytes; nil if the text is not complete and canonical Base64.
+    /// Returns the decoded bytes; nil if the text is not the Base64 text that ``encode(_:)`` returns for these bytes.
     static func decode(_ text: String) -> [UInt8]? {
         let (digits, digitValues) = (text.utf8Span.span, digitValues.span)
         guard digits.count % 4 == 0 else { return nil }
@@ -49,7 +49,7 @@ enum Base64 {
             output[outputIndex + 2] = UInt8(truncatingIfNeeded: group)
             (index, outputIndex) = (index + 4, outputIndex + 3)
         }
-        // Canonical Base64 has zeros in the bits of the last digit that encode no byte.
+        // In the text of ``encode(_:)``, the bits of the last digit that encode no byte are zero.
         guard bytes.suffix(paddingCount).allSatisfy({ $0 == 0 }) else { return nil }
         bytes.removeLast(paddingCount)
         return bytes

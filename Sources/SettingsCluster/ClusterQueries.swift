@@ -3,15 +3,17 @@ package import SettingsAPI
 package import SettingsModel
 internal import Synchronization
 
-/// Reads from etcd where the log of commits ends and which daemons follow it, for requests of clients.
+/// Answers requests of clients about the commit log in etcd: where the log ends, and which daemons read it.
 ///
 /// A serial queue executes the reads, because a read blocks its thread until etcd answers. Thread-safe.
 package final class ClusterQueries: Sendable {
+    /// Receives the end of the log as a cursor (an epoch and a revision); nil if etcd does not answer.
     package typealias EndCompletion = @Sendable (Cursor?) -> Void
 
-    /// The callers that wait for the end of the log.
+    /// The calls of ``fetchEnd(_:)`` that wait for the next read.
     private struct EndRequests {
         var completions: [EndCompletion] = []
+        /// True if a read is running, or queued.
         var isReading = false
     }
 
@@ -30,7 +32,7 @@ package final class ClusterQueries: Sendable {
         (self.keys, self.daemon) = (keys, daemon)
     }
 
-    /// Reads the current end of the log. Calls `completion` on the queue, with nil if etcd does not answer.
+    /// Reads the current end of the log. Calls `completion` on the queue.
     ///
     /// Callers that arrive during a read share the next read, because the running read may return an older end.
     package func fetchEnd(_ completion: @escaping EndCompletion) {
@@ -74,20 +76,20 @@ package final class ClusterQueries: Sendable {
             guard let end = try ranges[0].first.map({ try LogHead($0.value) }) else {
                 throw LogDamage("there is no log in etcd")
             }
-            let members = try ranges[1].map { pair -> JSONValue in
-                guard case .object(var member) = try JSONValue(parsing: pair.value),
-                    let batch = member["batch"]?.integer
+            let records = try ranges[1].map { pair -> JSONValue in
+                guard case .object(var record) = try JSONValue(parsing: pair.value),
+                    let batch = record["batch"]?.integer
                 else { throw LogDamage("the value of \(pair.key) is not the record of a daemon") }
-                member["behind"] = .integer(max(0, end.batch - batch))
-                if member["id"]?.string == daemon { member["self"] = true }
-                return .object(member)
+                record["behind"] = .integer(max(0, end.batch - batch))
+                if record["id"]?.string == daemon { record["self"] = true }
+                return .object(record)
             }
             // There is at least this daemon, even if its record is missing.
             return .success([
-                "daemons": .integer(Int64(max(1, members.count))),
+                "daemons": .integer(Int64(max(1, records.count))),
                 "end": .string(Cursor(epoch: end.epoch, revision: end.revision).description),
                 "batch": .integer(end.batch),
-                "members": .array(members),
+                "members": .array(records),
             ])
         } catch {
             var problem = Problem(.storageFailed, "cannot list the daemons: \(error); retry later")
@@ -99,7 +101,7 @@ package final class ClusterQueries: Sendable {
 
     private func execute(_ read: EtcdTransaction) throws(EtcdError) -> EtcdTransaction.Answer {
         guard var client = client.withLock({ $0.take() }) else {
-            throw EtcdError(outcome: .refused, description: "another query is in progress")
+            throw EtcdError(outcome: .noEffect, description: "another query is in progress")
         }
         defer { self.client.withLock { $0 = client } }
         return try client.call(read, isRepeatable: true, by: .now + Self.timeout)
@@ -107,14 +109,16 @@ package final class ClusterQueries: Sendable {
 }
 
 /// The record of a running daemon in etcd. etcd deletes the record when its lease expires.
-struct ClusterMember: Sendable {
+struct DaemonRecord: Sendable {
     /// Three times the interval at which ``LogFollower`` renews the record, so that single failures do no harm.
     static let leaseSeconds = 15
 
+    /// The identifier of the daemon, random for each start.
     let id: String
+    /// The address at which the daemon listens, for operators.
     let address: String
 
-    /// The value of the daemon's key: JSON with the last batch that the daemon has applied.
+    /// The record as JSON. `head` is the head (identifying line) of the last batch that the daemon has applied.
     func value(at head: LogHead) -> [UInt8] {
         let object: JSONObject = [
             "id": .string(id), "address": .string(address), "version": .string(ServiceDescription.programVersion),
@@ -128,15 +132,15 @@ struct ClusterMember: Sendable {
 extension EtcdClient {
     /// Writes the record of a daemon. etcd deletes the record unless it is written again before the lease expires.
     mutating func announce(
-        _ member: ClusterMember, at head: LogHead, _ keys: LogKeys, by deadline: Instant
+        _ record: DaemonRecord, at head: LogHead, _ keys: LogKeys, by deadline: Instant
     ) throws(EtcdError) {
-        let lease = try call(EtcdLeaseGrant(seconds: ClusterMember.leaseSeconds), by: deadline)
-        let put = EtcdTransaction.Operation.put(keys.daemons + member.id, member.value(at: head), lease: lease)
+        let lease = try call(EtcdLeaseGrant(seconds: DaemonRecord.leaseSeconds), by: deadline)
+        let put = EtcdTransaction.Operation.put(keys.daemons + record.id, record.value(at: head), lease: lease)
         _ = try call(EtcdTransaction(success: [put]), isRepeatable: true, by: deadline)
     }
 
     /// Deletes the record of a daemon that stops.
-    mutating func withdraw(_ member: ClusterMember, _ keys: LogKeys, by deadline: Instant) throws(EtcdError) {
-        _ = try call(EtcdTransaction(success: [.delete(keys.daemons + member.id)]), isRepeatable: true, by: deadline)
+    mutating func withdraw(_ record: DaemonRecord, _ keys: LogKeys, by deadline: Instant) throws(EtcdError) {
+        _ = try call(EtcdTransaction(success: [.delete(keys.daemons + record.id)]), isRepeatable: true, by: deadline)
     }
 }

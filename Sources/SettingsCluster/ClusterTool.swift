@@ -4,19 +4,20 @@ package import SettingsEngine
 internal import SettingsModel
 package import SettingsStorage
 
-/// The operations on a log in etcd that an operator starts from the command line.
+/// The operations on a commit log in etcd that an operator starts from the command line.
 package struct ClusterTool {
     /// The error of an operation, with the advice for the operator.
     package struct Failure: Error {
         package enum Kind {
-            /// The state of etcd or of the data directory does not allow the operation.
+            /// The contents of etcd or of the data directory do not allow the operation.
             case refused
-            /// etcd does not answer, or contains no log under the prefix.
+            /// There is no log in etcd under the prefix, or another daemon changed the log at the same time.
             case unavailable
         }
 
         package let kind: Kind
         package let problem: String
+        /// What the operator can do; nil if that is unknown.
         package let remedy: String?
 
         init(_ kind: Kind, _ problem: String, remedy: String?) {
@@ -26,6 +27,7 @@ package struct ClusterTool {
 
     private static let timeout = Duration.seconds(60)
 
+    /// The prefix of the keys of the log in etcd.
     private let prefix: String
     private let limits: History.Limits
     private let printLine: (String) -> Void
@@ -33,8 +35,8 @@ package struct ClusterTool {
     private var client: EtcdClient
 
     /// - Parameters:
-    ///   - limits: The limits of the commit history in the states that the operations read.
-    ///   - printLine: Prints a line about the result of an operation.
+    ///   - limits: the limits of the history (the recent commits in memory) in the states that the operations read.
+    ///   - printLine: prints a line about the result of an operation.
     package init(_ options: EtcdOptions, limits: History.Limits, printLine: @escaping (String) -> Void) {
         prefix = options.prefix
         self.limits = limits
@@ -43,6 +45,7 @@ package struct ClusterTool {
         client = EtcdClient(options)
     }
 
+    /// The deadline of a call that begins now.
     private var deadline: ContinuousClock.Instant { .now + Self.timeout }
 
     /// Prints the end of the log, its snapshot, and the daemons that follow the log.
@@ -50,10 +53,10 @@ package struct ClusterTool {
         // No batch has a number this high, so the read returns only the head of the log.
         guard let end = try client.readLog(after: .max - 1, keys, by: deadline).head else {
             throw Failure(
-                .unavailable, "there is no log in etcd under \(prefix)",
+                .unavailable, "cannot show the status: there is no log in etcd under \(prefix)",
                 remedy: "start a daemon, or run settingsd cluster import DIR: both create the log")
         }
-        printLine("epoch \(end.epoch), revision \(end.revision), batch \(end.batch), \(end.bytes) bytes of commits")
+        printLine("epoch \(end.epoch), revision \(end.revision), batch \(end.batch), \(end.logBytes) bytes of commits")
         if let snapshot = try client.readSnapshotPointer(keys, by: deadline) {
             let head = snapshot.head
             printLine("snapshot of revision \(head.revision), batch \(head.batch), \(snapshot.bytes) bytes")
@@ -70,7 +73,7 @@ package struct ClusterTool {
     package mutating func importData(_ directory: DataDirectory) throws {
         guard try client.readLog(after: .max - 1, keys, by: deadline).head == nil else {
             throw Failure(
-                .refused, "etcd already contains a log under \(prefix); nothing was changed",
+                .refused, "cannot import: etcd already contains a log under \(prefix); nothing was changed",
                 remedy: "choose another prefix with --etcd.prefix")
         }
         try directory.assumeOwner()
@@ -78,8 +81,10 @@ package struct ClusterTool {
         defer { withExtendedLifetime(lock) {} }
         guard var recovery = try Recovery(of: directory, limits: limits) else {
             throw Failure(
-                .refused, "\(directory.path) contains no data", remedy: "name the data directory of a daemon")
+                .refused, "cannot import \(directory.path): it contains no data",
+                remedy: "give the path of the data directory of a daemon")
         }
+        // A new epoch, because clients may have cursors of commits that the directory has lost.
         if recovery.mustBeginEpoch { recovery = try recovery.beginningEpoch(Epoch.random(), in: directory) }
         for note in recovery.notes { printLine(note.description) }
         let state = recovery.state
@@ -91,15 +96,15 @@ package struct ClusterTool {
         }
         let begin = EtcdTransaction(
             conditions: [
-                EtcdTransaction.Condition(key: keys.head), EtcdTransaction.Condition(key: keys.snapshot),
+                EtcdTransaction.Condition(key: keys.head), EtcdTransaction.Condition(key: keys.snapshotPointer),
             ],
             success: [
-                .put(keys.snapshot, snapshot.value), .put(keys.batch(head.batch), LogEntry(head, lines: []).value),
-                .put(keys.head, head.line),
+                .put(keys.snapshotPointer, snapshot.value), .put(keys.head, head.line),
+                .put(keys.batch(head.batch), LogEntry(head, lines: []).value),
             ])
         guard try client.call(begin, by: deadline).hasSucceeded else {
             throw Failure(
-                .refused, "a daemon created a log in etcd during the import; nothing was imported",
+                .refused, "cannot import: a daemon created a log in etcd at the same time; nothing was imported",
                 remedy: "stop the daemon, and choose another prefix with --etcd.prefix")
         }
         printLine("imported: \(state.summary), at \(state.cursor)")
@@ -111,8 +116,8 @@ package struct ClusterTool {
         let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.daemons, end: keys.daemonsEnd))])
         guard try client.call(read, isRepeatable: true, by: deadline).ranges[0].isEmpty else {
             throw Failure(
-                .refused, "daemons still follow this log, so an export would soon be out of date; nothing was changed",
-                remedy: "stop the daemons; if a daemon was killed, wait \(ClusterMember.leaseSeconds) seconds")
+                .refused, "cannot export: daemons still follow this log and may change it; nothing was changed",
+                remedy: "stop the daemons; if a daemon was killed, wait \(DaemonRecord.leaseSeconds) seconds")
         }
         try directory.assumeOwner()
         let lock = try DirectoryLock(directory)
@@ -122,36 +127,33 @@ package struct ClusterTool {
             !listing.contains(DataDirectory.clusterName)
         else {
             throw Failure(
-                .refused, "\(directory.path) already contains data; nothing was changed",
+                .refused, "cannot export to \(directory.path): it already contains data; nothing was changed",
                 remedy: "choose another directory")
         }
-        guard
-            let found = try client.readState(
-                keys, limits: limits, in: directory, by: .now + Self.timeout * 5)
-        else {
+        guard let found = try client.readState(keys, limits: limits, in: directory, by: .now + Self.timeout * 5) else {
             throw Failure(
-                .unavailable, "there is no log in etcd under \(prefix)", remedy: "check --etcd.prefix"
-            )
+                .unavailable, "cannot export: there is no log in etcd under \(prefix)", remedy: "check --etcd.prefix")
         }
         try directory.mapErrors { () throws(FileError) in try directory.writeInitialFiles(for: found.state) }
         printLine("exported: \(found.state.summary), at \(found.state.cursor)")
         printLine("start a daemon with --data \(directory.path); do not start other daemons on this log in etcd")
     }
 
-    /// Begins a new epoch, after etcd was restored from a backup and no daemon is left that has newer commits.
-    /// Otherwise daemons could assign revisions again that clients have already seen.
+    /// Begins a new epoch (another history, whose revisions are far above all previous revisions). Operators do this if
+    /// etcd was restored from a backup and no daemon is left that has newer commits. Without a new epoch, the daemons
+    /// would assign revisions again that clients have already seen.
     package mutating func beginEpoch() throws {
         guard let end = try client.readLog(after: .max - 1, keys, by: deadline).head else {
             throw Failure(
-                .unavailable, "there is no log in etcd under \(prefix)", remedy: "check --etcd.prefix"
-            )
+                .unavailable, "cannot begin an epoch: there is no log in etcd under \(prefix)",
+                remedy: "check --etcd.prefix")
         }
         let epoch = Epoch.random()
         try client.beginEpoch(epoch, beyond: end.revision, after: end, by: "new-epoch", keys, by: deadline)
         let current = try client.readLog(after: .max - 1, keys, by: deadline).head
         guard let current, current.epoch == epoch else {
             throw Failure(
-                .unavailable, "a daemon wrote to the log at the same time; nothing was changed",
+                .unavailable, "cannot begin an epoch: a daemon wrote to the log at the same time; nothing was changed",
                 remedy: "run the command again")
         }
         printLine("epoch \(current.epoch) begins at revision \(current.revision): every watcher gets a reset")

@@ -1,16 +1,17 @@
 internal import HTTPWire
+internal import SettingsAPI
 internal import SettingsModel
 
 /// A call of the JSON gateway of etcd, and the type of its answer.
 ///
-/// The gateway ignores members with unknown names, so it would not check a condition with a misspelt name. Therefore
-/// only the types in this file write request bodies, and tests compare the bytes.
+/// The gateway ignores JSON fields with unknown names, so it would not check a condition with a misspelt name. So only
+/// the types in this file write request bodies, and tests compare the bytes.
 protocol EtcdCall: Sendable {
     associatedtype Answer: Sendable
 
     static var target: RequestTarget { get }
     func write(to json: inout JSONWriter)
-    /// Parses an answer; nil if members are missing. The gateway omits members that are zero, false or empty.
+    /// Parses an answer; nil if JSON fields are missing. The gateway omits fields that are zero, false or empty.
     func parseAnswer(_ json: JSONValue) -> Answer?
 }
 
@@ -32,20 +33,12 @@ struct EtcdRange: Equatable, Sendable {
     fileprivate func writeMembers(to json: inout JSONWriter) {
         json.member("key", base64: key)
         if let end { json.member("range_end", base64: end) }
-        if let limit {
-            json.name(literal: "limit")
-            json.write(string: String(limit))
-        }
+        if let limit { json.member("limit", String(limit)) }
         if isDescending {
-            json.name(literal: "sort_order")
-            json.write(string: "DESCEND")
-            json.name(literal: "sort_target")
-            json.write(string: "KEY")
+            json.member("sort_order", "DESCEND")
+            json.member("sort_target", "KEY")
         }
-        if hasKeysOnly {
-            json.name(literal: "keys_only")
-            json.write(bool: true)
-        }
+        if hasKeysOnly { json.member("keys_only", true) }
     }
 }
 
@@ -53,7 +46,7 @@ struct EtcdRange: Equatable, Sendable {
 struct EtcdHeader: Equatable, Sendable {
     /// The identity of the etcd cluster.
     let cluster: String
-    /// The revision of the etcd database, not of a commit, at which etcd executed the call.
+    /// The revision of the etcd database at which etcd executed the call. It is not a revision of the settings.
     let revision: Int64
     /// The Raft term: the number of the election that the current leader won.
     let term: Int64
@@ -102,15 +95,13 @@ struct EtcdTransaction: EtcdCall, Equatable {
         for condition in conditions {
             json.beginObject()
             json.member("key", base64: condition.key)
-            json.name(literal: "result")
-            json.write(string: "EQUAL")
-            json.name(literal: "target")
-            json.write(string: condition.value == nil ? "CREATE" : "VALUE")
+            json.member("result", "EQUAL")
+            json.member("target", condition.value == nil ? "CREATE" : "VALUE")
             if let value = condition.value {
                 json.member("value", base64: value)
             } else {
-                json.name(literal: "create_revision")
-                json.write(string: "0")
+                // A key that does not exist has the create revision 0.
+                json.member("create_revision", "0")
             }
             json.endObject()
         }
@@ -137,6 +128,7 @@ struct EtcdTransaction: EtcdCall, Equatable {
             ranges.append(pairs)
         }
         let hasSucceeded = json["succeeded"]?.bool ?? false
+        // A result that is missing would change the positions of the results after it.
         let expectedCount = (hasSucceeded ? success : failure).reduce(0) { if case .range = $1 { $0 + 1 } else { $0 } }
         guard ranges.count == expectedCount else { return nil }
         return Answer(hasSucceeded: hasSucceeded, header: header, ranges: ranges)
@@ -152,10 +144,7 @@ extension EtcdTransaction.Operation {
             json.beginObject()
             json.member("key", base64: key)
             json.member("value", base64: value)
-            if lease != 0 {
-                json.name(literal: "lease")
-                json.write(string: String(lease))
-            }
+            if lease != 0 { json.member("lease", String(lease)) }
         case .delete(let key, let end):
             json.name(literal: "request_delete_range")
             json.beginObject()
@@ -179,8 +168,7 @@ struct EtcdLeaseGrant: EtcdCall, Equatable {
 
     func write(to json: inout JSONWriter) {
         json.beginObject()
-        json.name(literal: "TTL")
-        json.write(string: String(seconds))
+        json.member("TTL", String(seconds))
         json.endObject()
     }
 
@@ -188,11 +176,12 @@ struct EtcdLeaseGrant: EtcdCall, Equatable {
     func parseAnswer(_ json: JSONValue) -> Int64? { json["ID"]?.etcdInteger }
 }
 
-/// A call that asks a member whether it is the leader.
+/// A call that asks a member (a server of etcd) whether it is the leader.
 struct EtcdLeadership: EtcdCall, Equatable {
     struct Answer: Equatable, Sendable {
         let isLeader: Bool
-        /// The Raft term of the member. A member that was cut off may report that it leads an earlier term.
+        /// The Raft term of the member. A member without a connection to the others may report that it leads an
+        /// earlier term.
         let term: Int64
     }
 
@@ -219,17 +208,16 @@ struct EtcdAuthentication: EtcdCall, Equatable {
 
     func write(to json: inout JSONWriter) {
         json.beginObject()
-        json.name(literal: "name")
-        json.write(string: name)
-        json.name(literal: "password")
-        json.write(string: password)
+        json.member("name", name)
+        json.member("password", password)
         json.endObject()
     }
 
     func parseAnswer(_ json: JSONValue) -> String? { json["token"]?.string }
 }
 
-/// The request for a watch on the keys from `key` up to but not including `end`, from a revision of etcd on.
+/// The request for a watch: for all puts and deletions of keys from `key` up to but not including `end`, at the given
+/// revision of the etcd database and later.
 struct EtcdWatchRequest: Equatable, Sendable {
     var key: String
     var end: String
@@ -243,8 +231,7 @@ struct EtcdWatchRequest: Equatable, Sendable {
         json.beginObject()
         json.member("key", base64: key)
         json.member("range_end", base64: end)
-        json.name(literal: "start_revision")
-        json.write(string: String(revision))
+        json.member("start_revision", String(revision))
         json.endObject()
         json.endObject()
     }
@@ -254,12 +241,12 @@ struct EtcdWatchRequest: Equatable, Sendable {
 enum EtcdWatchMessage: Equatable, Sendable {
     /// etcd has created the watch.
     case created
-    /// Keys were stored. Deletions are omitted.
+    /// These values were stored. Deletions are omitted.
     case puts([EtcdPair])
-    /// The watch has ended for this reason, for example because etcd has compacted the start revision.
+    /// The watch has ended for this reason, for example because etcd has compacted (forgotten) the start revision.
     case cancelled(String)
 
-    /// Parses a line of the watch stream; nil if it does not have the expected members.
+    /// Parses a line of the watch stream; nil if it lacks expected JSON fields.
     init?(_ json: JSONValue) {
         if let error = json["error"] {
             self = .cancelled(error["message"]?.string ?? error.string ?? "an error without a message")

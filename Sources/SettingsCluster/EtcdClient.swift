@@ -2,9 +2,9 @@ internal import HTTPWire
 internal import Platform
 internal import SettingsModel
 
-/// The options of a commit log in etcd.
+/// The options for the connection to etcd, which stores the commit log of several daemons.
 package struct EtcdOptions: Equatable, Sendable {
-    /// The addresses of the members of etcd.
+    /// The addresses of the members (servers) of etcd.
     package var endpoints: [EtcdEndpoint] = []
     /// The prefix of all keys of the log, without the slash that follows it in the keys.
     package var prefix = "settingsd"
@@ -24,22 +24,24 @@ package struct EtcdOptions: Equatable, Sendable {
     }
 }
 
-/// The leader of the etcd cluster in a Raft term, and the time at which a client discovered it.
+/// The member that leads the etcd cluster.
 struct EtcdLeader: Equatable, Sendable {
     let endpoint: EtcdEndpoint
+    /// The Raft term: the number of the election that the leader won.
     let term: Int64
-    let discovered: ContinuousClock.Instant
+    let discoveryTime: ContinuousClock.Instant
 }
 
 /// A client of etcd that tries the members one after another until a member answers.
 ///
 /// A call blocks the calling thread until its deadline at most. If a member fails, the client switches to another
-/// member. It tries the failed member again after a pause that doubles with each failure and varies at random.
+/// member. The client tries the failed member again after a pause that doubles with each failure and varies at random.
 struct EtcdClient: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     private struct Member: Sendable {
         let endpoint: EtcdEndpoint
+        /// The number of failures since the last successful call.
         var failures = 0
         /// The end of the pause after a failure; nil if the client may call the member at any time.
         var pauseEnd: Instant?
@@ -47,6 +49,7 @@ struct EtcdClient: Sendable {
 
     /// The timeout of a call to one member. It is short so that time remains to try another member.
     private static let attemptTimeout = Duration.seconds(2)
+    /// The maximum pause after a failure of a member.
     private static let maxPause = Duration.seconds(5)
     /// The timeout of the call that asks a member whether it is the leader.
     private static let leadershipTimeout = Duration.seconds(1)
@@ -55,9 +58,11 @@ struct EtcdClient: Sendable {
     /// The index of the member that the client calls.
     private var current = 0
     private let passwordFile: String?
+    /// An open connection to the current member that no call uses; nil if there is none.
     private var connection: EtcdConnection?
+    /// The authentication token; nil if etcd requires no password, or if the next call must request a token.
     private var token: String?
-    /// The leader that the last call of ``prefer(_:)`` named.
+    /// The argument of the last effective call of ``prefer(_:)``.
     private var preferred: EtcdLeader?
 
     init(_ options: EtcdOptions) {
@@ -82,15 +87,15 @@ struct EtcdClient: Sendable {
                 guard let parsed = call.parseAnswer(answer) else {
                     throw EtcdError(
                         outcome: .unknown,
-                        description: "the answer of etcd to \(Call.target.text) lacks an expected member")
+                        description: "the answer of etcd to \(Call.target.text) lacks an expected JSON field")
                 }
                 members[current].failures = 0
                 members[current].pauseEnd = nil
                 return parsed
             } catch {
-                let mayRepeat = error.cause == .unreachable && (isRepeatable || error.outcome == .refused)
+                let mayRepeat = error.cause == .unreachable && (isRepeatable || error.outcome == .noEffect)
                 if error.cause == .unreachable { switchMember() }
-                guard mayRepeat, let start = nextStart, start < deadline else { throw error }
+                guard mayRepeat, case let start = earliestCallTime, start < deadline else { throw error }
                 _ = PollSet.wait(for: .readable, on: -1, until: start)
             }
         }
@@ -105,14 +110,14 @@ struct EtcdClient: Sendable {
             (client.members, client.current, client.connection) = ([member], 0, nil)
             guard let answer = try? client.call(EtcdLeadership(), by: .now + Self.leadershipTimeout) else { continue }
             if answer.isLeader, answer.term >= term {
-                return EtcdLeader(endpoint: member.endpoint, term: answer.term, discovered: .now)
+                return EtcdLeader(endpoint: member.endpoint, term: answer.term, discoveryTime: .now)
             }
         }
         return nil
     }
 
-    /// Switches to a leader. Each discovery of a leader has an effect once, so that calls with the same discovery do
-    /// not undo a later switch away from a leader that the client cannot reach. Returns true if the member has changed.
+    /// Switches to a leader. Returns true if the member has changed. A second call with the same value has no effect:
+    /// otherwise it could return to a leader that the client has left because the leader is unreachable.
     @discardableResult
     mutating func prefer(_ leader: EtcdLeader) -> Bool {
         guard leader != preferred, let index = members.firstIndex(where: { $0.endpoint == leader.endpoint })
@@ -138,13 +143,11 @@ struct EtcdClient: Sendable {
         }
     }
 
-    /// The time from which the client may try the current member: now, or the end of the member's pause.
-    /// ``switchMember()`` selects a member that pauses only if all members pause.
-    private var nextStart: Instant? {
-        members[current].pauseEnd ?? .now
-    }
+    /// The time from which the client may call the current member. If the member is in a pause after a failure, all
+    /// members are, because ``switchMember()`` prefers a member that is not.
+    private var earliestCallTime: Instant { members[current].pauseEnd ?? .now }
 
-    /// Starts a pause of the current member, and switches to the member that the client may try first.
+    /// Starts a pause of the current member, and switches to the member whose pause ends first or has ended.
     private mutating func switchMember() {
         connection = nil
         // If the cluster was created again, its members do not answer a request with a token of the old cluster.
@@ -157,6 +160,7 @@ struct EtcdClient: Sendable {
         current = order.min { (members[$0].pauseEnd ?? now) < (members[$1].pauseEnd ?? now) } ?? 0
     }
 
+    /// Sends a request and reads the answer. If etcd does not accept the token, tries again with a new token.
     private mutating func send(
         _ target: RequestTarget, _ body: [UInt8], by deadline: Instant
     ) throws(EtcdError) -> JSONValue {
@@ -183,12 +187,13 @@ struct EtcdClient: Sendable {
         return try connection.parseJSON(of: response)
     }
 
-    /// Takes the connection of the last call, or opens a connection. The call puts it back after the answer.
+    /// Takes the connection of the last call, or opens a connection. The caller puts it back after the answer.
     private mutating func takeConnection(by deadline: Instant) throws(EtcdError) -> EtcdConnection {
         if let open = connection.take(), open.isUsable { return open }
         return try EtcdConnection(to: members[current].endpoint, by: deadline)
     }
 
+    /// Requests a token with the name and the password in a file.
     private static func authenticate(
         with file: String, on connection: inout EtcdConnection, by deadline: Instant
     ) throws(EtcdError) -> String {
@@ -197,19 +202,19 @@ struct EtcdClient: Sendable {
             let openFile = try OpenFile(file, .reading, in: POSIXFileSystem())
             guard try !openFile.status().isOpenToOthers else {
                 throw EtcdError(
-                    outcome: .refused,
+                    outcome: .noEffect,
                     description: "cannot use \(file): other users may read the password; run chmod 600 \(file)")
             }
             text = String(decoding: try openFile.readAll(), as: UTF8.self)
         } catch let error as EtcdError {
             throw error
         } catch {
-            throw EtcdError(outcome: .refused, description: "cannot read the password file for etcd: \(error)")
+            throw EtcdError(outcome: .noEffect, description: "cannot read the password file for etcd: \(error)")
         }
         let parts = text.prefix { $0 != "\n" }.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else {
             throw EtcdError(
-                outcome: .refused,
+                outcome: .noEffect,
                 description: "cannot use \(file): it has no password; write NAME:PASSWORD in its first line")
         }
         let call = EtcdAuthentication(name: String(parts[0]), password: String(parts[1]))
@@ -218,7 +223,7 @@ struct EtcdClient: Sendable {
         try connection.send(EtcdAuthentication.target, json.bytes, token: nil, by: deadline)
         let answer = try connection.parseJSON(of: try connection.readResponse(by: deadline))
         guard let token = call.parseAnswer(answer) else {
-            throw connection.makeError(.refused, "the answer to the authentication request has no token")
+            throw connection.makeError(.noEffect, "the answer to the authentication request has no token")
         }
         return token
     }
@@ -226,7 +231,7 @@ struct EtcdClient: Sendable {
 
 /// A watch on keys of etcd. The member sends messages as lines. A chunk of the HTTP body may end within a line.
 struct EtcdWatch: Sendable {
-    /// The maximum length of an incomplete line. A longer line is not a message and ends the watch with an error.
+    /// The maximum length of a line. A longer line ends the watch with an error.
     private static let maxLineBytes = 64 << 20
 
     private var connection: EtcdConnection
@@ -244,13 +249,13 @@ struct EtcdWatch: Sendable {
         try connection.send(EtcdWatchRequest.target, body, token: token, needsLeader: true, by: deadline)
     }
 
-    /// Waits for messages, and returns them. Returns an empty array at the deadline, or if the waker becomes readable.
+    /// Waits for bytes, and returns the messages that they complete. Returns an empty array at the deadline, or if the
+    /// waker becomes readable.
     ///
     /// - Parameter waker: a descriptor that ends the wait when it becomes readable; -1 for none.
-    mutating func next(
-        by deadline: ContinuousClock.Instant, waker: Int32
-    ) throws(EtcdError) -> [EtcdWatchMessage] {
+    mutating func next(by deadline: ContinuousClock.Instant, waker: Int32) throws(EtcdError) -> [EtcdWatchMessage] {
         if let response = try connection.receive(&reader, by: deadline, waker: waker) {
+            // The response to a watch is complete only if the member refuses or ends the watch.
             _ = try connection.parseJSON(of: response)
             throw connection.makeError(.unknown, "the member ended the watch", .unreachable)
         }
@@ -265,7 +270,7 @@ struct EtcdWatch: Sendable {
             (start, index) = (end + 1, end + 1)
             guard !line.isEmpty else { continue }
             guard let json = try? JSONValue(parsing: Array(line)), let message = EtcdWatchMessage(json) else {
-                throw connection.makeError(.unknown, "a message of the watch lacks an expected member")
+                throw connection.makeError(.unknown, "a message of the watch lacks an expected JSON field")
             }
             if message == .created { isCreated = true }
             messages.append(message)

@@ -2,14 +2,14 @@ internal import HTTPWire
 internal import Platform
 internal import SettingsModel
 
-/// The address of a member of etcd, such as `http://10.0.0.5:2379`.
+/// The address of a member (a server) of the etcd cluster, such as `http://10.0.0.5:2379`.
 package struct EtcdEndpoint: Hashable, Sendable, CustomStringConvertible {
     private static let defaultPort: UInt16 = 2379
 
     package let host: String
     package let port: UInt16
 
-    /// Parses an address; nil if it is not valid. The connection does not support TLS: a local tunnel adds it.
+    /// Parses an address; nil if it is not valid. `https` is not valid: TLS requires a tunnel on this machine.
     package init?(_ text: String) {
         let scheme = "http://"
         guard text.hasBytePrefix(scheme) else { return nil }
@@ -31,8 +31,8 @@ package struct EtcdEndpoint: Hashable, Sendable, CustomStringConvertible {
 /// The error of a call that etcd did not answer, or answered with an error.
 package struct EtcdError: Error, Equatable, CustomStringConvertible {
     enum Outcome: Sendable {
-        /// etcd did not execute the call: the client did not send it, or etcd refused it.
-        case refused
+        /// Nothing has changed in etcd: the client did not send the call, etcd refused it, or the call only reads.
+        case noEffect
         /// etcd may have executed the call, or may still execute it.
         case unknown
     }
@@ -50,7 +50,7 @@ package struct EtcdError: Error, Equatable, CustomStringConvertible {
 
     var outcome: Outcome
     var cause = Cause.failed
-    /// A description of the failure, with the address of the member.
+    /// A description of the failure. It begins with the address of the member if the member failed.
     package var description: String
 }
 
@@ -60,13 +60,11 @@ package struct EtcdError: Error, Equatable, CustomStringConvertible {
 struct EtcdConnection: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// The socket, which cannot be copied, in an object that copies of the connection share.
+    /// Contains the socket, which cannot be copied. Copies of the connection share the object.
     private final class SharedSocket: Sendable {
         let socket: Socket
 
-        init(_ socket: consuming Socket) {
-            self.socket = socket
-        }
+        init(_ socket: consuming Socket) { self.socket = socket }
 
         func connect(to address: SocketAddress, by deadline: Instant) -> Socket.ConnectState {
             let state = socket.connect(to: address)
@@ -76,7 +74,7 @@ struct EtcdConnection: Sendable {
         }
     }
 
-    /// The body limit is high because an answer may contain many batches of up to a megabyte each.
+    /// The limits of a response. The body limit is high, because a read may return many values of up to a megabyte.
     private static let limits = MessageLimits(
         maximumHeadLength: 65_536, maximumFieldCount: 256, maximumBodyLength: 256 << 20)
 
@@ -94,7 +92,7 @@ struct EtcdConnection: Sendable {
         do throws(ResolveError) {
             addresses = try SocketAddress.resolve(endpoint.host, port: endpoint.port)
         } catch {
-            throw EtcdError(outcome: .refused, cause: .unreachable, description: "\(endpoint): \(error.reason)")
+            throw EtcdError(outcome: .noEffect, cause: .unreachable, description: "\(endpoint): \(error.reason)")
         }
         var failure = "the host name has no address"
         var connected: SharedSocket?
@@ -103,6 +101,7 @@ struct EtcdConnection: Sendable {
                 let shared = SharedSocket(try Socket(for: address))
                 switch shared.connect(to: address, by: deadline) {
                 case .connected: connected = shared
+                // `busy` occurs only for Unix domain sockets.
                 case .inProgress, .busy: failure = "timed out while connecting"
                 case .failed(let code): failure = SystemError.text(code)
                 }
@@ -111,7 +110,7 @@ struct EtcdConnection: Sendable {
             }
         }
         guard let connected else {
-            throw EtcdError(outcome: .refused, cause: .unreachable, description: "\(endpoint): \(failure)")
+            throw EtcdError(outcome: .noEffect, cause: .unreachable, description: "\(endpoint): \(failure)")
         }
         shared = connected
     }
@@ -128,6 +127,10 @@ struct EtcdConnection: Sendable {
     }
 
     /// Sends a whole request.
+    ///
+    /// - Parameters:
+    ///   - token: the authentication token; nil if etcd requires no password.
+    ///   - needsLeader: true if the member must refuse or end the request while it has no connection to the leader.
     func send(
         _ target: RequestTarget, _ body: [UInt8], token: String?, needsLeader: Bool = false, by deadline: Instant
     ) throws(EtcdError) {
@@ -139,10 +142,11 @@ struct EtcdConnection: Sendable {
         var sent = 0
         while sent < bytes.count {
             guard let count = shared.socket.send(bytes.span.extracting(sent..<bytes.count)) else {
-                throw makeError(sent == 0 ? .refused : .unknown, "the connection was lost", .unreachable)
+                throw makeError(sent == 0 ? .noEffect : .unknown, "the connection was lost", .unreachable)
             }
             sent += count
             guard count == 0 || sent < bytes.count else { break }
+            // The send buffer of the socket is full.
             guard PollSet.wait(for: .writable, on: descriptor, until: deadline) else {
                 throw makeError(.unknown, "timed out while sending the request", .unreachable)
             }
@@ -163,7 +167,7 @@ struct EtcdConnection: Sendable {
     /// Makes a parser for the next response.
     func makeReader() -> ResponseReader { ResponseReader(limits: Self.limits) }
 
-    /// Waits for bytes and parses them. Returns the response when it is complete; nil if it is not complete yet.
+    /// Waits for bytes, and parses them. Returns the response if it is complete; nil if the caller must call again.
     ///
     /// - Parameter waker: a descriptor that ends the wait when it becomes readable; -1 for none.
     mutating func receive(
@@ -198,12 +202,12 @@ struct EtcdConnection: Sendable {
         }
         let message = json?["message"]?.string ?? json?["error"]?.string ?? "status \(response.status)"
         switch response.status {
-        case 401: throw makeError(.refused, message, .token)
+        case 401: throw makeError(.noEffect, message, .token)
         case 400 where Self.tokenErrors.contains { message.hasByteSuffix($0) }:
-            throw makeError(.refused, message, .token)
+            throw makeError(.noEffect, message, .token)
         // etcd answers 429 if its database is full, and also if it has too many requests in progress.
-        case 429 where message.contains("space exceeded"): throw makeError(.refused, message, .full)
-        case 400, 403, 404, 412, 429: throw makeError(.refused, message)
+        case 429 where message.contains("space exceeded"): throw makeError(.noEffect, message, .full)
+        case 400, 403, 404, 412, 429: throw makeError(.noEffect, message)
         default: throw makeError(.unknown, message, .unreachable)
         }
     }

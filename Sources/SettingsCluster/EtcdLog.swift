@@ -1,8 +1,8 @@
-// The target SettingsCluster keeps the log of commits in etcd, so that several daemons serve the same settings. It
-// contains a client for the JSON gateway of etcd, the format of the log, and the thread that follows the log.
+// The target SettingsCluster keeps the commit log (the record of all changes of settings) in etcd, so that several
+// daemons serve the same settings. It contains a client for the JSON gateway of etcd, the format of the log, and the
+// follower, which reads the commits of other daemons.
 //
-// The target does not know how a daemon serves requests. Of the other targets, only SettingsServer imports it, so a
-// daemon with a log in a data directory uses none of its code.
+// The target does not know how a daemon serves requests. Only the target SettingsServer imports it.
 //
 // Read this file first, then LogEntry.swift, LogWriter.swift, LogFollower.swift and EtcdClient.swift.
 
@@ -15,38 +15,37 @@ internal import Synchronization
 
 /// A commit log in etcd that several daemons share. Each flush appends a batch of commits in one transaction of etcd.
 ///
-/// Runs on the commit thread, except ``health``, ``staleness`` and ``isUnsettled``, which are thread-safe. A call takes
-/// the writer out of its mutex and puts it back, so that no mutex is held while the call waits for etcd.
+/// Used by the commit stage: the thread that flushes batches to the log and publishes the new state, which means that
+/// readers see it. ``health``, ``staleness``, ``isUnsettled`` and ``currentMetrics`` are thread-safe. A call takes the
+/// writer out of its mutex and puts it back, so that no mutex is held while the call waits for etcd.
 package final class EtcdLog: StorageLog {
     package struct Options: Sendable {
         package var etcd: EtcdOptions
         /// The time between copies of the state to the data directory, in nanoseconds. A daemon starts from the copy.
         package var copyInterval: UInt64 = 300_000_000_000
-        /// A snapshot is due when the log has grown by this number of bytes, or by the size of the last snapshot if
-        /// that size is greater.
+        /// The daemon puts a snapshot of the state into etcd when the log has grown by this number of bytes since the
+        /// last snapshot, or by the size of the last snapshot if that size is greater.
         package var snapshotLogBytes = 64 << 20
         /// The time limit of a flush. If etcd has not answered by then, the outcome of the batch is unknown.
-        package var writeTime = Duration.seconds(8)
+        package var flushTimeout = Duration.seconds(8)
 
-        package init(_ etcd: EtcdOptions) {
-            self.etcd = etcd
-        }
+        package init(_ etcd: EtcdOptions) { self.etcd = etcd }
     }
 
-    /// The state that was published last, with the progress of its copies and snapshots.
+    /// The state that was published last, and when it must be copied to the data directory and put into etcd.
     private struct PublishedState: Sendable {
         var state: State
-        /// The head of the last batch in the state.
+        /// The head of the last batch in the state. A head is the line that identifies a batch.
         var head: LogHead
         /// The head of the last batch in the copy in the data directory; nil if there is no copy.
         var copiedHead: LogHead?
         /// When the last copy began, or the log was opened, in monotonic nanoseconds.
         var copyTime: UInt64
-        /// The size of the log in bytes at which the next snapshot is due; 0 if it is not known yet.
+        /// The size of the log in bytes at which the next snapshot is due; 0 if the size is not known yet.
         var nextSnapshotBytes: Int64 = 0
     }
 
-    /// The time limit of a flush while ``health`` reports a failure.
+    /// The time limit of a flush while ``health`` reports a failure, so that its writes are refused soon.
     private static let shortTimeout = Duration.seconds(1)
     /// The maximum time that ``close(within:)`` waits for a running snapshot to stop, in nanoseconds.
     private static let snapshotStopTimeout: UInt64 = 3_000_000_000
@@ -60,12 +59,15 @@ package final class EtcdLog: StorageLog {
     private let directory: DataDirectory
     private let cache: LogCache
     private let inbox: LogInbox
+    /// The log with messages for operators. In this file, all other uses of "log" mean the commit log.
     private let log: Log
+    /// Returns the monotonic time in nanoseconds.
     private let clock: @Sendable () -> UInt64
     private let limits: History.Limits
+    /// The metrics of the data directory, which a search for damaged files updates. See also ``currentMetrics``.
     package let metrics = StorageMetrics()
 
-    /// The maximum time for which the decide stage gathers writes after a flush, in nanoseconds.
+    /// The maximum of ``gatheringTime``, in nanoseconds.
     private static let maxGatheringTime: UInt64 = 5_000_000
 
     /// Nil while a call uses the writer, and after ``close(within:)``.
@@ -88,7 +90,7 @@ package final class EtcdLog: StorageLog {
     private let logMetrics = LogMetrics()
 
     /// Recovers the state from etcd. If etcd does not answer, uses the copy in the data directory. If there is no copy,
-    /// waits for etcd.
+    /// waits until etcd answers.
     package static func open(
         _ directory: DataDirectory, options: Options, limits: History.Limits, log: Log,
         clock: @escaping @Sendable () -> UInt64
@@ -98,15 +100,15 @@ package final class EtcdLog: StorageLog {
         let (cache, copy) = try LogCache.open(directory, prefix: options.etcd.prefix, limits: limits, log: log)
         var client = EtcdClient(options.etcd)
         var start: LogInbox.LoadedState
+        // When the last successful read of the log began; nil if no read has succeeded.
         var lastContact: ContinuousClock.Instant?
-        // A state that was not compared with the log is stale from the first answer on.
+        // A state that was not compared with the log in etcd is stale from the first answer on.
         var initialStaleness = stalenessLimit
         if let (copy, time) = copy {
             start = copy
             do throws(EtcdError) {
                 let readStart = ContinuousClock.now
-                start = try client.catchUp(
-                    from: copy, keys, limits: limits, in: directory, by: .now + stalenessLimit)
+                start = try client.catchUp(from: copy, keys, limits: limits, in: directory, by: .now + stalenessLimit)
                 lastContact = readStart
             } catch {
                 log.warning(
@@ -140,13 +142,13 @@ package final class EtcdLog: StorageLog {
     /// Starts to follow the log.
     ///
     /// - Parameters:
-    ///   - address: the address in this daemon's record in etcd, for operators; nil to write no record.
-    ///   - wakeWriter: wakes the commit stage, which then calls ``follow(from:)``. Runs on the queue of the follower.
-    package func start(at address: String? = nil, wakeWriter: @escaping @Sendable () -> Void) throws(SystemError) {
-        let member = address.map { ClusterMember(id: daemon, address: $0) }
+    ///   - address: the address of this daemon in its record in etcd, which operators read; nil to write no record.
+    ///   - wakeCommitStage: wakes the commit stage, which then calls ``follow(from:)``. Called on the follower's queue.
+    package func start(at address: String? = nil, wakeCommitStage: @escaping @Sendable () -> Void) throws(SystemError) {
+        let record = address.map { DaemonRecord(id: daemon, address: $0) }
         let follower = try LogFollower(
-            inbox, keys, daemon: daemon, in: directory, limits: limits, log: log, logMetrics, as: member,
-            wakeWriter: wakeWriter)
+            inbox, keys, daemon: daemon, in: directory, limits: limits, log: log, logMetrics, as: record,
+            wakeCommitStage: wakeCommitStage)
         self.follower.withLock { $0 = follower }
         follower.start(EtcdClient(options.etcd))
     }
@@ -157,7 +159,7 @@ package final class EtcdLog: StorageLog {
         return staleness >= Self.stalenessLimit ? staleness : nil
     }
 
-    /// Calls `report` if the staleness in whole seconds has changed since the last call. Nil means not stale.
+    /// Calls `report` with the staleness in whole seconds if it has changed since the last call; nil if not stale.
     package func reportStaleness(_ report: (Int?) -> Void) {
         let seconds = staleness.map { Int($0.components.seconds) }
         let before = reportedSeconds.withLock { reportedSeconds in
@@ -169,8 +171,7 @@ package final class EtcdLog: StorageLog {
 
     /// The reason why writes fail; nil if they succeed.
     package var health: String? {
-        // Answers are marked as stale from the same limit on.
-        inbox.staleness >= Self.stalenessLimit ? "etcd does not answer" : writeFailure.withLock { $0?.reason }
+        staleness != nil ? "etcd does not answer" : writeFailure.withLock { $0?.reason }
     }
 
     /// The current metrics of the log.
@@ -180,12 +181,14 @@ package final class EtcdLog: StorageLog {
         return contents
     }
 
-    /// The queries about the log and its daemons that clients can make.
+    /// Answers the queries of clients about the log and its daemons.
     package var queries: ClusterQueries { ClusterQueries(EtcdClient(options.etcd), keys, daemon: daemon) }
 
     // MARK: CommitLog
 
+    /// Even the answers of a batch without commits could be wrong, because other daemons may have added commits.
     package var requiresFlush: Bool { true }
+    /// With more, a batch of another daemon would make all batches that wait invalid.
     package var maximumBatchesInFlight: Int { 1 }
     package var gatheringTime: UInt64 { flushTime.withLock { min($0 / 2, Self.maxGatheringTime) } }
     package var isUnsettled: Bool { hasUnsettledBatch.load(ordering: .acquiring) }
@@ -195,8 +198,8 @@ package final class EtcdLog: StorageLog {
         staged.withLock { $0.add(commit.commit, after: predecessor, followsSync: false) }
     }
 
-    /// Waits until ``WriteOrder`` lets this daemon write. Returns true if it must first apply commits of other daemons.
-    private func awaitTurn() -> Bool {
+    /// Waits until ``WriteOrder`` lets this daemon write. Returns true if batches of other daemons have arrived first.
+    private func awaitTurnOrUpdates() -> Bool {
         inbox.awaitUpdates(until: writeOrder.withLock { $0.earliestWriteTime(at: .now) })
     }
 
@@ -213,9 +216,9 @@ package final class EtcdLog: StorageLog {
         defer { flushTime.withLock { $0 = clock() - start } }
         do throws(CommitLogError) {
             let time = Duration.nanoseconds(Int64(clamping: deadline - min(deadline, clock())))
-            let timeout = health == nil ? options.writeTime : Self.shortTimeout
+            let timeout = health == nil ? options.flushTimeout : Self.shortTimeout
             try flush(batch, &writer, by: .now + min(time, timeout))
-            // An empty batch only reads, so its success does not show that etcd has free space again.
+            // The flush of an empty batch only reads, so its success does not show that etcd has free space again.
             if batch.lastRevision != nil || !lacksSpace { recordWriteFailure(nil) }
         } catch {
             if error.outcome == .unknown { logMetrics.update { $0.unknownOutcomes += 1 } }
@@ -230,14 +233,15 @@ package final class EtcdLog: StorageLog {
         _ batch: JournalBatch, _ writer: inout LogWriter, by deadline: ContinuousClock.Instant
     ) throws(CommitLogError) {
         try settle(&writer, by: deadline)
-        guard !inbox.isDiverged || inbox.hasUpdates else {
+        guard !inbox.mustReplaceState || inbox.hasUpdates else {
             throw CommitLogError(.notDone, .failed, "the daemon is reading the whole state from etcd again; try again")
         }
-        if writer.hasClaim ? inbox.hasUpdates : awaitTurn() { throw Self.overtaken }
+        // With a claim, which reserves the next batch for this daemon, it need not wait for its turn.
+        if writer.hasClaim ? inbox.hasUpdates : awaitTurnOrUpdates() { throw Self.overtaken }
         let start = ContinuousClock.now
         let outcome = writer.write(batch, after: inbox.applied, by: deadline)
         let time = UInt64(clamping: Int64((ContinuousClock.now - start) / .nanoseconds(1)))
-        logMetrics.update { $0.rounds.add(time) }
+        logMetrics.update { $0.attemptTimes.add(time) }
         switch outcome {
         case .done(let head):
             inbox.recordApplied(head)
@@ -247,22 +251,23 @@ package final class EtcdLog: StorageLog {
                 order.recordRoundTrip(.now - start)
             }
         case .overtaken(let entries):
-            logMetrics.update { $0.lostRounds += 1 }
+            logMetrics.update { $0.lostAttempts += 1 }
+            // A batch that diverges makes the follower read the whole state, which contains the later batches.
             for entry in entries where inbox.add(entry) == .diverged { break }
             throw Self.overtaken
         case .failed(let error): throw error
         }
     }
 
-    /// Determines the outcome of an earlier batch, if it is unknown. If etcd has stored the batch, the batch is added
-    /// to the inbox and applied like a batch of another daemon.
+    /// Determines the outcome of an earlier batch, if it is unknown. If etcd has stored the batch, adds the batch to
+    /// the inbox, so that the commit stage applies it like a batch of another daemon.
     private func settle(_ writer: inout LogWriter, by deadline: ContinuousClock.Instant) throws(CommitLogError) {
         guard let (entry, outcome) = writer.settle(by: deadline) else { return }
         switch outcome {
         case .done: _ = inbox.add(entry)
         case .overtaken(let entries): for entry in entries where inbox.add(entry) == .diverged { break }
         case .failed(let error):
-            // Otherwise etcd has not stored the earlier batch, and the next batch may be written.
+            // If the outcome is known in spite of the error, etcd has not stored the batch, and this flush may proceed.
             guard !writer.isUnsettled else {
                 throw CommitLogError(.notDone, error.cause, error.description, reason: error.reason)
             }
@@ -310,27 +315,28 @@ package final class EtcdLog: StorageLog {
     package func performMaintenance() {
         guard writer.withLock({ $0 != nil }) else { return }
         settleWithoutFlush()
-        takeReports()
+        collectTaskResults()
         let (latest, now) = (latest.withLock { $0 }, clock())
-        let isDue = latest.copiedHead == nil || now &- latest.copyTime >= options.copyInterval
-        if latest.copiedHead != latest.head, isDue, !copyTask.isBusy {
+        let isCopyDue = latest.copiedHead == nil || now &- latest.copyTime >= options.copyInterval
+        if latest.copiedHead != latest.head, isCopyDue, !copyTask.isBusy {
             self.latest.withLock { $0.copyTime = now }
             beginCopy(latest)
         }
-        if latest.head.bytes >= latest.nextSnapshotBytes, inbox.failure == nil, !snapshotTask.isBusy {
+        if latest.head.logBytes >= latest.nextSnapshotBytes, inbox.readFailure == nil, !snapshotTask.isBusy {
             beginSnapshot(latest)
         }
     }
 
-    /// Determines the outcome of an earlier batch, and whether etcd accepts writes again, without waiting for a flush.
+    /// Determines the outcome of an earlier batch, and whether etcd accepts writes again, even if no write is queued.
     private func settleWithoutFlush() {
-        guard inbox.failure == nil, var writer = writer.withLock({ $0.take() }) else { return }
+        guard inbox.readFailure == nil, var writer = writer.withLock({ $0.take() }) else { return }
         defer { returnWriter(writer) }
         do throws(CommitLogError) {
             let deadline = ContinuousClock.now + Self.shortTimeout
             try settle(&writer, by: deadline)
             if writer.isUnsettled { return }
             writer.releaseClaim(by: deadline)
+            // Writing an empty batch only reads the end of the log.
             guard writeFailure.withLock({ $0 }) != nil, !lacksSpace || writer.hasSpace(by: deadline),
                 case .done = writer.write(JournalBatch(), after: inbox.applied, by: deadline)
             else { return }
@@ -351,7 +357,7 @@ package final class EtcdLog: StorageLog {
 
     // MARK: Copies and snapshots
 
-    private func takeReports() {
+    private func collectTaskResults() {
         if let copiedHead = copyTask.takeResult(), let copiedHead { latest.withLock { $0.copiedHead = copiedHead } }
         if let bytes = snapshotTask.takeResult() {
             // Without a size, the next call of ``performMaintenance()`` starts a task that determines the size.
@@ -359,6 +365,7 @@ package final class EtcdLog: StorageLog {
         }
     }
 
+    /// Copies the state to the data directory. The result is the head of the copy; nil if the copy failed.
     private func beginCopy(_ latest: PublishedState) {
         copyTask.begin { [cache, inbox, log] _ in
             do throws(FileError) {
@@ -371,19 +378,20 @@ package final class EtcdLog: StorageLog {
         }
     }
 
-    /// Puts a snapshot into etcd if the log has grown enough since the last snapshot. The task returns the size of the
-    /// log at which to check again; nil if it has put a snapshot or was cancelled.
+    /// Puts a snapshot into etcd if the log has grown enough since the last snapshot. The result is the size of the log
+    /// at which to check again; nil if the task has put a snapshot or was cancelled.
     private func beginSnapshot(_ latest: PublishedState) {
         let (options, keys, directory, log, metrics) = (options, keys, directory, log, logMetrics)
         snapshotTask.begin { task in
             var client = EtcdClient(options.etcd)
-            let retryBytes = latest.head.bytes + Int64(options.snapshotLogBytes / 8)
+            let retryBytes = latest.head.logBytes + Int64(options.snapshotLogBytes / 8)
             do throws(EtcdError) {
-                let pointer = try client.readSnapshotPointer(keys, by: .now + options.writeTime)
-                let dueBytes = (pointer?.head.bytes ?? 0) + Int64(max(options.snapshotLogBytes, pointer?.bytes ?? 0))
-                guard latest.head.bytes >= dueBytes else { return dueBytes }
+                let pointer = try client.readSnapshotPointer(keys, by: .now + options.flushTimeout)
+                let dueBytes = (pointer?.head.logBytes ?? 0) + Int64(max(options.snapshotLogBytes, pointer?.bytes ?? 0))
+                guard latest.head.logBytes >= dueBytes else { return dueBytes }
                 // Another daemon holds the lock and puts the snapshot.
                 guard var lock = try SnapshotLock(&client, keys) else { return retryBytes }
+                // If the task fails, the release deletes all parts except the parts of the previous snapshot.
                 defer { lock.release(keeping: pointer, &client, by: .now + .seconds(1)) }
                 try lock.putSnapshot(
                     latest.state, at: latest.head, replacing: pointer, in: directory,
@@ -401,14 +409,14 @@ package final class EtcdLog: StorageLog {
 
     // MARK: Closing
 
-    /// Stops following the log and writes the copy in the data directory. Later flushes fail.
+    /// Stops following the log, and copies the state to the data directory. Later flushes fail.
     package func close(within bound: UInt64) throws(FileError) {
         defer { cache.release() }
         follower.withLock { $0 }?.stop()
         writer.withLock { $0 = nil }
-        snapshotTask.abandon(waiting: min(bound, Self.snapshotStopTimeout))
+        snapshotTask.cancelAndWait(atMost: min(bound, Self.snapshotStopTimeout))
         copyTask.wait()
-        takeReports()
+        collectTaskResults()
         let latest = latest.withLock { $0 }
         guard latest.copiedHead != latest.head else { return }
         try cache.verifyPath()

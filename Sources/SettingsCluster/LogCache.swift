@@ -5,19 +5,24 @@ internal import SettingsModel
 package import SettingsStorage
 internal import Synchronization
 
-/// The data directory of a daemon whose log is in etcd: a copy of the state, for a fast start or a start without etcd.
+/// The data directory of a daemon whose commit log is in etcd. It contains a copy of the state, for a fast start or a
+/// start without etcd.
 ///
-/// The directory contains one snapshot and the file `CLUSTER`, which names the snapshot and the head of its last batch.
-/// A copy of another log is set aside under other file names. The directory of a daemon without etcd is refused.
+/// The copy is one snapshot file, and the file `CLUSTER`, which has the name of the snapshot file and the head
+/// (identifying line) of the last batch of the log that the snapshot contains. If the copy belongs to another log, the
+/// daemon renames its files. A daemon does not start with the directory of a daemon without etcd.
 package final class LogCache: Sendable {
     private let directory: DataDirectory
-    /// Nil after ``release()``.
+    /// The lock of the directory; nil after ``release()``.
     private let lock: Mutex<DirectoryLock?>
+    /// The prefix of the keys in etcd, which identifies the log. The addresses of etcd may change.
     private let prefix: String
 
     /// The contents of the directory.
     private struct Copy {
+        /// The prefix of the keys of the log from which the copy was made.
         let prefix: String
+        /// The name of the snapshot file.
         let snapshot: String
         let state: State
         let head: LogHead
@@ -30,9 +35,8 @@ package final class LogCache: Sendable {
         self.lock = Mutex(lock)
     }
 
-    /// Locks a directory and reads its copy, with ``Copy/time``; nil if there is no copy of this log.
-    ///
-    /// - Parameter prefix: the prefix of the keys in etcd. It identifies the log, while the endpoints may change.
+    /// Locks a directory and reads the copy. Returns nil for the copy and its ``Copy/time`` if there is no copy of the
+    /// state of the log with the given prefix.
     static func open(
         _ directory: DataDirectory, prefix: String, limits: History.Limits, log: Log
     ) throws(RecoveryError) -> (LogCache, (LogInbox.LoadedState, Timestamp)?) {
@@ -46,9 +50,10 @@ package final class LogCache: Sendable {
                 "\(directory.path) has the data of a daemon without etcd; choose another directory with --data")
         }
         try directory.mapErrors { () throws(FileError) in
+            // The file requires an identifier of the directory, which a daemon with etcd does not use.
             try directory.writeLockFile(directoryID: "cluster")
             for name in listing.temporaries { try directory.fileSystem.remove(directory.path(of: name)) }
-            // Before the first snapshot, because a directory with only a snapshot belongs to a daemon without etcd.
+            // Before the first snapshot, because a directory with a snapshot but without `CLUSTER` is refused.
             if isNew { try cache.writeEmptyClusterFile() }
         }
         if isNew { return (cache, nil) }
@@ -61,9 +66,9 @@ package final class LogCache: Sendable {
             if copy.prefix.hasSameBytes(as: prefix) {
                 return (cache, (LogInbox.LoadedState(state: copy.state, head: copy.head), copy.time))
             }
-            log.warning("\(directory.path) contains a copy of another log; the copy is set aside")
+            log.warning("\(directory.path) has a copy of the data under \(copy.prefix) in etcd; the copy is set aside")
         } catch {
-            log.warning("cannot read the copy of the log in \(directory.path): \(error); the copy is set aside")
+            log.warning("cannot read the copy of the data in \(directory.path): \(error); the copy is set aside")
         }
         try directory.mapErrors { () throws(FileError) in
             for name in listing.snapshots.map(\.name) + [DataDirectory.clusterName] {
@@ -80,19 +85,17 @@ package final class LogCache: Sendable {
         try directory.mapErrors { () throws(FileError) in try directory.list() }.contains(DataDirectory.clusterName)
     }
 
-    /// Verifies the copy in a directory without changes. Returns a report for the operator and whether the copy is
-    /// intact; nil if the directory does not belong to a daemon whose log is in etcd.
-    package static func check(
-        _ directory: DataDirectory
-    ) throws(RecoveryError) -> (lines: [String], isSound: Bool)? {
+    /// Verifies the copy in a directory without changes. Returns a report for the operator, and whether the copy is
+    /// undamaged; nil if the directory does not belong to a daemon whose log is in etcd.
+    package static func check(_ directory: DataDirectory) throws(RecoveryError) -> (lines: [String], isSound: Bool)? {
         guard try exists(in: directory) else { return nil }
         do {
             guard let copy = try read(directory, History.Limits()) else {
-                return (["this directory contains no copy of the log in etcd yet"], true)
+                return (["this directory contains no copy of the data in etcd yet"], true)
             }
             let lines = [
                 "\(copy.snapshot): \(copy.state.summary), sound",
-                "\(DataDirectory.clusterName): a copy of the log in etcd under \(copy.prefix), of \(copy.time), sound",
+                "\(DataDirectory.clusterName): a copy of the data in etcd under \(copy.prefix), of \(copy.time), sound",
                 "a daemon that starts here reads the later commits from etcd",
             ]
             return (lines, true)
@@ -104,7 +107,7 @@ package final class LogCache: Sendable {
         }
     }
 
-    /// Reads the copy in a directory; nil if there is no copy yet.
+    /// Reads the copy in a directory; nil if `CLUSTER` names no snapshot yet.
     private static func read(_ directory: DataDirectory, _ limits: History.Limits) throws -> Copy? {
         let bytes = try directory.mapErrors { () throws(FileError) in
             try OpenFile(directory.path(of: DataDirectory.clusterName), .reading, in: directory.fileSystem).readAll()
@@ -120,15 +123,14 @@ package final class LogCache: Sendable {
         guard state.cursor == Cursor(epoch: head.epoch, revision: head.revision) else {
             throw LogDamage("\(snapshot) does not end at the revision that \(DataDirectory.clusterName) names")
         }
-        return Copy(
-            prefix: prefix, snapshot: snapshot, state: state, head: head, time: Timestamp(milliseconds: time))
+        return Copy(prefix: prefix, snapshot: snapshot, state: state, head: head, time: Timestamp(milliseconds: time))
     }
 
-    /// Writes a `CLUSTER` file that names the log but no snapshot.
     private func writeEmptyClusterFile() throws(FileError) {
         try writeClusterFile(["format": 1, "prefix": .string(prefix)], [])
     }
 
+    /// - Parameter head: the line of the head of the last batch in the copy; empty if there is no copy.
     private func writeClusterFile(_ metadata: JSONObject, _ head: [UInt8]) throws(FileError) {
         let bytes = JSONValue.object(metadata).bytes() + [UInt8(ascii: "\n")] + head
         _ = try directory.writeTemporary(DataDirectory.clusterName, bytes)
@@ -137,7 +139,9 @@ package final class LogCache: Sendable {
 
     /// Replaces the copy in the directory.
     ///
-    /// - Parameter staleness: the time since the daemon last read the end of the log.
+    /// - Parameters:
+    ///   - head: the head of the last batch in the state.
+    ///   - staleness: the time since the daemon last read the end of the log.
     func save(_ state: State, at head: LogHead, staleness: Duration) throws(FileError) {
         _ = try SnapshotWriter.write(state, journal: state.revision, in: directory)
         let name = DataDirectory.snapshotName(at: state.revision)
@@ -152,9 +156,7 @@ package final class LogCache: Sendable {
     }
 
     /// Throws if the directory was moved or removed.
-    func verifyPath() throws(FileError) {
-        try lock.withLock { $0 }?.verifyPath()
-    }
+    func verifyPath() throws(FileError) { try lock.withLock { $0 }?.verifyPath() }
 
     /// Unlocks the directory. The caller writes nothing to it afterwards.
     func release() {

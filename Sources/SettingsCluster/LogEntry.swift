@@ -3,16 +3,17 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// The head of a batch of the log in etcd: one line of JSON that identifies the batch. The key `head` contains the head
-/// of the last batch, which is the end of the log. The value of each batch begins with the head of that batch.
+/// The head of a batch (commits that share one flush) of the commit log in etcd: a line of JSON that identifies the
+/// batch. The etcd key `head` contains the head of the last batch, which is the end of the log. Each batch is stored
+/// under a key of its own, and its value begins with its head.
 ///
-///     {"format":2,"epoch":"a85sr0c6","revision":1234,"batch":987,"id":"x5…","previous":"9k…","daemon":"h1…","bytes":51234}
+///     {"format":2,"epoch":"a85sr0c6","revision":34,"batch":12,"id":"x5…","previous":"9k…","daemon":"h1…","bytes":5123}
 ///
-/// The `id` is random, so equal lines identify the same batch, even if numbers were assigned again after a restore.
+/// The `id` is random, so equal lines identify the same batch, even if etcd was restored and numbers are used again.
 struct LogHead: Hashable, Sendable {
     static let format: Int64 = 2
 
-    /// The epoch of the commits in the batch.
+    /// The epoch of the commits in the batch: the name of one history, in which revisions are comparable.
     let epoch: Epoch
     /// The revision of the state after the batch.
     let revision: Revision
@@ -22,10 +23,10 @@ struct LogHead: Hashable, Sendable {
     let id: String
     /// The `id` of the previous batch; empty in the first batch.
     let previous: String
-    /// The daemon that wrote the batch.
+    /// The identifier of the daemon that wrote the batch.
     let daemon: String
-    /// The total size of the commits in the log, including this batch.
-    let bytes: Int64
+    /// The total size of the commits in all batches up to this batch. The JSON calls it `bytes`.
+    let logBytes: Int64
     /// The number of separate keys that contain the commits of a large batch; 0 if the commits follow the head.
     let parts: Int
     /// True if the batch begins a new epoch.
@@ -34,39 +35,25 @@ struct LogHead: Hashable, Sendable {
     let line: [UInt8]
 
     init(
-        epoch: Epoch, revision: Revision, batch: Int64, id: String, previous: String, daemon: String, bytes: Int64,
+        epoch: Epoch, revision: Revision, batch: Int64, id: String, previous: String, daemon: String, logBytes: Int64,
         parts: Int, beginsEpoch: Bool
     ) {
         var json = JSONWriter()
         json.beginObject()
-        json.name(literal: "format")
-        json.write(integer: Self.format)
-        json.name(literal: "epoch")
-        json.write(string: epoch.text)
-        json.name(literal: "revision")
-        revision.write(to: &json)
-        json.name(literal: "batch")
-        json.write(integer: batch)
-        json.name(literal: "id")
-        json.write(string: id)
-        json.name(literal: "previous")
-        json.write(string: previous)
-        json.name(literal: "daemon")
-        json.write(string: daemon)
-        json.name(literal: "bytes")
-        json.write(integer: bytes)
-        if parts > 0 {
-            json.name(literal: "parts")
-            json.write(integer: Int64(parts))
-        }
-        if beginsEpoch {
-            json.name(literal: "beginsEpoch")
-            json.write(bool: true)
-        }
+        json.member("format", Self.format)
+        json.member("epoch", epoch.text)
+        json.member("revision", revision)
+        json.member("batch", batch)
+        json.member("id", id)
+        json.member("previous", previous)
+        json.member("daemon", daemon)
+        json.member("bytes", logBytes)
+        if parts > 0 { json.member("parts", Int64(parts)) }
+        if beginsEpoch { json.member("beginsEpoch", true) }
         json.endObject()
         line = json.bytes
         (self.epoch, self.revision, self.batch, self.id, self.previous) = (epoch, revision, batch, id, previous)
-        (self.daemon, self.bytes, self.parts, self.beginsEpoch) = (daemon, bytes, parts, beginsEpoch)
+        (self.daemon, self.logBytes, self.parts, self.beginsEpoch) = (daemon, logBytes, parts, beginsEpoch)
     }
 
     /// Parses a line. Throws if it is not a valid head or has a newer format.
@@ -80,11 +67,11 @@ struct LogHead: Hashable, Sendable {
         guard let epoch = json["epoch"]?.string.flatMap({ Epoch($0) }),
             let revision = json["revision"]?.integer.flatMap({ Revision($0) }), let batch = json["batch"]?.integer,
             let id = json["id"]?.string, let previous = json["previous"]?.string, let daemon = json["daemon"]?.string,
-            let bytes = json["bytes"]?.integer
-        else { throw LogDamage("a batch head lacks a member or has a member of another type") }
+            let logBytes = json["bytes"]?.integer
+        else { throw LogDamage("a batch head lacks a JSON member, or a JSON member has the wrong type") }
         self.line = line
         (self.epoch, self.revision, self.batch, self.id, self.previous) = (epoch, revision, batch, id, previous)
-        (self.daemon, self.bytes) = (daemon, bytes)
+        (self.daemon, self.logBytes) = (daemon, logBytes)
         parts = json["parts"]?.integer.flatMap { Int(exactly: $0) } ?? 0
         beginsEpoch = json["beginsEpoch"]?.bool ?? false
     }
@@ -95,22 +82,23 @@ struct LogHead: Hashable, Sendable {
     /// The head of the first batch of a log. The batch contains no commits.
     static func beginning(_ epoch: Epoch, at revision: Revision = .zero, by daemon: String) -> LogHead {
         LogHead(
-            epoch: epoch, revision: revision, batch: firstBatch, id: randomID(), previous: "", daemon: daemon, bytes: 0,
-            parts: 0, beginsEpoch: true)
+            epoch: epoch, revision: revision, batch: firstBatch, id: randomID(), previous: "", daemon: daemon,
+            logBytes: 0, parts: 0, beginsEpoch: true)
     }
 
     /// Returns the head of the next batch.
     ///
-    /// - Parameter epoch: the epoch that the next batch begins; nil if it continues the epoch of this batch.
+    /// - Parameters:
+    ///   - bytes: the size of the commits in the next batch.
+    ///   - epoch: the epoch that the next batch begins; nil if the next batch continues the epoch of this batch.
     func next(
         to revision: Revision, bytes: Int, parts: Int, by daemon: String, beginning epoch: Epoch? = nil
     ) -> LogHead {
         LogHead(
             epoch: epoch ?? self.epoch, revision: revision, batch: batch + 1, id: Self.randomID(), previous: id,
-            daemon: daemon, bytes: self.bytes + Int64(bytes), parts: parts, beginsEpoch: epoch != nil)
+            daemon: daemon, logBytes: logBytes + Int64(bytes), parts: parts, beginsEpoch: epoch != nil)
     }
 
-    /// Returns a random identifier.
     static func randomID() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }
 }
 
@@ -124,14 +112,14 @@ struct LogEntry: Sendable {
         self.lines = lines
     }
 
-    /// Parses the value of a batch key. The parts of a large batch are not included: see ``withCommits(from:)``.
+    /// Parses the value under the key of a batch. It has no commits if they are in parts: see ``withCommits(from:)``.
     init(_ value: [UInt8]) throws(LogDamage) {
         let end = value.firstIndex(of: UInt8(ascii: "\n")) ?? value.endIndex
         head = try LogHead(Array(value[..<end]))
         lines = Array(value[end...].dropFirst())
     }
 
-    /// Returns the entry with the commits of a large batch, which its parts contain.
+    /// Returns the large batch with its commits, which its parts contain.
     func withCommits(from parts: [[UInt8]]) -> LogEntry { LogEntry(head, lines: Array(parts.joined())) }
 
     /// The size of the commits.
@@ -140,10 +128,10 @@ struct LogEntry: Sendable {
     /// True if the commits are in parts that have not been read yet.
     var lacksParts: Bool { head.parts > 0 && lines.isEmpty }
 
-    /// The value of the batch key: the head, and the commits unless they are in parts.
+    /// The value under the key of the batch: the head, and the commits unless they are in parts.
     var value: [UInt8] { head.line + [UInt8(ascii: "\n")] + (head.parts > 0 ? [] : lines) }
 
-    /// The values of the part keys.
+    /// The values under the keys of the parts; empty unless the batch is large.
     var parts: [[UInt8]] {
         guard head.parts > 0 else { return [] }
         return stride(from: 0, to: lines.count, by: LogKeys.partSize).map { start in
@@ -158,7 +146,7 @@ struct LogEntry: Sendable {
         try apply(to: &followed)
     }
 
-    /// Applies the batch like the method for a `State`, and also collects the applied commits.
+    /// Applies the batch to a ``FollowedState``, which also collects the applied commits.
     func apply(to followed: inout FollowedState) throws(LogDamage) {
         if head.beginsEpoch { followed.beginEpoch(head.epoch, at: max(head.revision, followed.state.revision)) }
         var rest = lines[...]
@@ -173,6 +161,7 @@ struct LogEntry: Sendable {
                 throw LogDamage("commit \(revision) follows revision \(after), not \(followed.state.revision)")
             }
             do {
+                // A line omits the values that the commit replaces. `completed` adds them from the state.
                 try followed.apply(followed.state.completed(Commit(json: json)))
             } catch {
                 throw LogDamage("commit \(revision) cannot be applied: \(error)")
@@ -184,44 +173,40 @@ struct LogEntry: Sendable {
     }
 }
 
-/// The error of a value in etcd, or of a copy of the log, that cannot be parsed or applied.
+/// A value in etcd, or a file of the copy in the data directory, cannot be parsed or applied.
 struct LogDamage: Error, Equatable, CustomStringConvertible {
     let description: String
 
-    init(_ description: String) {
-        self.description = description
-    }
+    init(_ description: String) { self.description = description }
 }
 
 /// The names of the keys of the log in etcd, which begin with the prefix from the configuration.
 struct LogKeys: Sendable {
-    /// The maximum size of a value in bytes. etcd limits a request to 1.5 MiB by default.
+    /// The maximum bytes of commits or of a snapshot under one key. etcd limits a request to 1.5 MiB by default.
     static let partSize = 1 << 20
 
     private let prefix: String
 
-    init(_ prefix: String) {
-        self.prefix = prefix + "/"
-    }
+    init(_ prefix: String) { self.prefix = prefix + "/" }
 
-    /// The head of the last batch. Each write compares this key, so that two daemons cannot append at the same time.
+    /// The head of the last batch. Each write compares this value, so that two daemons cannot append at the same time.
     var head: String { prefix + "head" }
     /// The identifier of the daemon that has claimed the next batch (see ``LogWriter``).
     var claim: String { prefix + "claim" }
     /// The ``SnapshotPointer`` to the snapshot from which a daemon without a copy of the state starts.
-    var snapshot: String { prefix + "snapshot" }
+    var snapshotPointer: String { prefix + "snapshot" }
     /// The ``SnapshotLock`` of the daemon that is putting a snapshot.
     var snapshotLock: String { prefix + "snapshotting" }
-    /// The prefix of the batch keys.
-    var log: String { prefix + "log/" }
-    /// The exclusive end of the range of batch keys: `0` is the character after `/`.
-    var logEnd: String { prefix + "log0" }
-    /// The prefix of the keys of ``ClusterMember`` records.
+    /// The prefix of the keys of batches.
+    var batches: String { prefix + "log/" }
+    /// The exclusive end of the range of the keys of batches: `0` is the character after `/`.
+    var batchesEnd: String { prefix + "log0" }
+    /// The prefix of the keys of the ``DaemonRecord`` values.
     var daemons: String { prefix + "daemons/" }
     var daemonsEnd: String { prefix + "daemons0" }
 
     /// The key of a batch. The numbers have a fixed width, so that the order of the keys is the order of the numbers.
-    func batch(_ number: Int64) -> String { log + Self.hexadecimal(number, digits: 16) }
+    func batch(_ number: Int64) -> String { batches + Self.hexadecimal(number, digits: 16) }
 
     /// The operation that deletes the parts of all batches before `batch`.
     func deleteParts(before batch: Int64) -> EtcdTransaction.Operation {

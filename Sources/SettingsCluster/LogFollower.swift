@@ -5,11 +5,13 @@ internal import SettingsEngine
 internal import SettingsStorage
 internal import Synchronization
 
-/// Follows the log in etcd on its own queue. Adds batches to the ``LogInbox``, for the commit thread to apply.
+/// The follower reads the batches (commits that share one flush) of other daemons from the commit log in etcd, on its
+/// own queue. It adds the batches to the ``LogInbox``, from which the commit stage, the thread that flushes the batches
+/// of this daemon, applies them.
 ///
 /// A watch of etcd delivers new batches. Every 2 seconds the follower also reads the end of the log, with the batches
-/// that the watch has not delivered. If the watch has not delivered them at the next read either, the follower reopens
-/// the watch. The follower retains itself until ``stop()``.
+/// that the watch has not delivered. If the watch still has not delivered these batches at the next read, the follower
+/// opens a new watch. The follower retains itself until ``stop()``.
 final class LogFollower: Sendable {
     private typealias Instant = ContinuousClock.Instant
 
@@ -17,26 +19,27 @@ final class LogFollower: Sendable {
     private static let callTimeout = Duration.seconds(5)
     /// The interval at which the follower renews the record of this daemon in etcd.
     private static let announcementInterval = Duration.seconds(5)
-    /// The intervals between searches for the leader: while it is unknown, and afterwards, because after a failure the
-    /// client may stay with a member that is not the leader.
+    /// The intervals between searches for the member that leads etcd: while the leader is unknown, and afterwards. The
+    /// search is repeated, because after a failure the client may stay with another member.
     private static let (searchInterval, repeatedSearchInterval) = (Duration.seconds(5), Duration.seconds(60))
-    /// The maximum size of the commits that one read should return, and the maximum number of batches.
+    /// The size of the commits, in bytes, and the number of batches that one read should return at most.
     private static let (maxReadBytes, maxReadBatches): (Int64, Int64) = (16 << 20, 4096)
     /// The maximum pause after a failure.
     private static let maxRetryPauseMilliseconds = 1000
 
     private let inbox: LogInbox
     private let keys: LogKeys
+    /// The identifier of this daemon.
     private let daemon: String
     private let directory: DataDirectory
     private let limits: History.Limits
+    /// The log with messages for operators. In this file, all other uses of "log" mean the commit log.
     private let log: Log
     private let metrics: LogMetrics
-    /// Wakes the commit stage, which applies the batches in the inbox.
-    private let wakeWriter: @Sendable () -> Void
-    /// The record of this daemon in etcd; nil if it has no record.
-    private let member: ClusterMember?
-    /// Ends a wait of the follower when it must stop.
+    private let wakeCommitStage: @Sendable () -> Void
+    /// The record of this daemon in etcd; nil if the daemon writes no record.
+    private let record: DaemonRecord?
+    /// Ends a wait of the follower when the follower must stop.
     private let waker: Waker
     private let isStopped = Atomic(false)
     private let ended = DispatchSemaphore(value: 0)
@@ -46,10 +49,10 @@ final class LogFollower: Sendable {
 
     init(
         _ inbox: LogInbox, _ keys: LogKeys, daemon: String, in directory: DataDirectory, limits: History.Limits,
-        log: Log, _ metrics: LogMetrics, as member: ClusterMember?, wakeWriter: @escaping @Sendable () -> Void
+        log: Log, _ metrics: LogMetrics, as record: DaemonRecord?, wakeCommitStage: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         (self.inbox, self.keys, self.daemon, self.directory) = (inbox, keys, daemon, directory)
-        (self.limits, self.log, self.member, self.wakeWriter) = (limits, log, member, wakeWriter)
+        (self.limits, self.log, self.record, self.wakeCommitStage) = (limits, log, record, wakeCommitStage)
         self.metrics = metrics
         waker = try Waker()
     }
@@ -58,9 +61,9 @@ final class LogFollower: Sendable {
         queue.async {
             var client = client
             self.run(&client)
-            if let member = self.member {
+            if let record = self.record {
                 // If the call fails, etcd deletes the record when its lease expires.
-                try? client.withdraw(member, self.keys, by: .now + .seconds(1))
+                try? client.withdraw(record, self.keys, by: .now + .seconds(1))
             }
             self.ended.signal()
         }
@@ -79,19 +82,20 @@ final class LogFollower: Sendable {
         var watch: EtcdWatch?
         var lastAnnouncement: Instant?
         var lastSearch: Instant?
-        var limit = LogWriter.pageSize
-        // The last batch that the watch delivered, and the last batch at the end of the previous read.
+        var batchLimit = LogWriter.pageSize
+        // The last batch that the watch delivered, and the last batch that this daemon had after the previous read.
         var (watchedBatch, readBatch): (Int64, Int64) = (0, 0)
         while !isStopping {
             let start = Instant.now
             do throws(EtcdError) {
-                let header = try catchUp(&client, reading: &limit)
+                let header = try readMissingBatches(&client, limit: &batchLimit)
+                // The watch has not delivered a batch since the previous read found that batch.
                 if watch != nil, watchedBatch < readBatch {
                     watch = nil
                     metrics.update { $0.watchRepairs += 1 }
                 }
                 readBatch = inbox.end.batch
-                let hadFailed = inbox.failure != nil
+                let hadFailed = inbox.readFailure != nil
                 inbox.recordContact(at: start)
                 if hadFailed { log.info("etcd answers again") }
                 let isLeaderKnown = inbox.leader?.term ?? -1 >= header.term
@@ -100,7 +104,7 @@ final class LogFollower: Sendable {
                     findLeader(client, in: header.term)
                     lastSearch = start
                 }
-                // The leader has each batch before the other members have it.
+                // A batch reaches the leader before the other members. The new watch is opened at the leader.
                 if let leader = inbox.leader, client.prefer(leader) { watch = nil }
                 if lastAnnouncement.map({ start >= $0 + Self.announcementInterval }) ?? true {
                     announce(&client, by: start + Self.callTimeout)
@@ -112,7 +116,7 @@ final class LogFollower: Sendable {
             } catch {
                 watch = nil
                 guard !isStopping else { return }
-                // Short failures are not reported: a member may have failed, or the members are electing a leader.
+                // Short failures are not reported: they are normal when a member fails and the others elect a leader.
                 if inbox.staleness >= EtcdLog.stalenessLimit, inbox.recordFailure(error.description) {
                     log.warning("cannot follow the log in etcd: \(error); retrying until etcd answers")
                 }
@@ -134,18 +138,19 @@ final class LogFollower: Sendable {
 
     /// Writes the record of this daemon. A failure, for example for lack of space in etcd, does not stop the follower.
     private func announce(_ client: inout EtcdClient, by deadline: Instant) {
-        guard let member else { return }
+        guard let record else { return }
         do throws(EtcdError) {
-            try client.announce(member, at: inbox.applied, keys, by: deadline)
+            try client.announce(record, at: inbox.applied, keys, by: deadline)
         } catch {
             log.debug("cannot write the record of this daemon to etcd: \(error)")
         }
     }
 
-    /// Reads the missing batches up to the end of the log. Returns the header of the answer that contained the end.
+    /// Adds the missing batches up to the end of the log to the inbox. Returns the header of the answer that contained
+    /// the end.
     ///
-    /// - Parameter limit: the maximum number of batches of the next read.
-    private func catchUp(_ client: inout EtcdClient, reading limit: inout Int) throws(EtcdError) -> EtcdHeader {
+    /// - Parameter limit: the maximum number of batches of the next read. This method adapts it.
+    private func readMissingBatches(_ client: inout EtcdClient, limit: inout Int) throws(EtcdError) -> EtcdHeader {
         while true {
             if inbox.requiresLoad { try reloadState(&client) }
             let (base, end) = (inbox.base, inbox.end)
@@ -154,19 +159,21 @@ final class LogFollower: Sendable {
                 let epoch = found.head.map { "its log is in epoch \($0.epoch)" } ?? "it contains no log"
                 log.warning(
                     "etcd is another cluster than before, \(found.header.cluster) instead of \(before): it was created "
-                        + "again, or etcd.endpoints name another cluster; \(epoch), this daemon in \(base.epoch)")
+                        + "again, or etcd.endpoints name another cluster; \(epoch), this daemon is in \(base.epoch)")
             }
             guard let head = found.head else {
                 throw EtcdError(
-                    outcome: .refused,
+                    outcome: .noEffect,
                     description: "there is no log in etcd any more: the key \(keys.head) is missing; restore etcd")
             }
+            // The log ends before the state of this daemon, or has another batch in the place of its last batch.
             if head.batch < base.batch || head.batch == base.batch && head.id != base.id {
-                try abandonHistory(after: head, &client)
+                try recoverFromDivergence(of: head, &client)
                 continue
             }
-            // If the connection to etcd is slow, other daemons may add more than a page of batches during one read.
-            let fitsInOneRead = head.bytes - end.bytes <= Self.maxReadBytes
+            // During a slow read, other daemons may add more than a page of batches. So the next read may return twice
+            // the number of batches that are missing now, if the size of the missing commits permits.
+            let fitsInOneRead = head.logBytes - end.logBytes <= Self.maxReadBytes
             limit =
                 fitsInOneRead
                 ? Int(min(max(2 * (head.batch - end.batch), Int64(LogWriter.pageSize)), Self.maxReadBatches))
@@ -174,7 +181,7 @@ final class LogFollower: Sendable {
             if head.batch <= end.batch { return found.header }
             let (isNew, isDiverged) = add(found.entries)
             if isDiverged {
-                try abandonHistory(after: head, &client)
+                try recoverFromDivergence(of: head, &client)
             } else if !inbox.requiresLoad, inbox.end.batch >= head.batch {
                 // The watch delivers the batches after this end.
                 return found.header
@@ -184,7 +191,7 @@ final class LogFollower: Sendable {
                     log.info("batch \(end.batch + 1) was deleted after a snapshot; reading the whole state from etcd")
                     inbox.requestLoad()
                 } else {
-                    // The inbox is full until the commit thread has applied some batches.
+                    // The inbox is full until the commit stage has applied some batches.
                     pause(milliseconds: 20)
                 }
             }
@@ -192,23 +199,25 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// Adds batches to the inbox. Returns whether a batch was new, and whether a batch is of a different history.
+    /// Adds batches to the inbox. Returns whether a batch was new, and whether a batch does not follow the last batch
+    /// that this daemon has.
     private func add(_ entries: [LogEntry]) -> (isNew: Bool, isDiverged: Bool) {
         var (isNew, isDiverged) = (false, false)
         for entry in entries {
             switch inbox.add(entry) {
             case .added: isNew = true
             case .diverged: isDiverged = true
-            case .duplicate, .gap: break
+            case .duplicate, .postponed: break
             }
         }
-        if isNew { wakeWriter() }
+        if isNew { wakeCommitStage() }
         return (isNew, isDiverged)
     }
 
-    /// Abandons the history of this daemon, because the log does not continue it: etcd was restored from a backup.
-    /// Begins a new epoch, unless another daemon has begun an epoch or the log was never in the epoch of this daemon.
-    private func abandonHistory(after head: LogHead, _ client: inout EtcdClient) throws(EtcdError) {
+    /// Makes this daemon read the whole state again, because the log does not continue the commits of this daemon: etcd
+    /// was restored from a backup. Also begins a new epoch (another history, whose revisions cannot be compared with
+    /// the revisions so far) in the log, unless the log is already in another epoch than this daemon.
+    private func recoverFromDivergence(of head: LogHead, _ client: inout EtcdClient) throws(EtcdError) {
         let applied = inbox.applied
         if head.epoch == applied.epoch {
             log.warning(
@@ -221,7 +230,7 @@ final class LogFollower: Sendable {
         inbox.requestLoad()
     }
 
-    /// Reads the whole state from etcd and puts it into the inbox, so that the commit thread replaces its state.
+    /// Reads the whole state from etcd and puts it into the inbox, so that the commit stage replaces its state.
     private func reloadState(_ client: inout EtcdClient) throws(EtcdError) {
         guard
             let replacement = try client.readState(
@@ -229,19 +238,21 @@ final class LogFollower: Sendable {
         else { return }
         log.info("read the whole state from etcd: \(replacement.head.epoch).\(replacement.head.revision)")
         inbox.replace(with: replacement)
-        wakeWriter()
+        wakeCommitStage()
     }
 
     /// Adds batches from the watch to the inbox until `end`, or until a batch is missing. Opens the watch if it is nil.
     ///
-    /// - Parameter watchedBatch: the last batch that the watch delivered.
+    /// - Parameters:
+    ///   - watchedBatch: the number of the last batch that the watch delivered.
+    ///   - etcdRevision: the revision of the etcd database from which a new watch begins.
     private func receiveFromWatch(
         _ watch: inout EtcdWatch?, _ watchedBatch: inout Int64, _ client: inout EtcdClient, from etcdRevision: Int64,
         until end: Instant
     ) throws(EtcdError) {
         if watch == nil {
             watch = try client.watch(
-                EtcdWatchRequest(key: keys.log, end: keys.logEnd, revision: etcdRevision), by: end)
+                EtcdWatchRequest(key: keys.batches, end: keys.batchesEnd, revision: etcdRevision), by: end)
         }
         while !isStopping, .now < end, var open = watch.take() {
             let messages = try open.next(by: end, waker: waker.descriptor)
@@ -264,7 +275,7 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// Adds batches from the watch to the inbox. Returns false if the inbox lacks a batch before them or refuses them.
+    /// Adds batches from the watch to the inbox. Returns false if the inbox did not take a batch that it does not have.
     private func addWatched(
         _ pairs: [EtcdPair], _ watchedBatch: inout Int64, _ client: inout EtcdClient
     ) throws(EtcdError) -> Bool {
@@ -272,7 +283,7 @@ final class LogFollower: Sendable {
         do {
             entries = try pairs.map { try LogEntry($0.value) }
         } catch {
-            throw EtcdError(outcome: .refused, description: "cannot read the log \(keys.log): \(error)")
+            throw EtcdError(outcome: .noEffect, description: "cannot read the log \(keys.batches): \(error)")
         }
         watchedBatch = max(watchedBatch, entries.last?.head.batch ?? watchedBatch)
         var (isNew, isComplete) = (false, true)
@@ -280,13 +291,14 @@ final class LogFollower: Sendable {
             switch inbox.add(entry) {
             case .added: isNew = true
             case .duplicate: break
-            case .gap, .diverged: isComplete = false
+            case .postponed, .diverged: isComplete = false
             }
         }
-        if isNew { wakeWriter() }
+        if isNew { wakeCommitStage() }
         return isComplete
     }
 
+    /// Waits for this time, or until the follower must stop.
     private func pause(milliseconds: Int) {
         _ = PollSet.wait(for: .readable, on: waker.descriptor, until: .now + .milliseconds(milliseconds))
     }

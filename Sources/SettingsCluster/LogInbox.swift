@@ -3,13 +3,16 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import Synchronization
 
-/// The batches of other daemons that the commit thread has not applied yet, and the last known condition of etcd.
+/// The batches (commits that shared one flush) of other daemons that this daemon has received from the commit log in
+/// etcd and has not applied yet, and the last known condition of etcd.
 ///
-/// The follower adds batches, and the commit thread applies them. Thread-safe.
+/// The follower, which watches the log, adds batches. The commit stage, the thread that flushes the batches of this
+/// daemon, applies the received batches to its state. Thread-safe.
 final class LogInbox: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// A state that was read from etcd or from the data directory, with the head of its last batch.
+    /// A state that was read from etcd or from the data directory, with the head of its last batch. A head is the line
+    /// that identifies a batch: its number, its random identifier, and the identifier of the previous batch.
     struct LoadedState: Sendable {
         let state: State
         let head: LogHead
@@ -20,42 +23,43 @@ final class LogInbox: Sendable {
         case added
         /// The inbox or the state of the daemon already contains the batch.
         case duplicate
-        /// Batches before it are missing, or the inbox is full, or the whole state must be read first.
-        case gap
-        /// The batch does not follow the batches of this daemon, because etcd was restored from a backup.
+        /// The inbox cannot take the batch now: an earlier batch is missing, the inbox is full, or the whole state must
+        /// be read first. The follower reads the batch again later.
+        case postponed
+        /// The batch does not follow the last batch that this daemon has, because etcd was restored from a backup.
         case diverged
     }
 
     private struct Contents {
-        /// The head of the last batch that the commit thread applied or flushed.
+        /// The head of the last batch that the commit stage applied, or appended to the log itself.
         var applied: LogHead
         /// The batches after ``base``, without gaps.
         var pending: [LogEntry] = []
         var pendingBytes: Int { pending.reduce(0) { $0 + $1.byteCount } }
-        /// A state that the commit thread must use instead of its own; nil if there is none.
+        /// A state that the commit stage must use instead of its own state; nil if its own state is valid.
         var replacement: LoadedState?
-        /// True if the whole state must be read from etcd.
+        /// True if the whole state must be read from etcd, and until the commit stage uses the state that was read.
         var requiresLoad = false
-        /// When the end of the log was last read.
+        /// When the last successful read of the end of the log began.
         var lastContact: Instant
         /// The reason why the log cannot be read; nil after a successful read.
-        var failure: String?
+        var readFailure: String?
         /// The identity of the etcd cluster that answered last.
         var cluster: String?
         /// The leader of etcd that was found last; nil if none was found.
         var leader: EtcdLeader?
 
-        /// The head that the pending batches follow.
+        /// The head of the batch that the pending batches follow.
         var base: LogHead { replacement?.head ?? applied }
-        /// The head of the last batch that this daemon has.
+        /// The head of the last batch that this daemon has, applied or not.
         var end: LogHead { pending.last?.head ?? base }
     }
 
-    /// The limits of the number and the approximate size of pending batches. The follower reads further batches later.
+    /// The limits of the number and the size of pending batches. The size may exceed its limit by one batch.
     private static let (maxPending, maxPendingBytes) = (4096, 64 << 20)
 
     private let contents: Mutex<Contents>
-    /// Signalled for each update. The count may be too high, because the commit thread does not wait for each update.
+    /// Signalled for each update. The count may be too high, because the commit stage does not wait for each update.
     private let arrivals = DispatchSemaphore(value: 0)
 
     /// - Parameter applied: the head of the last batch in the state of the daemon.
@@ -63,28 +67,28 @@ final class LogInbox: Sendable {
         contents = Mutex(Contents(applied: applied, lastContact: lastContact))
     }
 
-    /// The head of the last batch that the commit thread applied or flushed.
+    /// The head of the last batch that the commit stage applied, or appended to the log itself.
     var applied: LogHead { contents.withLock { $0.applied } }
-    /// The head of the last batch in the state of the commit thread or, if there is one, in its replacement.
+    /// The head of the last batch in the replacement of the state; without a replacement, the same as ``applied``.
     var base: LogHead { contents.withLock { $0.base } }
-    /// The head of the last batch that this daemon has.
+    /// The head of the last batch that this daemon has, applied or not.
     var end: LogHead { contents.withLock { $0.end } }
-    /// True if the commit thread has a batch to apply, or must replace its state.
+    /// True if the commit stage has a batch to apply, or a state that replaces its own state.
     var hasUpdates: Bool { contents.withLock { !$0.pending.isEmpty || $0.replacement != nil } }
     /// True if the whole state must be read from etcd and has not been read yet.
     var requiresLoad: Bool { contents.withLock { $0.requiresLoad && $0.replacement == nil } }
-    /// True if the state of the commit thread must be replaced before the daemon may write.
-    var isDiverged: Bool { contents.withLock { $0.requiresLoad || $0.replacement != nil } }
+    /// True if the commit stage must replace its state before the daemon may write.
+    var mustReplaceState: Bool { contents.withLock { $0.requiresLoad || $0.replacement != nil } }
     /// The reason why the log cannot be read; nil after a successful read.
-    var failure: String? { contents.withLock { $0.failure } }
+    var readFailure: String? { contents.withLock { $0.readFailure } }
 
     /// The leader of etcd that was found last; nil if none was found.
     var leader: EtcdLeader? { contents.withLock { $0.leader } }
 
-    /// The time since the end of the log was last read.
+    /// The time since the last successful read of the end of the log began.
     var staleness: Duration { contents.withLock { .now - $0.lastContact } }
 
-    /// Adds a batch, if it is the next batch and there is room.
+    /// Adds a batch if it is the batch after ``end`` and the inbox is not full.
     func add(_ entry: LogEntry) -> AddResult {
         let result = insert(entry)
         if case .added = result { arrivals.signal() }
@@ -105,7 +109,7 @@ final class LogInbox: Sendable {
             let acceptsBatches = !contents.requiresLoad || contents.replacement != nil
             guard head.batch == end.batch + 1, contents.pending.count < Self.maxPending, acceptsBatches,
                 contents.pendingBytes < Self.maxPendingBytes
-            else { return .gap }
+            else { return .postponed }
             guard head.previous == end.id else {
                 contents.requiresLoad = true
                 return .diverged
@@ -115,10 +119,10 @@ final class LogInbox: Sendable {
         }
     }
 
-    /// Waits until the commit thread has an update to apply. Returns false if the deadline passes first.
+    /// Waits until ``hasUpdates`` is true. Returns false if the deadline passes first.
     func awaitUpdates(until deadline: Instant) -> Bool { wait(until: deadline) { hasUpdates } }
 
-    /// Waits until this daemon has a batch with this number. Returns false if the deadline passes first.
+    /// Waits until this daemon has the batch with this number. Returns false if the deadline passes first.
     func awaitBatch(_ number: Int64, until deadline: Instant) -> Bool { wait(until: deadline) { end.batch >= number } }
 
     private func wait(until deadline: Instant, _ condition: () -> Bool) -> Bool {
@@ -128,17 +132,17 @@ final class LogInbox: Sendable {
         return condition()
     }
 
-    /// What the commit thread must apply: first the state that replaces its own, if any, then the batches.
+    /// The updates for the commit stage: a state that replaces its own state (nil for none), then the pending batches.
     var updates: (replacement: LoadedState?, entries: [LogEntry]) {
         contents.withLock { ($0.replacement, $0.pending) }
     }
 
-    /// The pending batches if they follow the batch with the head `end`; otherwise an empty array.
-    func entries(after end: LogHead) -> [LogEntry] {
-        contents.withLock { $0.applied.id == end.id && $0.replacement == nil ? $0.pending : [] }
+    /// The pending batches if they follow the batch with the given head; otherwise an empty array.
+    func entries(after head: LogHead) -> [LogEntry] {
+        contents.withLock { $0.applied.id == head.id && $0.replacement == nil ? $0.pending : [] }
     }
 
-    /// Records the last batch that was applied or flushed, and removes the pending batches up to it.
+    /// Records that a batch was applied, or appended by this daemon. Removes the pending batches up to that batch.
     func recordApplied(_ head: LogHead) {
         contents.withLock { contents in
             contents.applied = head
@@ -146,7 +150,7 @@ final class LogInbox: Sendable {
         }
     }
 
-    /// Makes the commit thread replace its state.
+    /// Makes the commit stage replace its state.
     func replace(with replacement: LoadedState) {
         contents.withLock { contents in
             contents.replacement = replacement
@@ -155,16 +159,17 @@ final class LogInbox: Sendable {
         arrivals.signal()
     }
 
-    /// Records that the commit thread has replaced its state.
+    /// Records that the commit stage has replaced its state.
     func recordReplaced(by replacement: LoadedState) {
         contents.withLock { contents in
             contents.applied = replacement.head
+            // Otherwise, the follower has read another state in the meantime.
             guard contents.replacement?.head == replacement.head else { return }
             (contents.replacement, contents.requiresLoad) = (nil, false)
         }
     }
 
-    /// Requests that the whole state be read, because a batch could not be applied or read.
+    /// Makes the follower read the whole state, because a batch is missing, cannot be applied, or does not follow.
     func requestLoad() {
         contents.withLock { contents in
             contents.requiresLoad = true
@@ -176,7 +181,7 @@ final class LogInbox: Sendable {
     func recordContact(at moment: Instant) {
         contents.withLock { contents in
             contents.lastContact = max(contents.lastContact, moment)
-            contents.failure = nil
+            contents.readFailure = nil
         }
     }
 
@@ -188,7 +193,7 @@ final class LogInbox: Sendable {
         }
     }
 
-    /// Records the leader of etcd. Returns true if the leader has changed.
+    /// Records the leader of etcd. Returns true if another member than before leads.
     func recordLeader(_ leader: EtcdLeader) -> Bool {
         contents.withLock { contents in
             defer { contents.leader = leader }
@@ -199,8 +204,8 @@ final class LogInbox: Sendable {
     /// Records that the log cannot be read. Returns true if the reason has changed.
     func recordFailure(_ reason: String) -> Bool {
         contents.withLock { contents in
-            defer { contents.failure = reason }
-            return contents.failure != reason
+            defer { contents.readFailure = reason }
+            return contents.readFailure != reason
         }
     }
 }

@@ -4,15 +4,17 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// The end of the log and some of its batches, read in one transaction.
+/// The end of the commit log in etcd, and some of its batches (commits that share one flush), read in one transaction.
 struct LogReading: Sendable {
-    /// The head of the last batch; nil if there is no log.
+    /// The head (identifying line) of the last batch in the log; nil if there is no log.
     var head: LogHead?
+    /// The batches that were read.
     var entries: [LogEntry] = []
+    /// The header of the answer of etcd.
     let header: EtcdHeader
 }
 
-/// Reads of the log, and the writes that create it or begin an epoch.
+/// Reads of the log, and the writes that create the log or begin an epoch (another history) in it.
 extension EtcdClient {
     /// Returns the batches with their commits: reads the parts of large batches, which are stored under separate keys.
     mutating func readParts(
@@ -29,6 +31,7 @@ extension EtcdClient {
                 let range = EtcdRange(key: keys.part(number, of: entry.head))
                 let answer = try call(EtcdTransaction(success: [.range(range)]), isRepeatable: true, by: deadline)
                 guard let part = answer.ranges[0].first?.value else {
+                    // With this outcome, ``LogWriter`` reads the log again.
                     throw EtcdError(
                         outcome: .unknown, description: "a part of batch \(entry.head.batch) is missing in etcd")
                 }
@@ -39,13 +42,13 @@ extension EtcdClient {
         return complete
     }
 
-    /// Reads the end of the log, and the batches after the number `batch`, at most `limit` of them.
+    /// Reads the end of the log, and at most `limit` batches whose number is above `batch`.
     mutating func readLog(
         after batch: Int64, limit: Int = LogWriter.pageSize, _ keys: LogKeys, by deadline: Instant
     ) throws(EtcdError) -> LogReading {
         let reads: [EtcdTransaction.Operation] = [
             .range(EtcdRange(key: keys.head)),
-            .range(EtcdRange(key: keys.batch(batch + 1), end: keys.logEnd, limit: limit)),
+            .range(EtcdRange(key: keys.batch(batch + 1), end: keys.batchesEnd, limit: limit)),
         ]
         let answer = try call(EtcdTransaction(success: reads), isRepeatable: true, by: deadline)
         guard let line = answer.ranges[0].first?.value else { return LogReading(header: answer.header) }
@@ -56,11 +59,11 @@ extension EtcdClient {
         } catch let error as EtcdError {
             throw error
         } catch {
-            throw EtcdError(outcome: .refused, description: "cannot read the log \(keys.log): \(error)")
+            throw EtcdError(outcome: .noEffect, description: "cannot read the log \(keys.batches): \(error)")
         }
     }
 
-    /// Writes the first batch of a log. Does nothing if a log exists.
+    /// Writes the first batch of a log. Changes nothing if a log exists.
     mutating func beginLog(_ entry: LogEntry, _ keys: LogKeys, by deadline: Instant) throws(EtcdError) {
         let transaction = EtcdTransaction(
             conditions: [EtcdTransaction.Condition(key: keys.head)],
@@ -68,13 +71,16 @@ extension EtcdClient {
         _ = try call(transaction, by: deadline)
     }
 
-    /// Begins a new epoch far beyond every revision that a daemon may have assigned, if the log still ends at `end`.
+    /// Begins a new epoch far beyond every revision that a daemon may have assigned. Changes nothing if the log no
+    /// longer ends with the batch `end`.
+    ///
+    /// - Parameter revision: the last revision that the caller knows.
     mutating func beginEpoch(
         _ epoch: Epoch, beyond revision: Revision, after end: LogHead, by daemon: String, _ keys: LogKeys,
         by deadline: Instant
     ) throws(EtcdError) {
         guard let first = max(revision, end.revision).advanced(by: Recovery.epochRevisionGap) else {
-            throw EtcdError(outcome: .refused, description: "cannot begin an epoch: the revisions are exhausted")
+            throw EtcdError(outcome: .noEffect, description: "cannot begin an epoch: the revisions are exhausted")
         }
         let head = end.next(to: first, bytes: 0, parts: 0, by: daemon, beginning: epoch)
         let transaction = EtcdTransaction(
@@ -83,19 +89,21 @@ extension EtcdClient {
         _ = try call(transaction, by: deadline)
     }
 
-    /// Reads the last snapshot and the batches after it, or all batches without a snapshot; nil if there is no log.
+    /// Reads the state: the last snapshot and the batches after the snapshot or, if there is no snapshot, all batches.
+    /// Returns nil if there is no log.
     ///
     /// - Parameter directory: the directory for a temporary file with the snapshot.
     mutating func readState(
         _ keys: LogKeys, limits: History.Limits, in directory: DataDirectory, by deadline: Instant
     ) throws(EtcdError) -> LogInbox.LoadedState? {
         var state: State
+        // The head of the last batch in the state; nil before the first batch.
         var last: LogHead?
         if let snapshot = try readSnapshotPointer(keys, by: deadline) {
             state = try readSnapshot(snapshot, keys, limits: limits, in: directory, by: deadline)
             last = snapshot.head
         } else {
-            // A placeholder: the first batch of the log begins its epoch.
+            // A placeholder, which the first batch of the log replaces with its epoch.
             guard let none = Epoch("none") else { return nil }
             state = State(epoch: none, limits: limits)
         }
@@ -110,16 +118,16 @@ extension EtcdClient {
                     try entry.apply(to: &state)
                 } catch {
                     throw EtcdError(
-                        outcome: .refused,
-                        description: "cannot apply batch \(entry.head.batch) of \(keys.log): \(error)")
+                        outcome: .noEffect,
+                        description: "cannot apply batch \(entry.head.batch) of \(keys.batches): \(error)")
                 }
                 last = entry.head
             }
             if let last, last.batch >= end.batch { return LogInbox.LoadedState(state: state, head: last) }
             guard !found.entries.isEmpty else {
                 throw EtcdError(
-                    outcome: .refused,
-                    description: "batch \((last?.batch ?? LogHead.firstBatch - 1) + 1) of \(keys.log) is missing")
+                    outcome: .noEffect,
+                    description: "batch \((last?.batch ?? LogHead.firstBatch - 1) + 1) of \(keys.batches) is missing")
             }
         }
     }
@@ -127,8 +135,8 @@ extension EtcdClient {
 
 /// The state with which a daemon starts.
 extension EtcdClient {
-    /// Applies the batches after a state. Reads the whole state from etcd if the log has another epoch, or no longer
-    /// has the batches after the state. Throws if the log ends before the state.
+    /// Applies the later batches of the log to a state. If the log is in another epoch or no longer has the next batch,
+    /// reads the whole state from etcd instead. Throws if the log ends before the state.
     mutating func catchUp(
         from start: LogInbox.LoadedState, _ keys: LogKeys, limits: History.Limits, in directory: DataDirectory,
         by deadline: Instant
@@ -137,7 +145,7 @@ extension EtcdClient {
         while true {
             let found = try readLog(after: last.batch, keys, by: deadline)
             guard let end = found.head else {
-                throw EtcdError(outcome: .refused, description: "there is no log: the key \(keys.head) is missing")
+                throw EtcdError(outcome: .noEffect, description: "there is no log: the key \(keys.head) is missing")
             }
             let first = found.entries.first?.head
             let isGap = first.map { $0.batch > last.batch + 1 } ?? false
@@ -155,19 +163,21 @@ extension EtcdClient {
                     try entry.apply(to: &state)
                 } catch {
                     throw EtcdError(
-                        outcome: .refused,
-                        description: "cannot apply batch \(entry.head.batch) of \(keys.log): \(error)")
+                        outcome: .noEffect,
+                        description: "cannot apply batch \(entry.head.batch) of \(keys.batches): \(error)")
                 }
                 last = entry.head
             }
             if last.line == end.line { return LogInbox.LoadedState(state: state, head: last) }
             guard !found.entries.isEmpty else {
-                throw EtcdError(outcome: .refused, description: "the log in etcd does not continue batch \(last.batch)")
+                throw EtcdError(
+                    outcome: .noEffect, description: "the log in etcd does not continue batch \(last.batch)")
             }
         }
     }
 
-    /// Reads the state, or creates a log if there is none. Retries until it succeeds. Also returns when the read began.
+    /// Reads the state. If there is no log, creates a log first. Retries until a read succeeds. Also returns when the
+    /// successful read began.
     mutating func loadOrCreateLog(
         _ keys: LogKeys, daemon: String, limits: History.Limits, in directory: DataDirectory, _ log: Log
     ) -> (LogInbox.LoadedState, Instant) {
@@ -184,7 +194,9 @@ extension EtcdClient {
                 try beginLog(LogEntry(first, lines: []), keys, by: deadline)
             } catch {
                 if error.description != lastMessage {
-                    log.warning("waiting for etcd, because the data directory contains no copy of the log: \(error)")
+                    log.warning(
+                        "cannot read the log in etcd: \(error); the data directory contains no copy, so the daemon "
+                            + "waits until etcd answers")
                 }
                 lastMessage = error.description
                 _ = PollSet.wait(for: .readable, on: -1, until: .now + .milliseconds(500))

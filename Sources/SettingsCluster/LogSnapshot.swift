@@ -6,15 +6,18 @@ internal import SettingsModel
 internal import SettingsStorage
 internal import Synchronization
 
-/// A pointer to a snapshot of the state in etcd. The value of the key `snapshot` is a line of JSON, then the head of
-/// the last batch in the snapshot. The snapshot is divided into parts, each under its own key.
+/// A pointer to a snapshot: a copy of the state in etcd that replaces the beginning of the commit log. The snapshot is
+/// divided into parts, each under its own key. The value of the etcd key `snapshot` is the pointer: a line of JSON, and
+/// the head (identifying line) of the last batch of the log that the snapshot contains.
 ///
 ///     {"revision":1234,"batch":987,"id":"x5…","parts":3,"bytes":2345678}
 struct SnapshotPointer: Equatable, Sendable {
     let head: LogHead
     /// The random name of the snapshot.
     let id: String
+    /// The number of parts.
     let parts: Int
+    /// The size of all parts.
     let bytes: Int
     /// The value of the key `snapshot`.
     let value: [UInt8]
@@ -23,16 +26,11 @@ struct SnapshotPointer: Equatable, Sendable {
         (self.head, self.id, self.parts, self.bytes) = (head, id, parts, bytes)
         var json = JSONWriter()
         json.beginObject()
-        json.name(literal: "revision")
-        head.revision.write(to: &json)
-        json.name(literal: "batch")
-        json.write(integer: head.batch)
-        json.name(literal: "id")
-        json.write(string: id)
-        json.name(literal: "parts")
-        json.write(integer: Int64(parts))
-        json.name(literal: "bytes")
-        json.write(integer: Int64(bytes))
+        json.member("revision", head.revision)
+        json.member("batch", head.batch)
+        json.member("id", id)
+        json.member("parts", Int64(parts))
+        json.member("bytes", Int64(bytes))
         json.endObject()
         value = json.bytes + [UInt8(ascii: "\n")] + head.line
     }
@@ -42,7 +40,7 @@ struct SnapshotPointer: Equatable, Sendable {
         guard let json = try? JSONValue(parsing: Array(value[..<end])), let id = json["id"]?.string,
             let parts = json["parts"]?.integer.flatMap({ Int(exactly: $0) }),
             let bytes = json["bytes"]?.integer.flatMap({ Int(exactly: $0) })
-        else { throw LogDamage("the first line lacks a member or has a member of another type") }
+        else { throw LogDamage("the first line lacks a JSON member, or a JSON member has the wrong type") }
         head = try LogHead(Array(value[end...].dropFirst()))
         (self.id, self.parts, self.bytes, self.value) = (id, parts, bytes, value)
     }
@@ -51,16 +49,16 @@ struct SnapshotPointer: Equatable, Sendable {
 extension EtcdClient {
     /// Reads the pointer to the snapshot; nil if there is no snapshot.
     mutating func readSnapshotPointer(_ keys: LogKeys, by deadline: Instant) throws(EtcdError) -> SnapshotPointer? {
-        let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.snapshot))])
+        let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.snapshotPointer))])
         guard let value = try call(read, isRepeatable: true, by: deadline).ranges[0].first?.value else { return nil }
         do throws(LogDamage) {
             return try SnapshotPointer(value)
         } catch {
-            throw EtcdError(outcome: .refused, description: "cannot read \(keys.snapshot): \(error)")
+            throw EtcdError(outcome: .noEffect, description: "cannot read \(keys.snapshotPointer): \(error)")
         }
     }
 
-    /// Reads a snapshot. Collects its parts in a temporary file, which limits the use of memory.
+    /// Reads a snapshot. Collects its parts in a temporary file, so that memory holds only one part at a time.
     mutating func readSnapshot(
         _ snapshot: SnapshotPointer, _ keys: LogKeys, limits: History.Limits, in directory: DataDirectory,
         by deadline: Instant
@@ -74,7 +72,8 @@ extension EtcdClient {
                 let range = EtcdRange(key: keys.snapshotPart(number, of: snapshot.id))
                 let answer = try call(EtcdTransaction(success: [.range(range)]), isRepeatable: true, by: deadline)
                 guard let part = answer.ranges[0].first?.value else {
-                    throw EtcdError(outcome: .unknown, description: "part \(number) of \(keys.snapshot) is missing")
+                    throw EtcdError(
+                        outcome: .unknown, description: "part \(number) of the snapshot \(snapshot.id) is missing")
                 }
                 try file.write(part.span, at: offset)
                 offset += part.count
@@ -86,14 +85,15 @@ extension EtcdClient {
         } catch let error as EtcdError {
             throw error
         } catch {
-            throw EtcdError(outcome: .refused, description: "cannot read \(keys.snapshot): \(error)")
+            throw EtcdError(outcome: .noEffect, description: "cannot read \(keys.snapshotPointer): \(error)")
         }
     }
 
-    /// Puts the parts of a snapshot into etcd. The snapshot takes effect when the pointer names it.
+    /// Puts the parts of a snapshot into etcd, and returns the pointer. The caller must put the pointer into etcd.
     ///
     /// - Parameters:
-    ///   - id: the random name of the snapshot, because two daemons may put a snapshot of the same batch.
+    ///   - head: the head of the last batch in the state.
+    ///   - id: the name of the snapshot. It is random, because two daemons may put a snapshot of the same batch.
     ///   - put: puts one part into etcd.
     mutating func putParts(
         of state: State, at head: LogHead, as id: String, _ keys: LogKeys, in directory: DataDirectory,
@@ -103,7 +103,7 @@ extension EtcdClient {
         do throws(FileError) {
             file = try directory.backup(of: state)
         } catch {
-            throw EtcdError(outcome: .refused, description: "cannot write the temporary snapshot file: \(error)")
+            throw EtcdError(outcome: .noEffect, description: "cannot write the temporary snapshot file: \(error)")
         }
         var part = [UInt8](repeating: 0, count: LogKeys.partSize)
         var (number, offset) = (0, 0)
@@ -112,7 +112,7 @@ extension EtcdClient {
             do throws(FileError) {
                 count = try file.read(at: offset, into: &part)
             } catch {
-                throw EtcdError(outcome: .refused, description: "cannot read the temporary snapshot file: \(error)")
+                throw EtcdError(outcome: .noEffect, description: "cannot read the temporary snapshot file: \(error)")
             }
             guard count > 0 else { break }
             try put(&self, .put(keys.snapshotPart(number, of: id), Array(part[..<count])))
@@ -122,10 +122,11 @@ extension EtcdClient {
     }
 }
 
-/// The lock that a daemon holds while it puts a snapshot into etcd, so that only one daemon at a time does this.
+/// The lock that a daemon holds while it puts a snapshot into etcd, so that only one daemon at a time puts a snapshot.
 ///
-/// The lock is a key with a lease, and each transaction requires the key. So a daemon that was paused for longer than
-/// the lease changes nothing afterwards. The next holder deletes the parts of an interrupted snapshot.
+/// The lock is a key that etcd deletes when its lease expires. Each transaction requires the key. So a daemon that was
+/// paused for longer than the lease changes nothing afterwards. The next holder deletes the parts of an interrupted
+/// snapshot.
 struct SnapshotLock: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -145,7 +146,8 @@ struct SnapshotLock: Sendable {
         guard try acquire(&client, replacing: nil) else { return nil }
     }
 
-    /// Writes the lock key with a new lease, if the key has the value `held` or, for nil, does not exist.
+    /// Writes the lock key with a new lease, if the key has the value `held` or, for nil, does not exist. Returns false
+    /// if this condition does not hold.
     private mutating func acquire(_ client: inout EtcdClient, replacing held: [UInt8]?) throws(EtcdError) -> Bool {
         let start = Instant.now
         let lease = try client.call(EtcdLeaseGrant(seconds: Self.leaseSeconds), by: start + Self.stepTimeout)
@@ -156,52 +158,55 @@ struct SnapshotLock: Sendable {
         return try client.call(put, by: start + Self.stepTimeout).hasSucceeded
     }
 
-    /// Executes operations, on the condition that this daemon holds the lock and that the pointer is still `old`.
+    /// Executes operations. Throws if this daemon no longer holds the lock, or if the pointer is no longer `old`.
     private func execute(
         _ operations: [EtcdTransaction.Operation], replacing old: SnapshotPointer?, _ client: inout EtcdClient
     ) throws(EtcdError) {
         let transaction = EtcdTransaction(
             conditions: [
                 EtcdTransaction.Condition(key: keys.snapshotLock, value: Array(id.utf8)),
-                EtcdTransaction.Condition(key: keys.snapshot, value: old?.value),
+                EtcdTransaction.Condition(key: keys.snapshotPointer, value: old?.value),
             ], success: operations)
         guard try client.call(transaction, by: .now + Self.stepTimeout).hasSucceeded else {
-            throw EtcdError(outcome: .refused, description: "another daemon holds the lock or put a snapshot")
+            throw EtcdError(
+                outcome: .noEffect, description: "another daemon holds the lock for snapshots, or has put a snapshot")
         }
     }
 
-    /// Puts a snapshot, moves the pointer to it, and deletes all other snapshots. Deletes only the batches that the
-    /// previous snapshot contains, so that a daemon that is a little behind can still read the batches since then.
+    /// Puts a snapshot, moves the pointer to the snapshot, and deletes all other snapshots. Deletes only the batches
+    /// that the previous snapshot contains, so that a daemon that is a little behind can still read the later batches.
     ///
-    /// - Parameter isCancelled: returns true when the daemon stops.
+    /// - Parameters:
+    ///   - old: the pointer to the previous snapshot; nil if there is no snapshot.
+    ///   - isCancelled: returns true when the daemon stops.
     mutating func putSnapshot(
         _ state: State, at head: LogHead, replacing old: SnapshotPointer?, in directory: DataDirectory,
         isCancelled: () -> Bool, _ client: inout EtcdClient
     ) throws(EtcdError) {
-        // Parts that an interrupted snapshot left behind.
+        // Delete the parts of an interrupted snapshot.
         try execute(keys.deleteSnapshots(except: old?.id), replacing: old, &client)
         let snapshot = try client.putParts(of: state, at: head, as: id, keys, in: directory) {
             (client, part) throws(EtcdError) in
-            guard !isCancelled() else { throw EtcdError(outcome: .refused, description: "the daemon is stopping") }
+            guard !isCancelled() else { throw EtcdError(outcome: .noEffect, description: "the daemon is stopping") }
             if .now >= renewalTime { _ = try acquire(&client, replacing: Array(id.utf8)) }
             try execute([part], replacing: old, &client)
         }
-        var operations: [EtcdTransaction.Operation] = [.put(keys.snapshot, snapshot.value)]
+        var operations: [EtcdTransaction.Operation] = [.put(keys.snapshotPointer, snapshot.value)]
         operations += keys.deleteSnapshots(except: id)
         if let old {
             operations.append(.delete(keys.batch(LogHead.firstBatch), to: keys.batch(old.head.batch + 1)))
             operations.append(keys.deleteParts(before: old.head.batch + 1))
         }
-        // In one transaction, because a separate deletion could come after another daemon has put the next snapshot.
+        // In one transaction, because a separate deletion could delete the next snapshot, which another daemon has put.
         try execute(operations, replacing: old, &client)
     }
 
-    /// Releases the lock. If the pointer is still `old`, also deletes the parts of the interrupted snapshot. If this
-    /// fails, the lock expires with its lease, and the next holder deletes the parts.
+    /// Releases the lock. If the pointer is still `old`, this daemon has not completed its snapshot, so its parts are
+    /// deleted. If a call fails, the lock expires with its lease, and the next holder deletes the parts.
     func release(keeping old: SnapshotPointer?, _ client: inout EtcdClient, by deadline: Instant) {
         let lockCondition = EtcdTransaction.Condition(key: keys.snapshotLock, value: Array(id.utf8))
         let deletion = EtcdTransaction(
-            conditions: [lockCondition, EtcdTransaction.Condition(key: keys.snapshot, value: old?.value)],
+            conditions: [lockCondition, EtcdTransaction.Condition(key: keys.snapshotPointer, value: old?.value)],
             success: keys.deleteSnapshots(except: old?.id))
         _ = try? client.call(deletion, isRepeatable: true, by: deadline)
         let unlock = EtcdTransaction(conditions: [lockCondition], success: [.delete(keys.snapshotLock)])

@@ -3,45 +3,48 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// Appends batches to the log in etcd, and determines the outcome of each batch.
+/// Appends batches (commits that share one flush) to the commit log in etcd, and determines the outcome of each batch.
 ///
 /// A batch is one transaction, on the condition that the log still ends where this daemon expects. If other daemons
-/// appended batches first, the caller decides its writes again. A daemon that loses repeatedly claims the next batch:
-/// it writes its identifier to the key `claim`, and the other daemons wait a short time for its batch.
+/// appended batches first, the caller applies those batches, and decides its writes again: it checks each write against
+/// the new state, and computes its commit or its refusal. A daemon that loses repeatedly claims the next batch: it
+/// writes its identifier to the etcd key `claim`, and the other daemons wait a short time for its batch.
 ///
+/// To settle a batch means to send its transaction until it is known whether etcd has stored the batch.
 /// Calls block the calling thread. Not thread-safe.
 struct LogWriter: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     enum Outcome: Sendable {
-        /// The log ends with the batch, whose head this is. For an empty batch: the log still ends at this head.
+        /// The batch is in the log, and this is its head (the line that identifies a batch). For an empty batch: the
+        /// log still ends with the batch that has this head.
         case done(LogHead)
-        /// Other daemons appended batches first: these batches, or batches that are already in the inbox.
+        /// Other daemons appended batches first. The array has these batches; it may be empty if the inbox has them.
         case overtaken([LogEntry])
         case failed(CommitLogError)
     }
 
-    /// The end of the log, compared with the head after which a batch is to be appended.
+    /// What follows the batch `end` in the log, after which this daemon wants to append a batch.
     private enum LogEnd {
-        /// The batch is in the log.
-        case done
-        /// Other batches follow the head.
+        /// The batch of this daemon follows `end`.
+        case containsBatch
+        /// Batches of other daemons follow `end`.
         case overtaken([LogEntry])
-        /// The log still ends at the head. `claim` is the daemon that has claimed the next batch, if any.
-        case unchanged(claim: [UInt8]?)
-        /// The log neither ends at the head nor continues it.
+        /// Nothing follows `end`. `claimant` is the daemon that has claimed the next batch; nil if there is no claim.
+        case unchanged(claimant: [UInt8]?)
+        /// The log does not end with `end`, and the batch after `end` is missing, unreadable or follows another batch.
         case diverged
     }
 
-    /// A batch whose outcome is unknown, and the head after which it was sent.
+    /// A batch whose outcome is unknown, and the head of the batch after which it was sent.
     private struct UnsettledBatch: Sendable {
         let entry: LogEntry
         let end: LogHead
     }
 
-    /// The number of batches that one read returns by default.
+    /// The number of batches that one read returns by default. The value of a batch has at most about a megabyte.
     static let pageSize = 16
-    /// A daemon claims the next batch after it has lost to batches of other daemons this number of times in a row.
+    /// A daemon claims the next batch after other daemons were first this number of times in a row.
     private static let maxLosses = 5
     /// The seconds after which etcd deletes a claim. etcd grants no shorter lease.
     private static let claimLeaseSeconds = 2
@@ -51,8 +54,9 @@ struct LogWriter: Sendable {
 
     private var client: EtcdClient
     private let keys: LogKeys
+    /// The identifier of this daemon.
     private let daemon: String
-    /// The batches that the watch has delivered.
+    /// The batches that the follower, which watches the log for batches of other daemons, has received.
     private let inbox: LogInbox
     /// The batch whose outcome is unknown; nil if there is none.
     private var unsettled: UnsettledBatch?
@@ -61,17 +65,18 @@ struct LogWriter: Sendable {
     private(set) var hasClaim = false
     /// When this daemon may claim again. The pause doubles with each claim until a claim leads to a batch, because a
     /// claim without a batch delays the other daemons for nothing.
-    private var nextClaim = Instant.now
+    private var earliestClaim = Instant.now
     private var claimPause = Self.shortestClaimPause
 
     init(_ client: EtcdClient, _ keys: LogKeys, daemon: String, _ inbox: LogInbox) {
         (self.client, self.keys, self.daemon, self.inbox) = (client, keys, daemon, inbox)
     }
 
-    /// True if the outcome of a batch is unknown. It must be determined before the next write.
+    /// True if the outcome of a batch is unknown. The outcome must be determined before the next write.
     var isUnsettled: Bool { unsettled != nil }
 
-    /// Appends a batch after the head `end`. For an empty batch, only confirms that the log still ends there.
+    /// Appends a batch after the batch with the head `end`. If the batch is empty, only confirms that the log still
+    /// ends with that head.
     mutating func write(_ batch: JournalBatch, after end: LogHead, by deadline: Instant) -> Outcome {
         guard let last = batch.lastRevision else { return confirmEnd(end, by: deadline) }
         let parts = batch.bytes.count > LogKeys.partSize ? (batch.bytes.count - 1) / LogKeys.partSize + 1 : 0
@@ -79,31 +84,31 @@ struct LogWriter: Sendable {
         return write(LogEntry(head, lines: batch.bytes), after: end, by: deadline)
     }
 
-    /// Appends a batch after the head `end`.
     mutating func write(_ entry: LogEntry, after end: LogHead, by deadline: Instant) -> Outcome {
         // Any other member would forward the write to the leader.
         if let leader = inbox.leader { client.prefer(leader) }
         // Before the claim, because other daemons wait only a short time for the batch of a claim.
         if let error = putParts(of: entry, by: deadline) { return .failed(error) }
-        // A batch with parts is sent in any case: when etcd refuses it, `settle` deletes its parts.
-        let hasFallenBehind = consecutiveLosses >= Self.maxLosses && !hasClaim && claim(after: end, by: deadline)
-        if hasFallenBehind, entry.head.parts == 0 { return .overtaken([]) }
-        return settle(entry, after: end, isUncertain: false, by: deadline)
+        let isOvertaken =
+            consecutiveLosses >= Self.maxLosses && !hasClaim && claimFindsNewBatches(after: end, by: deadline)
+        // A batch with parts is sent although etcd will refuse it, because `settle` then deletes the parts.
+        if isOvertaken, entry.head.parts == 0 { return .overtaken([]) }
+        return settle(entry, after: end, mayBeStored: false, by: deadline)
     }
 
-    /// Determines the outcome of the unsettled batch; nil if there is none.
+    /// Determines the outcome of the unsettled batch; nil if there is no such batch.
     mutating func settle(by deadline: Instant) -> (entry: LogEntry, outcome: Outcome)? {
         guard let pending = unsettled else { return nil }
         unsettled = nil
-        return (pending.entry, settle(pending.entry, after: pending.end, isUncertain: true, by: deadline))
+        return (pending.entry, settle(pending.entry, after: pending.end, mayBeStored: true, by: deadline))
     }
 
-    /// True if etcd has free space. Without it, etcd refuses the lease. An unused lease leaves no data behind.
+    /// True if etcd has free space: etcd refuses to grant a lease without free space. An unused lease leaves no data.
     mutating func hasSpace(by deadline: Instant) -> Bool {
         (try? client.call(EtcdLeaseGrant(seconds: Self.claimLeaseSeconds), isRepeatable: true, by: deadline)) != nil
     }
 
-    /// Deletes the claim of this daemon, if there is a claim that no write has used.
+    /// Deletes the claim if this daemon has a claim. The transaction of a batch deletes the claim by itself.
     mutating func releaseClaim(by deadline: Instant) {
         guard hasClaim else { return }
         hasClaim = false
@@ -113,14 +118,14 @@ struct LogWriter: Sendable {
         _ = try? client.call(transaction, isRepeatable: true, by: deadline)
     }
 
-    /// Sends the transaction until its outcome is known. Copies do no harm: etcd executes at most one of them, because
-    /// the transaction changes the end of the log that it compares.
+    /// Sends the transaction of a batch until its outcome is known. Sending the transaction again does no harm: etcd
+    /// executes it at most once, because the transaction changes the end of the log, which is its condition.
     ///
-    /// - Parameter isUncertain: true if etcd may have executed an earlier copy.
+    /// - Parameter mayBeStored: true if etcd may have executed the transaction in an earlier call.
     private mutating func settle(
-        _ entry: LogEntry, after end: LogHead, isUncertain: Bool, by deadline: Instant
+        _ entry: LogEntry, after end: LogHead, mayBeStored: Bool, by deadline: Instant
     ) -> Outcome {
-        let outcome = sendUntilSettled(entry, after: end, isUncertain: isUncertain, by: deadline)
+        let outcome = sendUntilSettled(entry, after: end, mayBeStored: mayBeStored, by: deadline)
         let isNotStored =
             switch outcome {
             case .done: false
@@ -128,7 +133,7 @@ struct LogWriter: Sendable {
             case .failed(let error): error.outcome == .notDone
             }
         if isNotStored, entry.head.parts > 0 {
-            // If the call fails, the next snapshot but one deletes the parts.
+            // If the call fails, the second snapshot from now deletes the parts: see `SnapshotLock.putSnapshot`.
             let deletion = EtcdTransaction(success: [keys.deleteParts(of: entry.head)])
             _ = try? client.call(deletion, isRepeatable: true, by: deadline)
         }
@@ -136,45 +141,47 @@ struct LogWriter: Sendable {
     }
 
     private mutating func sendUntilSettled(
-        _ entry: LogEntry, after end: LogHead, isUncertain: Bool, by deadline: Instant
+        _ entry: LogEntry, after end: LogHead, mayBeStored: Bool, by deadline: Instant
     ) -> Outcome {
-        var isUncertain = isUncertain
-        // The error that etcd has no space. After it, the next attempt only reads the end of the log.
+        var mayBeStored = mayBeStored
+        // Set if etcd reported that it has no space. The next attempt then only reads the end of the log.
         var spaceError: EtcdError?
         // The claim of another daemon that delays the batch, and when this daemon first saw the claim.
         var otherClaim: (claimant: [UInt8], since: Instant)?
         while true {
             do throws(EtcdError) {
-                let overdue = otherClaim.flatMap { .now >= $0.since + Self.claimTimeout ? $0.claimant : nil }
+                let overdueClaimant = otherClaim.flatMap { .now >= $0.since + Self.claimTimeout ? $0.claimant : nil }
                 let logEnd =
                     spaceError == nil
-                    ? try send(entry, after: end, revoking: overdue, by: deadline)
+                    ? try send(entry, after: end, revoking: overdueClaimant, by: deadline)
                     : try readEnd(for: entry, after: end, by: deadline)
                 switch logEnd {
-                case .done: return recordSuccess(of: entry)
+                case .containsBatch: return recordSuccess(of: entry)
                 case .overtaken(let entries):
                     return recordLoss(to: try client.readParts(of: entries, keys, by: deadline))
-                case .diverged: return .failed(Self.divergenceError(isUncertain))
+                case .diverged: return .failed(Self.divergenceError(mayBeStored: mayBeStored))
                 case .unchanged(let claimant):
-                    if let spaceError, !isUncertain { return .failed(CommitLogError(.notDone, spaceError)) }
+                    if let spaceError, !mayBeStored { return .failed(CommitLogError(.notDone, spaceError)) }
                     spaceError = nil
-                    // Another daemon has a claim, or this daemon had a claim that expired or got no answer.
+                    // etcd refused the batch although the end is unchanged, so the claim is the reason: another daemon
+                    // has a claim, the claim of this daemon expired, or the answer to the claim was lost.
                     if let claimant, !hasClaim, otherClaim?.claimant != claimant { otherClaim = (claimant, .now) }
                     if claimant == nil { otherClaim = nil }
                     Self.pause(milliseconds: 20, until: deadline)
                 }
-                if .now >= deadline, !isUncertain { return .failed(Self.contentionError) }
+                if .now >= deadline, !mayBeStored { return .failed(Self.contentionError) }
             } catch {
-                // etcd also reports a lack of space after it has executed the transaction that used the last space.
+                // etcd may report a lack of space although it has executed the transaction.
                 if error.cause == .full, .now < deadline {
                     spaceError = error
                     continue
                 }
-                if error.outcome == .unknown || error.cause == .full || spaceError != nil { isUncertain = true }
-                if !isUncertain { return .failed(CommitLogError(.notDone, error)) }
-                let delivered = inbox.entries(after: end)
-                if let first = delivered.first {
-                    return first.head.id == entry.head.id ? recordSuccess(of: entry) : recordLoss(to: delivered)
+                if error.outcome == .unknown || error.cause == .full || spaceError != nil { mayBeStored = true }
+                if !mayBeStored { return .failed(CommitLogError(.notDone, error)) }
+                // The follower may have received the batch, or the batch that was first, although the call failed.
+                let received = inbox.entries(after: end)
+                if let first = received.first {
+                    return first.head.id == entry.head.id ? recordSuccess(of: entry) : recordLoss(to: received)
                 }
                 guard .now < deadline else {
                     unsettled = UnsettledBatch(entry: entry, end: end)
@@ -185,18 +192,18 @@ struct LogWriter: Sendable {
         }
     }
 
-    /// Sends the transaction. If etcd refuses it, the answer contains the end of the log.
+    /// Sends the transaction once. If a condition does not hold, the answer contains the end of the log.
     ///
-    /// - Parameter claimant: the daemon whose claim the transaction deletes, because its batch is overdue.
+    /// - Parameter claimant: the daemon whose claim the transaction deletes because its batch is overdue; nil for none.
     private mutating func send(
         _ entry: LogEntry, after end: LogHead, revoking claimant: [UInt8]?, by deadline: Instant
     ) throws(EtcdError) -> LogEnd {
         let answer = try client.call(transaction(entry, after: end, revoking: claimant), by: deadline)
-        return answer.hasSucceeded ? .done : logEnd(in: answer, for: entry, after: end)
+        return answer.hasSucceeded ? .containsBatch : logEnd(in: answer, for: entry, after: end)
     }
 
     private mutating func recordSuccess(of entry: LogEntry) -> Outcome {
-        if hasClaim { (nextClaim, claimPause) = (.now, Self.shortestClaimPause) }
+        if hasClaim { (earliestClaim, claimPause) = (.now, Self.shortestClaimPause) }
         (consecutiveLosses, hasClaim) = (0, false)
         return .done(entry.head)
     }
@@ -206,23 +213,21 @@ struct LogWriter: Sendable {
         return .overtaken(entries)
     }
 
-    /// Determines whether the log still ends at `end`.
+    /// Determines whether the log still ends at `end`. Releases the claim first, because no batch will use it.
     private mutating func confirmEnd(_ end: LogHead, by deadline: Instant) -> Outcome {
         releaseClaim(by: deadline)
         do throws(EtcdError) {
             switch try readEnd(for: nil, after: end, by: deadline) {
-            case .unchanged, .done: return .done(end)
+            case .unchanged, .containsBatch: return .done(end)
             case .overtaken(let entries): return .overtaken(try client.readParts(of: entries, keys, by: deadline))
-            case .diverged: return .failed(Self.divergenceError(false))
+            case .diverged: return .failed(Self.divergenceError(mayBeStored: false))
             }
         } catch {
             return .failed(CommitLogError(.notDone, error))
         }
     }
 
-    private func transaction(
-        _ entry: LogEntry, after end: LogHead, revoking claimant: [UInt8]?
-    ) -> EtcdTransaction {
+    private func transaction(_ entry: LogEntry, after end: LogHead, revoking claimant: [UInt8]?) -> EtcdTransaction {
         let claim = hasClaim ? Array(daemon.utf8) : claimant
         var transaction = EtcdTransaction()
         transaction.conditions = [
@@ -239,17 +244,16 @@ struct LogWriter: Sendable {
     private func endReads(after end: LogHead) -> [EtcdTransaction.Operation] {
         [
             .range(EtcdRange(key: keys.head)),
-            .range(EtcdRange(key: keys.batch(end.batch + 1), end: keys.logEnd, limit: Self.pageSize)),
+            .range(EtcdRange(key: keys.batch(end.batch + 1), end: keys.batchesEnd, limit: Self.pageSize)),
             .range(EtcdRange(key: keys.claim)),
         ]
     }
 
-    /// Reads the end of the log, the batches after `end`, and the claim.
+    /// - Parameter entry: the batch that this daemon wants to append; nil for none.
     private mutating func readEnd(
         for entry: LogEntry?, after end: LogHead, by deadline: Instant
     ) throws(EtcdError) -> LogEnd {
-        let answer = try client.call(
-            EtcdTransaction(success: endReads(after: end)), isRepeatable: true, by: deadline)
+        let answer = try client.call(EtcdTransaction(success: endReads(after: end)), isRepeatable: true, by: deadline)
         return logEnd(in: answer, for: entry, after: end)
     }
 
@@ -259,18 +263,19 @@ struct LogWriter: Sendable {
     ) -> LogEnd {
         let claim = answer.ranges[2].first?.value
         hasClaim = claim == Array(daemon.utf8)
-        if answer.ranges[0].first?.value == end.line { return .unchanged(claim: claim) }
+        if answer.ranges[0].first?.value == end.line { return .unchanged(claimant: claim) }
         var entries: [LogEntry] = []
         for pair in answer.ranges[1] {
-            // The follower reports batches that cannot be parsed.
+            // The follower, which also reads this batch, logs the error.
             guard let entry = try? LogEntry(pair.value) else { break }
             entries.append(entry)
         }
         guard let first = entries.first, first.head.previous == end.id else { return .diverged }
-        return first.head.id == entry?.head.id ? .done : .overtaken(entries)
+        return first.head.id == entry?.head.id ? .containsBatch : .overtaken(entries)
     }
 
-    /// Puts the parts of a large batch into etcd. They take effect when the head of the batch is in the log.
+    /// Puts the parts of a large batch into etcd. A daemon reads the parts only after the head of the batch is in the
+    /// log. Returns the error if a call fails; nil after success.
     private mutating func putParts(of entry: LogEntry, by deadline: Instant) -> CommitLogError? {
         for (number, part) in entry.parts.enumerated() {
             let put = EtcdTransaction(success: [.put(keys.part(number, of: entry.head), part)])
@@ -284,21 +289,21 @@ struct LogWriter: Sendable {
         return nil
     }
 
-    /// Claims the next batch, because this daemon has lost repeatedly. Returns true if the inbox has batches after
-    /// `end`, so that etcd would refuse the batch. A failed claim does no harm.
-    private mutating func claim(after end: LogHead, by deadline: Instant) -> Bool {
+    /// Claims the next batch, because this daemon has lost repeatedly. If the claim shows that the log no longer ends
+    /// at `end`, waits for the new batches. Returns true if the inbox then has them. A failed claim does no harm.
+    private mutating func claimFindsNewBatches(after end: LogHead, by deadline: Instant) -> Bool {
         let start = Instant.now
-        guard start >= nextClaim else { return false }
+        guard start >= earliestClaim else { return false }
         let lease = try? client.call(EtcdLeaseGrant(seconds: Self.claimLeaseSeconds), by: deadline)
         let transaction = EtcdTransaction(
             conditions: [EtcdTransaction.Condition(key: keys.claim)],
             success: [.put(keys.claim, Array(daemon.utf8), lease: lease ?? 0), .range(EtcdRange(key: keys.head))])
-        // If the lease took this long, the other daemons would delete the claim before the batch arrives.
+        // If the lease took this long, the batch would take as long, and the other daemons would delete the claim.
         let isLate = lease == nil || .now >= start + Self.claimTimeout
         let answer = isLate ? nil : try? client.call(transaction, by: deadline)
         // Another daemon has a claim.
         if let answer, !answer.hasSucceeded { return false }
-        nextClaim = .now + claimPause
+        earliestClaim = .now + claimPause
         claimPause = min(claimPause * 2, Self.longestClaimPause)
         hasClaim = answer != nil
         guard let line = answer?.ranges[0].first?.value, let head = try? LogHead(line), head.batch > end.batch
@@ -306,7 +311,7 @@ struct LogWriter: Sendable {
         return inbox.awaitBatch(head.batch, until: min(deadline, .now + Self.claimTimeout))
     }
 
-    /// Waits for a random time of up to `milliseconds`.
+    /// Waits for a random time of up to `milliseconds`, so that daemons do not repeat their calls all at once.
     private static func pause(milliseconds: Int, until deadline: Instant) {
         let time = Duration.milliseconds(milliseconds) * Double.random(in: 0...1)
         _ = PollSet.wait(for: .readable, on: -1, until: min(deadline, .now + time))
@@ -316,15 +321,15 @@ struct LogWriter: Sendable {
         CommitLogError(.notDone, .contended, "other daemons wrote first each time; try again")
     }
 
-    private static func divergenceError(_ isUncertain: Bool) -> CommitLogError {
+    private static func divergenceError(mayBeStored: Bool) -> CommitLogError {
         CommitLogError(
-            isUncertain ? .unknown : .notDone, .failed,
+            mayBeStored ? .unknown : .notDone, .failed,
             "the log in etcd does not continue the state of this daemon; the daemon reads the whole state again")
     }
 }
 
 extension CommitLogError {
-    /// The error of a batch that etcd did not store.
+    /// The error of a batch that etcd did not store, or, with the outcome `unknown`, may not have stored.
     init(_ outcome: Outcome, _ error: EtcdError) {
         let remedy =
             error.cause == .full

@@ -76,13 +76,13 @@ extension Service {
         let (writes, disk) = (store.metrics.contents, storage.contents)
         let commits = "settingsd_commit_seconds"
         text.beginMetric(commits, type: "histogram", "Time from queueing a write until the write is durable.")
-        text.addSamples(commits, [], of: writes.commits, dividedBy: Self.nanosecondsPerSecond)
+        text.addSamples(commits, [], of: writes.commitTimes, dividedBy: Self.nanosecondsPerSecond)
         let batches = "settingsd_batch_writes"
         text.beginMetric(batches, type: "histogram", "Number of writes in one flush.")
-        text.addSamples(batches, [], of: writes.batches, dividedBy: 1)
+        text.addSamples(batches, [], of: writes.batchSizes, dividedBy: 1)
         let syncs = "settingsd_sync_seconds"
         text.beginMetric(syncs, type: "histogram", "Duration of a sync of the journal.")
-        text.addSamples(syncs, [], of: disk.syncs, dividedBy: Self.nanosecondsPerSecond)
+        text.addSamples(syncs, [], of: disk.syncTimes, dividedBy: Self.nanosecondsPerSecond)
         text.addCounter("settingsd_failed_syncs_total", "Failed syncs of the journal.", disk.failedSyncs)
         text.addGauge("settingsd_journal_bytes", "Size of the current journal.", disk.journalBytes)
         text.addGauge("settingsd_replay_bytes", "Size of the commits after the newest snapshot.", disk.replayBytes)
@@ -99,7 +99,7 @@ extension Service {
         text.addGauge("settingsd_past_bytes", "Size of all past files.", disk.pastBytes)
         let oldest = "settingsd_past_oldest_timestamp_seconds"
         text.beginMetric(oldest, type: "gauge", "Unix time of the oldest commit in the past files, if any.")
-        if let time = disk.oldestPast { text.addSample(oldest, [], "\(time.milliseconds / 1000)") }
+        if let time = disk.oldestPastTime { text.addSample(oldest, [], "\(time.milliseconds / 1000)") }
         addTime(
             "settingsd_scrub_timestamp_seconds",
             "Unix time of the last check of all files for damage, if there was one.",
@@ -122,9 +122,9 @@ extension Service {
     private func addLog(_ log: LogMetrics.Contents, to text: inout MetricsText) {
         let rounds = "settingsd_etcd_round_seconds"
         text.beginMetric(rounds, type: "histogram", "Duration of an attempt to append a batch to the log in etcd.")
-        text.addSamples(rounds, [], of: log.rounds, dividedBy: Self.nanosecondsPerSecond)
+        text.addSamples(rounds, [], of: log.attemptTimes, dividedBy: Self.nanosecondsPerSecond)
         text.addCounter(
-            "settingsd_etcd_lost_rounds_total", "Attempts that failed because another daemon was first.", log.lostRounds
+            "settingsd_etcd_lost_rounds_total", "Attempts that failed because another daemon was first.", log.lostAttempts
         )
         text.addCounter(
             "settingsd_etcd_unknown_outcomes_total",

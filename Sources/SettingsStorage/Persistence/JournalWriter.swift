@@ -65,7 +65,7 @@ struct JournalWriter {
         do throws(JournalFile.Failure) {
             try file?.append(batch)
             if options.durability == .always {
-                try metrics.timing { () throws(JournalFile.Failure) in try file?.sync() }
+                try metrics.measureSync { () throws(JournalFile.Failure) in try file?.sync() }
                 durableRevision = file?.end.lastRevision ?? durableRevision
             }
         } catch {
@@ -106,7 +106,7 @@ struct JournalWriter {
         lastSync = now
         syncTask.begin { [metrics] _ in
             do throws(FileError) {
-                try metrics.timing { () throws(FileError) in try file.file.syncData() }
+                try metrics.measureSync { () throws(FileError) in try file.file.syncData() }
                 return SyncReport(file: file.file, position: file.end, error: nil)
             } catch {
                 return SyncReport(file: file.file, position: file.end, error: error)

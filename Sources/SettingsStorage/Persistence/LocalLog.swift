@@ -245,7 +245,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             metrics.failedSnapshots = snapshots.failureCount
             metrics.pastFiles = pastFiles.count
             metrics.pastBytes = pastFiles.reduce(0) { $0 + $1.size }
-            metrics.oldestPast = pastFiles.first?.commitLines.first?.earliest
+            metrics.oldestPastTime = pastFiles.first?.commitLines.first?.earliest
         }
     }
 

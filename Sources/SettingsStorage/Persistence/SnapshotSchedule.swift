@@ -125,6 +125,6 @@ struct SnapshotSchedule {
 
     /// Abandons a snapshot that is being written, and waits for the end of its task.
     func abandon() {
-        task.abandon()
+        task.cancelAndWait()
     }
 }

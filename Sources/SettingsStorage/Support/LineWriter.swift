@@ -12,25 +12,28 @@ package final class LineWriter: Sendable {
     package static let standardError = LineWriter(to: .standardError, capacity: 1 << 20) { count in
         Log.line(
             .now(), .warning,
-            "cannot write \(count) lines of the log: standard error was full or failed; check the program that reads it"
-        )
+            "cannot write \(count) lines of the log: the reader of standard error was too slow, or standard error "
+                + "failed; check the program that reads standard error")
     }
 
     /// The seconds that ``flush()`` waits for a reader of the descriptor that has stalled.
     private static let flushTimeout = 5
     /// The approximate memory in bytes that a queue element uses in addition to its lines.
-    private static let overhead = 256
+    private static let elementOverhead = 256
 
     private let descriptor: OutputDescriptor
     private let capacity: Int
     private let makeDropReport: @Sendable (Int) -> String?
     private let queue = DispatchQueue(label: "settingsd.lines", qos: .utility)
     private let queuedBytes = Atomic(0)
-    private let dropped = Atomic(0)
-    private let reported = Atomic(0)
+    private let droppedCount = Atomic(0)
+    /// The part of ``droppedCount`` that `makeDropReport` has reported.
+    private let reportedCount = Atomic(0)
 
-    /// - Parameter makeDropReport: Returns a line that reports the dropped lines, or nil if the closure reported them
-    ///   itself. Called on the writing queue when the queue is at most half full.
+    /// - Parameters:
+    ///   - capacity: the maximum memory of the queue in bytes.
+    ///   - makeDropReport: returns a line that reports this number of dropped lines, or nil if the closure has reported
+    ///     them itself. Called on the writing queue when lines were dropped and the queue is at most half full again.
     package init(to descriptor: OutputDescriptor, capacity: Int, makeDropReport: @escaping @Sendable (Int) -> String?) {
         self.descriptor = descriptor
         self.capacity = capacity
@@ -38,11 +41,11 @@ package final class LineWriter: Sendable {
     }
 
     /// The number of lines that were dropped because the queue was full or the descriptor failed.
-    package var droppedLines: Int { dropped.load(ordering: .relaxed) }
+    package var droppedLines: Int { droppedCount.load(ordering: .relaxed) }
 
     /// Queues whole lines.
     package func append(_ lines: [UInt8]) {
-        let size = lines.count + Self.overhead
+        let size = lines.count + Self.elementOverhead
         guard queuedBytes.add(size, ordering: .relaxed).newValue <= capacity else {
             queuedBytes.subtract(size, ordering: .relaxed)
             return drop(lines[...])
@@ -54,7 +57,7 @@ package final class LineWriter: Sendable {
         }
     }
 
-    /// Waits until the queued lines are written, but not for long: a reader that has stalled must not hold up the exit.
+    /// Waits until the queued lines are written, but not for long: a stalled reader must not delay the exit.
     package func flush() {
         guard queuedBytes.load(ordering: .relaxed) > 0 else { return }
         let written = DispatchSemaphore(value: 0)
@@ -63,12 +66,13 @@ package final class LineWriter: Sendable {
     }
 
     private func drop(_ lines: ArraySlice<UInt8>) {
-        dropped.add(max(1, lines.count { $0 == UInt8(ascii: "\n") }), ordering: .relaxed)
+        // At least 1: a line of which only a part was written counts as dropped.
+        droppedCount.add(max(1, lines.count { $0 == UInt8(ascii: "\n") }), ordering: .relaxed)
     }
 
     private func reportDroppedLines() {
         let total = droppedLines
-        let count = total - reported.exchange(total, ordering: .relaxed)
+        let count = total - reportedCount.exchange(total, ordering: .relaxed)
         if count > 0, let line = makeDropReport(count) { _ = write(Array((line + "\n").utf8)) }
     }
 

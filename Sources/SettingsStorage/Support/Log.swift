@@ -2,7 +2,7 @@ package import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// A log that writes one line per event: time, level, message. Thread-safe.
+/// The log with messages for operators: a line per event, with the time, the level and the message. Thread-safe.
 package final class Log: Sendable {
     package enum Level: String, CaseIterable, Comparable, Sendable {
         /// Details for debugging.
@@ -52,9 +52,7 @@ package final class Log: Sendable {
 
     /// Not inlined, because the compiler specializes `add` for each message.
     @inline(never)
-    private func writeLine(_ level: Level, _ message: String) {
-        write(Self.line(clock(), level, message))
-    }
+    private func writeLine(_ level: Level, _ message: String) { write(Self.line(clock(), level, message)) }
 
     static func line(_ time: Timestamp, _ level: Level, _ message: String) -> String {
         // A message may contain text of clients, whose line breaks must not begin another log line.

@@ -1,15 +1,16 @@
 internal import Synchronization
 
-/// The metrics of the commit log in etcd. The commit stage and the follower update them. Thread-safe.
+/// The metrics of the commit log in etcd, which several daemons share. Two threads update them: the commit stage, which
+/// appends batches of commits, and the follower, which reads the batches of other daemons. Thread-safe.
 package final class LogMetrics: Sendable {
     package struct Contents {
-        /// The durations of the attempts to write a batch, or, with an empty batch, to confirm where the log ends.
-        package var rounds = Histogram.times
-        /// The number of attempts that failed because another daemon had written a batch first.
-        package var lostRounds = 0
+        /// The durations of the attempts to append a batch, or, with an empty batch, to confirm where the log ends.
+        package var attemptTimes = Histogram.times
+        /// The number of attempts that failed because another daemon had appended a batch first.
+        package var lostAttempts = 0
         /// The number of batches that etcd may or may not have stored, because the call failed or timed out.
         package var unknownOutcomes = 0
-        /// The number of times that reading the end of the log found batches which the open watch had not delivered.
+        /// How often the follower opened a new watch, because the open watch had not delivered batches.
         package var watchRepairs = 0
         /// The number of snapshots that could not be written to etcd.
         package var failedSnapshots = 0

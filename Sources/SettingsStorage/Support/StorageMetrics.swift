@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A histogram of durations in nanoseconds, or of counts.
 package struct Histogram: Sendable {
-    /// The inclusive upper bounds of the buckets. An additional bucket has no bound.
+    /// The inclusive upper bounds of the buckets. One more bucket has no bound.
     private let bounds: [UInt64]
     /// The number of values in each bucket.
     private var counts: [Int]
@@ -22,6 +22,7 @@ package struct Histogram: Sendable {
     /// An empty histogram for counts from 1 to 4096.
     static let numbers = Histogram([1, 4, 16, 64, 256, 1024, 4096])
 
+    /// The number of values in all buckets.
     package var count: Int { counts.reduce(0, +) }
 
     package mutating func add(_ value: UInt64) {
@@ -36,7 +37,7 @@ package struct Histogram: Sendable {
         sum &+= other.sum
     }
 
-    /// The cumulative buckets of Prometheus: a bound, nil for infinity, and the number of values up to the bound.
+    /// The cumulative buckets of Prometheus: a bound (nil for infinity), and the number of values up to the bound.
     package var buckets: [(bound: UInt64?, count: Int)] {
         var total = 0
         return counts.indices.map { bucket in
@@ -46,13 +47,14 @@ package struct Histogram: Sendable {
     }
 }
 
-/// Metrics of writes. The commit stage locks the mutex once per batch.
+/// Metrics of writes. The commit stage, the thread that makes the commits of writes durable, locks the mutex once for
+/// each batch (the writes that share one flush). Thread-safe.
 package final class WriteMetrics: Sendable {
     package struct Contents {
         /// The times from the arrival of a write in the queue until its commit is durable, in nanoseconds.
-        package var commits = Histogram.times
+        package var commitTimes = Histogram.times
         /// The numbers of writes per batch.
-        package var batches = Histogram.numbers
+        package var batchSizes = Histogram.numbers
     }
 
     private let values = Mutex(Contents())
@@ -62,8 +64,8 @@ package final class WriteMetrics: Sendable {
     /// Adds a batch of `count` writes, and the times of its commits in nanoseconds.
     func add(_ count: Int, times: some Sequence<UInt64>) {
         values.withLock { values in
-            values.batches.add(UInt64(count))
-            for time in times { values.commits.add(time) }
+            values.batchSizes.add(UInt64(count))
+            for time in times { values.commitTimes.add(time) }
         }
     }
 }
@@ -72,20 +74,22 @@ package final class WriteMetrics: Sendable {
 package final class StorageMetrics: Sendable {
     package struct Contents {
         /// The durations of syncs of the journal, in nanoseconds.
-        package var syncs = Histogram.times
+        package var syncTimes = Histogram.times
         package var failedSyncs = 0
         package var journalBytes = 0
-        /// The approximate size of the commits that the next start would replay.
+        /// The approximate size of the commits after the newest snapshot, which the next start would read and apply.
         package var replayBytes = 0
+        /// The size of the newest snapshot.
         package var snapshotBytes = 0
         /// When the last snapshot was written, in monotonic nanoseconds; nil if none was written since the start.
         package var snapshotTime: UInt64?
         package var failedSnapshots = 0
-        /// The number and the total size of past files, which contain commits that the history has evicted.
+        /// The number of past files, which contain older commits that were evicted from the history in memory.
         package var pastFiles = 0
+        /// The total size of the past files.
         package var pastBytes = 0
         /// The time of the oldest commit in the past files; nil if there are no past files.
-        package var oldestPast: Timestamp?
+        package var oldestPastTime: Timestamp?
         /// When the last scrub (a search for damaged files) ended, in monotonic nanoseconds; nil if none has ended.
         package var scrubTime: UInt64?
         /// The number of files that the last scrub read.
@@ -103,17 +107,17 @@ package final class StorageMetrics: Sendable {
     func update(_ change: (inout Contents) -> Void) { values.withLock { change(&$0) } }
 
     /// Runs a sync, and records its duration and whether it failed.
-    func timing<Failure: Error>(_ sync: () throws(Failure) -> Void) throws(Failure) {
+    func measureSync<Failure: Error>(_ sync: () throws(Failure) -> Void) throws(Failure) {
         let start = MonotonicClock.system.now()
-        var isDone = false
+        var hasSucceeded = false
         defer {
             let time = MonotonicClock.system.now() &- start
             update { values in
-                values.syncs.add(time)
-                if !isDone { values.failedSyncs += 1 }
+                values.syncTimes.add(time)
+                if !hasSucceeded { values.failedSyncs += 1 }
             }
         }
         try sync()
-        isDone = true
+        hasSucceeded = true
     }
 }

@@ -3,7 +3,5 @@ package import SettingsAPI
 
 extension Timestamp {
     /// The current time of the system clock.
-    package static func now() -> Timestamp {
-        Timestamp(milliseconds: WallClock.milliseconds)
-    }
+    package static func now() -> Timestamp { Timestamp(milliseconds: WallClock.milliseconds) }
 }

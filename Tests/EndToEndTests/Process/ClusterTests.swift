@@ -179,7 +179,7 @@ struct ClusterTests {
         let lone = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path + "/shared"])
         #expect(lone.code == 73 && lone.errors.contains("copy of a log in etcd"), "\(lone.errors)")
         let copy = try ChildProcess.run(["check", directory.path + "/shared"])
-        #expect(copy.code == 0 && copy.output.contains("CLUSTER: a copy of the log in etcd"), "\(copy)")
+        #expect(copy.code == 0 && copy.output.contains("CLUSTER: a copy of the data in etcd"), "\(copy)")
         let repair = try ChildProcess.run(["repair", directory.path + "/shared", "--yes"])
         #expect(repair.code == 64 && repair.errors.contains("a copy of a log in etcd"), "\(repair)")
         if getuid() == 0 {

@@ -53,7 +53,7 @@ struct EtcdClientTests {
         let refusal = #expect(throws: EtcdError.self) {
             _ = try client.call(EtcdTransaction(success: [.put("k", large + large)]), by: soon())
         }
-        #expect(refusal?.outcome == .refused)
+        #expect(refusal?.outcome == .noEffect)
         #expect(try client.call(read, by: soon()).ranges[0].first?.value == large, "the connection goes on")
     }
 
@@ -93,7 +93,7 @@ struct EtcdClientTests {
         let error = #expect(throws: EtcdError.self) {
             _ = try client.call(put, by: .now + .milliseconds(200))
         }
-        #expect(error?.outcome == .refused)
+        #expect(error?.outcome == .noEffect)
         #expect(error?.cause == .unreachable)
     }
 

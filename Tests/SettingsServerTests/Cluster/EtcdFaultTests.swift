@@ -102,7 +102,7 @@ struct EtcdFaultTests {
     func members() throws {
         let etcd = try EtcdCluster(members: 3)
         let nodes = try (0..<3).map { _ in
-            try ClusterNode(etcd.endpoints, in: TemporaryDirectory()) { $0.writeTime = .seconds(2) }
+            try ClusterNode(etcd.endpoints, in: TemporaryDirectory()) { $0.flushTimeout = .seconds(2) }
         }
         let writers = Writers(nodes)
         try writers.progress()
@@ -199,7 +199,7 @@ struct EtcdFaultTests {
         let proxy = try TCPProxy(to: etcd.ports[0])
         defer { proxy.stop() }
         let behind = try ClusterNode(["http://127.0.0.1:\(proxy.port)"], in: TemporaryDirectory()) {
-            $0.writeTime = .milliseconds(500)
+            $0.flushTimeout = .milliseconds(500)
         }
         let direct = try ClusterNode(etcd.endpoints, in: TemporaryDirectory())
         let writers = Writers([behind, direct])

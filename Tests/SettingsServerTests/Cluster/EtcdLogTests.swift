@@ -34,7 +34,7 @@ struct EtcdLogTests {
     private func hastyNode(patience: UInt64 = 10) throws -> ClusterNode {
         #expect(try node(2).write(.set(1), to: "a").problem == nil)
         let node = try ClusterNode(etcd.endpoints, in: directories[0], patience: patience) {
-            $0.writeTime = .milliseconds(300)
+            $0.flushTimeout = .milliseconds(300)
         }
         #expect(try node.value("a") == 1)
         return node
@@ -89,8 +89,8 @@ struct EtcdLogTests {
     func large() throws {
         // Megabytes take long on a busy machine.
         let (one, other) = try (
-            ClusterNode(etcd.endpoints, in: directories[0], patience: 100) { $0.writeTime = .seconds(100) },
-            ClusterNode(etcd.endpoints, in: directories[1], patience: 100) { $0.writeTime = .seconds(100) }
+            ClusterNode(etcd.endpoints, in: directories[0], patience: 100) { $0.flushTimeout = .seconds(100) },
+            ClusterNode(etcd.endpoints, in: directories[1], patience: 100) { $0.flushTimeout = .seconds(100) }
         )
         let text = JSONValue.string(String(repeating: "0123456789", count: 300_000))
         #expect(try one.write(.set(text), to: "a").problem == nil)
@@ -194,7 +194,7 @@ struct EtcdLogTests {
         try eventually { try other.value("a") == 5 }
         let (epoch, revision) = (one.store.state.epoch, one.store.state.revision)
         let restore = EtcdTransaction(success: [
-            .put(keys.head, head), .delete(keys.batch(try LogHead(head).batch + 1), to: keys.logEnd),
+            .put(keys.head, head), .delete(keys.batch(try LogHead(head).batch + 1), to: keys.batchesEnd),
         ])
         _ = try client.call(restore, by: soon())
         try eventually { one.store.state.epoch != epoch && other.store.state.epoch == one.store.state.epoch }
@@ -210,7 +210,7 @@ struct EtcdLogTests {
         let one = try node(0) { $0.snapshotLogBytes = 2000 }
         var client = makeClient()
         let read = EtcdTransaction(success: [
-            .range(EtcdRange(key: keys.batch(LogHead.firstBatch), end: keys.logEnd, limit: 1, hasKeysOnly: true))
+            .range(EtcdRange(key: keys.batch(LogHead.firstBatch), end: keys.batchesEnd, limit: 1, hasKeysOnly: true))
         ])
         var value: Int64 = 0
         #expect(try one.write(.set(0), to: "a").problem == nil)

@@ -18,7 +18,7 @@ struct LogCacheTests {
             #expect(found == nil)
             cache.release()
             let check = try #require(try LogCache.check(directory))
-            #expect(check.isSound && check.lines == ["this directory contains no copy of the log in etcd yet"])
+            #expect(check.isSound && check.lines == ["this directory contains no copy of the data in etcd yet"])
         }
         #expect(said.all.isEmpty, "\(said.all)")
     }

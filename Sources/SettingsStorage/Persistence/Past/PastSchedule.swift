@@ -139,7 +139,7 @@ struct PastSchedule {
         (consecutiveFailures, earliestRetry) = (0, 0)
         while true {
             let isDone = task.wait(for: deadline - min(clock(), deadline))
-            if !isDone { task.abandon() }
+            if !isDone { task.cancelAndWait() }
             collectResult(now: clock(), log)
             guard isDone, consecutiveFailures == 0, !queuedStates.isEmpty, clock() < deadline else { return }
             beginNextFile(now: clock())
