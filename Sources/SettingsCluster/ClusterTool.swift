@@ -89,15 +89,14 @@ package struct ClusterTool {
         for note in recovery.notes { printLine(note.description) }
         let state = recovery.state
         let head = LogHead.beginning(state.epoch, at: state.revision, by: "import")
+        // One deadline for all parts.
         let deadline = deadline
         let snapshot = try client.putParts(of: state, at: head, as: LogHead.randomID(), keys, in: directory) {
             (client, part) throws(EtcdError) in
             _ = try client.call(EtcdTransaction(success: [part]), isRepeatable: true, by: deadline)
         }
         let begin = EtcdTransaction(
-            conditions: [
-                EtcdTransaction.Condition(key: keys.head), EtcdTransaction.Condition(key: keys.snapshotPointer),
-            ],
+            conditions: [.init(key: keys.head), .init(key: keys.snapshotPointer)],
             success: [
                 .put(keys.snapshotPointer, snapshot.value), .put(keys.head, head.line),
                 .put(keys.batch(head.batch), LogEntry(head, lines: []).value),

@@ -15,7 +15,6 @@ protocol EtcdCall: Sendable {
     func parseAnswer(_ json: JSONValue) -> Answer?
 }
 
-/// A key with its value.
 struct EtcdPair: Equatable, Sendable {
     let key: String
     let value: [UInt8]
@@ -28,6 +27,7 @@ struct EtcdRange: Equatable, Sendable {
     /// The maximum number of keys; nil for all keys.
     var limit: Int?
     var isDescending = false
+    /// True to omit the values in the answer.
     var hasKeysOnly = false
 
     fileprivate func writeMembers(to json: inout JSONWriter) {

@@ -28,7 +28,7 @@ package struct EtcdEndpoint: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "http://\(hostField)" }
 }
 
-/// The error of a call that etcd did not answer, or answered with an error.
+/// The error of a call that etcd did not answer, answered with an error, or answered with data that cannot be used.
 package struct EtcdError: Error, Equatable, CustomStringConvertible {
     enum Outcome: Sendable {
         /// Nothing has changed in etcd: the client did not send the call, etcd refused it, or the call only reads.
@@ -105,9 +105,7 @@ struct EtcdConnection: Sendable {
                 case .inProgress, .busy: failure = "timed out while connecting"
                 case .failed(let code): failure = SystemError.text(code)
                 }
-            } catch {
-                failure = SystemError.text(error.code)
-            }
+            } catch { failure = SystemError.text(error.code) }
         }
         guard let connected else {
             throw EtcdError(outcome: .noEffect, cause: .unreachable, description: "\(endpoint): \(failure)")
@@ -183,9 +181,7 @@ struct EtcdConnection: Sendable {
         case .bytes(let count):
             do throws(MessageError) {
                 return try reader.read(buffer.span.extracting(0..<count))
-            } catch {
-                throw makeError(.unknown, "the response is not valid HTTP: \(error.reason)")
-            }
+            } catch { throw makeError(.unknown, "the response is not valid HTTP: \(error.reason)") }
         case .end:
             if let response = reader.receiveEnd() { return response }
             throw makeError(.unknown, "the member closed the connection", .unreachable)

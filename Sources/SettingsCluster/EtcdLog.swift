@@ -15,8 +15,8 @@ internal import Synchronization
 
 /// A commit log in etcd that several daemons share. Each flush appends a batch of commits in one transaction of etcd.
 ///
-/// Used by the commit stage: the thread that flushes batches to the log and publishes the new state, which means that
-/// readers see it. ``health``, ``staleness``, ``isUnsettled`` and ``currentMetrics`` are thread-safe. A call takes the
+/// Used by the commit stage: the thread that flushes batches (makes them durable in etcd) and publishes the new state
+/// to readers. ``health``, ``staleness``, ``isUnsettled`` and ``currentMetrics`` are thread-safe. A call takes the
 /// writer out of its mutex and puts it back, so that no mutex is held while the call waits for etcd.
 package final class EtcdLog: StorageLog {
     package struct Options: Sendable {
@@ -45,7 +45,7 @@ package final class EtcdLog: StorageLog {
         var nextSnapshotBytes: Int64 = 0
     }
 
-    /// The time limit of a flush while ``health`` reports a failure, so that its writes are refused soon.
+    /// The time limit of a flush while ``health`` reports a failure, so that the writes of the flush are refused soon.
     private static let shortTimeout = Duration.seconds(1)
     /// The maximum time that ``close(within:)`` waits for a running snapshot to stop, in nanoseconds.
     private static let snapshotStopTimeout: UInt64 = 3_000_000_000
@@ -57,7 +57,9 @@ package final class EtcdLog: StorageLog {
     /// The identifier of this daemon, random for each start.
     private let daemon: String
     private let directory: DataDirectory
+    /// The copy of the state in the data directory.
     private let cache: LogCache
+    /// The batches of other daemons that the follower has read and the commit stage has not applied yet.
     private let inbox: LogInbox
     /// The log with messages for operators. In this file, all other uses of "log" mean the commit log.
     private let log: Log
@@ -75,7 +77,7 @@ package final class EtcdLog: StorageLog {
     /// True if the writer has a batch whose outcome is unknown.
     private let hasUnsettledBatch = Atomic(false)
     /// The duration of the last flush, in nanoseconds.
-    private let flushTime = Mutex<UInt64>(0)
+    private let flushDuration = Mutex<UInt64>(0)
     /// The commits that the next flush appends.
     private let staged = Mutex(JournalBatch())
     private let writeOrder: Mutex<WriteOrder>
@@ -121,8 +123,7 @@ package final class EtcdLog: StorageLog {
         }
         let etcdLog = EtcdLog(
             start, copiedHead: copy?.0.head, lastContact: lastContact ?? .now - initialStaleness, client, keys, daemon,
-            directory, cache, options, limits, log, clock
-        )
+            directory, cache, options, limits, log, clock)
         return (start.state, etcdLog)
     }
 
@@ -170,9 +171,7 @@ package final class EtcdLog: StorageLog {
     }
 
     /// The reason why writes fail; nil if they succeed.
-    package var health: String? {
-        staleness != nil ? "etcd does not answer" : writeFailure.withLock { $0?.reason }
-    }
+    package var health: String? { staleness != nil ? "etcd does not answer" : writeFailure.withLock { $0?.reason } }
 
     /// The current metrics of the log.
     package var currentMetrics: LogMetrics.Contents {
@@ -190,7 +189,7 @@ package final class EtcdLog: StorageLog {
     package var requiresFlush: Bool { true }
     /// With more, a batch of another daemon would make all batches that wait invalid.
     package var maximumBatchesInFlight: Int { 1 }
-    package var gatheringTime: UInt64 { flushTime.withLock { min($0 / 2, Self.maxGatheringTime) } }
+    package var gatheringTime: UInt64 { flushDuration.withLock { min($0 / 2, Self.maxGatheringTime) } }
     package var isUnsettled: Bool { hasUnsettledBatch.load(ordering: .acquiring) }
 
     package func stage(_ commit: RetainedCommit, after predecessor: Revision) {
@@ -213,7 +212,7 @@ package final class EtcdLog: StorageLog {
         }
         defer { returnWriter(writer) }
         let start = clock()
-        defer { flushTime.withLock { $0 = clock() - start } }
+        defer { flushDuration.withLock { $0 = clock() - start } }
         do throws(CommitLogError) {
             let time = Duration.nanoseconds(Int64(clamping: deadline - min(deadline, clock())))
             let timeout = health == nil ? options.flushTimeout : Self.shortTimeout
@@ -233,10 +232,11 @@ package final class EtcdLog: StorageLog {
         _ batch: JournalBatch, _ writer: inout LogWriter, by deadline: ContinuousClock.Instant
     ) throws(CommitLogError) {
         try settle(&writer, by: deadline)
+        // If there are updates, the next check ends the flush, so that the commit stage applies the updates.
         guard !inbox.mustReplaceState || inbox.hasUpdates else {
             throw CommitLogError(.notDone, .failed, "the daemon is reading the whole state from etcd again; try again")
         }
-        // With a claim, which reserves the next batch for this daemon, it need not wait for its turn.
+        // A claim reserves the next batch for this daemon, so a daemon with a claim need not wait for its turn.
         if writer.hasClaim ? inbox.hasUpdates : awaitTurnOrUpdates() { throw Self.overtaken }
         let start = ContinuousClock.now
         let outcome = writer.write(batch, after: inbox.applied, by: deadline)
@@ -341,9 +341,7 @@ package final class EtcdLog: StorageLog {
                 case .done = writer.write(JournalBatch(), after: inbox.applied, by: deadline)
             else { return }
             recordWriteFailure(nil)
-        } catch {
-            recordWriteFailure(error)
-        }
+        } catch { recordWriteFailure(error) }
     }
 
     private func recordWriteFailure(_ error: CommitLogError?) {
@@ -359,10 +357,8 @@ package final class EtcdLog: StorageLog {
 
     private func collectTaskResults() {
         if let copiedHead = copyTask.takeResult(), let copiedHead { latest.withLock { $0.copiedHead = copiedHead } }
-        if let bytes = snapshotTask.takeResult() {
-            // Without a size, the next call of ``performMaintenance()`` starts a task that determines the size.
-            if let bytes { latest.withLock { $0.nextSnapshotBytes = bytes } }
-        }
+        // Without a size, the next call of ``performMaintenance()`` starts a task that determines the size.
+        if let bytes = snapshotTask.takeResult(), let bytes { latest.withLock { $0.nextSnapshotBytes = bytes } }
     }
 
     /// Copies the state to the data directory. The result is the head of the copy; nil if the copy failed.

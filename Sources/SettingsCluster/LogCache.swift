@@ -9,8 +9,8 @@ internal import Synchronization
 /// start without etcd.
 ///
 /// The copy is one snapshot file, and the file `CLUSTER`, which has the name of the snapshot file and the head
-/// (identifying line) of the last batch of the log that the snapshot contains. If the copy belongs to another log, the
-/// daemon renames its files. A daemon does not start with the directory of a daemon without etcd.
+/// (identifying line) of the last batch of the log that the snapshot contains. A copy of another log is set aside: its
+/// files get other names. A daemon with etcd does not start in the directory of a daemon without etcd.
 package final class LogCache: Sendable {
     private let directory: DataDirectory
     /// The lock of the directory; nil after ``release()``.

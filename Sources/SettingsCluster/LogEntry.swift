@@ -107,10 +107,7 @@ struct LogEntry: Sendable {
     let head: LogHead
     private let lines: [UInt8]
 
-    init(_ head: LogHead, lines: [UInt8]) {
-        self.head = head
-        self.lines = lines
-    }
+    init(_ head: LogHead, lines: [UInt8]) { (self.head, self.lines) = (head, lines) }
 
     /// Parses the value under the key of a batch. It has no commits if they are in parts: see ``withCommits(from:)``.
     init(_ value: [UInt8]) throws(LogDamage) {
@@ -148,6 +145,7 @@ struct LogEntry: Sendable {
 
     /// Applies the batch to a ``FollowedState``, which also collects the applied commits.
     func apply(to followed: inout FollowedState) throws(LogDamage) {
+        // If the head has a lower revision than the state, the check after the loop throws.
         if head.beginsEpoch { followed.beginEpoch(head.epoch, at: max(head.revision, followed.state.revision)) }
         var rest = lines[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -156,16 +154,14 @@ struct LogEntry: Sendable {
             guard
                 case .success(.commit(let json, let revision, let after, _)) = JournalLine.read(
                     line.span, isTerminated: true)
-            else { throw LogDamage("the checksum of a commit is wrong") }
+            else { throw LogDamage("a line is not a commit with a valid checksum") }
             guard after == followed.state.revision else {
                 throw LogDamage("commit \(revision) follows revision \(after), not \(followed.state.revision)")
             }
             do {
                 // A line omits the values that the commit replaces. `completed` adds them from the state.
                 try followed.apply(followed.state.completed(Commit(json: json)))
-            } catch {
-                throw LogDamage("commit \(revision) cannot be applied: \(error)")
-            }
+            } catch { throw LogDamage("commit \(revision) cannot be applied: \(error)") }
         }
         guard rest.isEmpty, followed.state.revision == head.revision else {
             throw LogDamage("the batch ends at revision \(followed.state.revision) instead of \(head.revision)")
@@ -173,7 +169,7 @@ struct LogEntry: Sendable {
     }
 }
 
-/// A value in etcd, or a file of the copy in the data directory, cannot be parsed or applied.
+/// The error of a value in etcd, or of a file in the data directory, that cannot be parsed or applied.
 struct LogDamage: Error, Equatable, CustomStringConvertible {
     let description: String
 

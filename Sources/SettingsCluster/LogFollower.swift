@@ -6,8 +6,8 @@ internal import SettingsStorage
 internal import Synchronization
 
 /// The follower reads the batches (commits that share one flush) of other daemons from the commit log in etcd, on its
-/// own queue. It adds the batches to the ``LogInbox``, from which the commit stage, the thread that flushes the batches
-/// of this daemon, applies them.
+/// own queue. The follower adds these batches to the ``LogInbox``. The commit stage, the thread that flushes the own
+/// batches of this daemon, applies the batches in the inbox to its state.
 ///
 /// A watch of etcd delivers new batches. Every 2 seconds the follower also reads the end of the log, with the batches
 /// that the watch has not delivered. If the watch still has not delivered these batches at the next read, the follower
@@ -15,6 +15,7 @@ internal import Synchronization
 final class LogFollower: Sendable {
     private typealias Instant = ContinuousClock.Instant
 
+    /// The interval at which the follower reads the end of the log.
     private static let readInterval = Duration.seconds(2)
     private static let callTimeout = Duration.seconds(5)
     /// The interval at which the follower renews the record of this daemon in etcd.
@@ -141,15 +142,12 @@ final class LogFollower: Sendable {
         guard let record else { return }
         do throws(EtcdError) {
             try client.announce(record, at: inbox.applied, keys, by: deadline)
-        } catch {
-            log.debug("cannot write the record of this daemon to etcd: \(error)")
-        }
+        } catch { log.debug("cannot write the record of this daemon to etcd: \(error)") }
     }
 
-    /// Adds the missing batches up to the end of the log to the inbox. Returns the header of the answer that contained
-    /// the end.
+    /// Adds the missing batches up to the end of the log to the inbox. Returns the header of the answer with the end.
     ///
-    /// - Parameter limit: the maximum number of batches of the next read. This method adapts it.
+    /// - Parameter limit: the maximum number of batches of the next read. This method changes the limit.
     private func readMissingBatches(_ client: inout EtcdClient, limit: inout Int) throws(EtcdError) -> EtcdHeader {
         while true {
             if inbox.requiresLoad { try reloadState(&client) }
@@ -187,7 +185,7 @@ final class LogFollower: Sendable {
                 return found.header
             } else if !isNew, !inbox.requiresLoad {
                 if found.entries.first.map({ $0.head.batch > end.batch + 1 }) ?? true {
-                    // Another daemon has put a snapshot and deleted the batches that it contains.
+                    // Another daemon has put a snapshot, and deleted old batches.
                     log.info("batch \(end.batch + 1) was deleted after a snapshot; reading the whole state from etcd")
                     inbox.requestLoad()
                 } else {
@@ -199,8 +197,7 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// Adds batches to the inbox. Returns whether a batch was new, and whether a batch does not follow the last batch
-    /// that this daemon has.
+    /// Adds batches to the inbox. Returns whether a batch was new, and whether the inbox found that a batch diverged.
     private func add(_ entries: [LogEntry]) -> (isNew: Bool, isDiverged: Bool) {
         var (isNew, isDiverged) = (false, false)
         for entry in entries {
@@ -222,8 +219,7 @@ final class LogFollower: Sendable {
         if head.epoch == applied.epoch {
             log.warning(
                 "the log in etcd ends at \(head.epoch).\(head.revision) and does not continue the state of "
-                    + "this daemon, \(applied.epoch).\(applied.revision): etcd was restored; beginning a new epoch"
-            )
+                    + "this daemon, \(applied.epoch).\(applied.revision): etcd was restored; beginning a new epoch")
             try client.beginEpoch(
                 Epoch.random(), beyond: applied.revision, after: head, by: daemon, keys, by: .now + Self.callTimeout)
         }
@@ -232,9 +228,7 @@ final class LogFollower: Sendable {
 
     /// Reads the whole state from etcd and puts it into the inbox, so that the commit stage replaces its state.
     private func reloadState(_ client: inout EtcdClient) throws(EtcdError) {
-        guard
-            let replacement = try client.readState(
-                keys, limits: limits, in: directory, by: .now + .seconds(300))
+        guard let replacement = try client.readState(keys, limits: limits, in: directory, by: .now + .seconds(300))
         else { return }
         log.info("read the whole state from etcd: \(replacement.head.epoch).\(replacement.head.revision)")
         inbox.replace(with: replacement)
@@ -243,9 +237,7 @@ final class LogFollower: Sendable {
 
     /// Adds batches from the watch to the inbox until `end`, or until a batch is missing. Opens the watch if it is nil.
     ///
-    /// - Parameters:
-    ///   - watchedBatch: the number of the last batch that the watch delivered.
-    ///   - etcdRevision: the revision of the etcd database from which a new watch begins.
+    /// - Parameter etcdRevision: the revision of the etcd database from which a new watch begins.
     private func receiveFromWatch(
         _ watch: inout EtcdWatch?, _ watchedBatch: inout Int64, _ client: inout EtcdClient, from etcdRevision: Int64,
         until end: Instant

@@ -30,8 +30,8 @@ final class LogInbox: Sendable {
         case diverged
     }
 
+    /// The members without a comment are described at the properties of the inbox with the same names.
     private struct Contents {
-        /// The head of the last batch that the commit stage applied, or appended to the log itself.
         var applied: LogHead
         /// The batches after ``base``, without gaps.
         var pending: [LogEntry] = []
@@ -42,16 +42,12 @@ final class LogInbox: Sendable {
         var requiresLoad = false
         /// When the last successful read of the end of the log began.
         var lastContact: Instant
-        /// The reason why the log cannot be read; nil after a successful read.
         var readFailure: String?
-        /// The identity of the etcd cluster that answered last.
+        /// The identity of the etcd cluster that answered last; nil before the first answer.
         var cluster: String?
-        /// The leader of etcd that was found last; nil if none was found.
         var leader: EtcdLeader?
 
-        /// The head of the batch that the pending batches follow.
         var base: LogHead { replacement?.head ?? applied }
-        /// The head of the last batch that this daemon has, applied or not.
         var end: LogHead { pending.last?.head ?? base }
     }
 
@@ -81,10 +77,8 @@ final class LogInbox: Sendable {
     var mustReplaceState: Bool { contents.withLock { $0.requiresLoad || $0.replacement != nil } }
     /// The reason why the log cannot be read; nil after a successful read.
     var readFailure: String? { contents.withLock { $0.readFailure } }
-
     /// The leader of etcd that was found last; nil if none was found.
     var leader: EtcdLeader? { contents.withLock { $0.leader } }
-
     /// The time since the last successful read of the end of the log began.
     var staleness: Duration { contents.withLock { .now - $0.lastContact } }
 

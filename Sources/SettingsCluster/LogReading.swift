@@ -10,7 +10,6 @@ struct LogReading: Sendable {
     var head: LogHead?
     /// The batches that were read.
     var entries: [LogEntry] = []
-    /// The header of the answer of etcd.
     let header: EtcdHeader
 }
 
@@ -31,7 +30,7 @@ extension EtcdClient {
                 let range = EtcdRange(key: keys.part(number, of: entry.head))
                 let answer = try call(EtcdTransaction(success: [.range(range)]), isRepeatable: true, by: deadline)
                 guard let part = answer.ranges[0].first?.value else {
-                    // With this outcome, ``LogWriter`` reads the log again.
+                    // With this outcome, a `LogWriter` that appends a batch reads the log again.
                     throw EtcdError(
                         outcome: .unknown, description: "a part of batch \(entry.head.batch) is missing in etcd")
                 }
@@ -149,6 +148,7 @@ extension EtcdClient {
             }
             let first = found.entries.first?.head
             let isGap = first.map { $0.batch > last.batch + 1 } ?? false
+            // The log is in another epoch, and neither ends with the last batch of this daemon nor continues it.
             let isOtherHistory = end.epoch != last.epoch && first?.previous != last.id && end.line != last.line
             if isGap || isOtherHistory,
                 let state = try readState(keys, limits: limits, in: directory, by: .now + .seconds(300))

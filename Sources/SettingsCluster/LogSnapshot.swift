@@ -1,10 +1,8 @@
-internal import Dispatch
 internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
-internal import Synchronization
 
 /// A pointer to a snapshot: a copy of the state in etcd that replaces the beginning of the commit log. The snapshot is
 /// divided into parts, each under its own key. The value of the etcd key `snapshot` is the pointer: a line of JSON, and
@@ -146,8 +144,8 @@ struct SnapshotLock: Sendable {
         guard try acquire(&client, replacing: nil) else { return nil }
     }
 
-    /// Writes the lock key with a new lease, if the key has the value `held` or, for nil, does not exist. Returns false
-    /// if this condition does not hold.
+    /// Writes the lock key with a new lease, if the key has the value `held` or, for nil, does not exist. Otherwise
+    /// returns false.
     private mutating func acquire(_ client: inout EtcdClient, replacing held: [UInt8]?) throws(EtcdError) -> Bool {
         let start = Instant.now
         let lease = try client.call(EtcdLeaseGrant(seconds: Self.leaseSeconds), by: start + Self.stepTimeout)
@@ -162,11 +160,9 @@ struct SnapshotLock: Sendable {
     private func execute(
         _ operations: [EtcdTransaction.Operation], replacing old: SnapshotPointer?, _ client: inout EtcdClient
     ) throws(EtcdError) {
-        let transaction = EtcdTransaction(
-            conditions: [
-                EtcdTransaction.Condition(key: keys.snapshotLock, value: Array(id.utf8)),
-                EtcdTransaction.Condition(key: keys.snapshotPointer, value: old?.value),
-            ], success: operations)
+        let lockCondition = EtcdTransaction.Condition(key: keys.snapshotLock, value: Array(id.utf8))
+        let pointerCondition = EtcdTransaction.Condition(key: keys.snapshotPointer, value: old?.value)
+        let transaction = EtcdTransaction(conditions: [lockCondition, pointerCondition], success: operations)
         guard try client.call(transaction, by: .now + Self.stepTimeout).hasSucceeded else {
             throw EtcdError(
                 outcome: .noEffect, description: "another daemon holds the lock for snapshots, or has put a snapshot")
@@ -201,7 +197,7 @@ struct SnapshotLock: Sendable {
         try execute(operations, replacing: old, &client)
     }
 
-    /// Releases the lock. If the pointer is still `old`, this daemon has not completed its snapshot, so its parts are
+    /// Releases the lock. If the pointer is still `old`, the snapshot of this daemon is incomplete, so its parts are
     /// deleted. If a call fails, the lock expires with its lease, and the next holder deletes the parts.
     func release(keeping old: SnapshotPointer?, _ client: inout EtcdClient, by deadline: Instant) {
         let lockCondition = EtcdTransaction.Condition(key: keys.snapshotLock, value: Array(id.utf8))

@@ -30,7 +30,7 @@ struct LogWriter: Sendable {
         case containsBatch
         /// Batches of other daemons follow `end`.
         case overtaken([LogEntry])
-        /// Nothing follows `end`. `claimant` is the daemon that has claimed the next batch; nil if there is no claim.
+        /// The log ends with `end`. `claimant` is the daemon that has claimed the next batch; nil if there is no claim.
         case unchanged(claimant: [UInt8]?)
         /// The log does not end with `end`, and the batch after `end` is missing, unreadable or follows another batch.
         case diverged
@@ -50,6 +50,7 @@ struct LogWriter: Sendable {
     private static let claimLeaseSeconds = 2
     /// The time for which other daemons wait for the batch of a claim. Then they delete the claim and write.
     private static let claimTimeout = Duration.milliseconds(500)
+    /// The limits of the time from a claim until this daemon may claim again: see `earliestClaim`.
     private static let (shortestClaimPause, longestClaimPause) = (Duration.seconds(1), Duration.seconds(16))
 
     private var client: EtcdClient
@@ -60,6 +61,7 @@ struct LogWriter: Sendable {
     private let inbox: LogInbox
     /// The batch whose outcome is unknown; nil if there is none.
     private var unsettled: UnsettledBatch?
+    /// How often other daemons were first since this daemon last appended a batch.
     private var consecutiveLosses = 0
     /// True if this daemon has claimed the next batch.
     private(set) var hasClaim = false
@@ -75,8 +77,7 @@ struct LogWriter: Sendable {
     /// True if the outcome of a batch is unknown. The outcome must be determined before the next write.
     var isUnsettled: Bool { unsettled != nil }
 
-    /// Appends a batch after the batch with the head `end`. If the batch is empty, only confirms that the log still
-    /// ends with that head.
+    /// Appends a batch after the batch with the head `end`. If the batch is empty, only confirms that `end` is the end.
     mutating func write(_ batch: JournalBatch, after end: LogHead, by deadline: Instant) -> Outcome {
         guard let last = batch.lastRevision else { return confirmEnd(end, by: deadline) }
         let parts = batch.bytes.count > LogKeys.partSize ? (batch.bytes.count - 1) / LogKeys.partSize + 1 : 0
@@ -133,7 +134,7 @@ struct LogWriter: Sendable {
             case .failed(let error): error.outcome == .notDone
             }
         if isNotStored, entry.head.parts > 0 {
-            // If the call fails, the second snapshot from now deletes the parts: see `SnapshotLock.putSnapshot`.
+            // If the call fails, a later snapshot deletes the parts: see `SnapshotLock.putSnapshot`.
             let deletion = EtcdTransaction(success: [keys.deleteParts(of: entry.head)])
             _ = try? client.call(deletion, isRepeatable: true, by: deadline)
         }
@@ -222,9 +223,7 @@ struct LogWriter: Sendable {
             case .overtaken(let entries): return .overtaken(try client.readParts(of: entries, keys, by: deadline))
             case .diverged: return .failed(Self.divergenceError(mayBeStored: false))
             }
-        } catch {
-            return .failed(CommitLogError(.notDone, error))
-        }
+        } catch { return .failed(CommitLogError(.notDone, error)) }
     }
 
     private func transaction(_ entry: LogEntry, after end: LogHead, revoking claimant: [UInt8]?) -> EtcdTransaction {
@@ -282,9 +281,7 @@ struct LogWriter: Sendable {
             do throws(EtcdError) {
                 // Writing the same part twice does no harm.
                 _ = try client.call(put, isRepeatable: true, by: deadline)
-            } catch {
-                return CommitLogError(.notDone, error)
-            }
+            } catch { return CommitLogError(.notDone, error) }
         }
         return nil
     }

@@ -124,8 +124,8 @@ extension Service {
         text.beginMetric(rounds, type: "histogram", "Duration of an attempt to append a batch to the log in etcd.")
         text.addSamples(rounds, [], of: log.attemptTimes, dividedBy: Self.nanosecondsPerSecond)
         text.addCounter(
-            "settingsd_etcd_lost_rounds_total", "Attempts that failed because another daemon was first.", log.lostAttempts
-        )
+            "settingsd_etcd_lost_rounds_total", "Attempts that failed because another daemon was first.",
+            log.lostAttempts)
         text.addCounter(
             "settingsd_etcd_unknown_outcomes_total",
             "Batches that etcd may or may not have stored after a failed call.",

@@ -35,9 +35,7 @@ package final class LineWriter: Sendable {
     ///   - makeDropReport: returns a line that reports this number of dropped lines, or nil if the closure has reported
     ///     them itself. Called on the writing queue when lines were dropped and the queue is at most half full again.
     package init(to descriptor: OutputDescriptor, capacity: Int, makeDropReport: @escaping @Sendable (Int) -> String?) {
-        self.descriptor = descriptor
-        self.capacity = capacity
-        self.makeDropReport = makeDropReport
+        (self.descriptor, self.capacity, self.makeDropReport) = (descriptor, capacity, makeDropReport)
     }
 
     /// The number of lines that were dropped because the queue was full or the descriptor failed.

@@ -29,8 +29,7 @@ package final class Log: Sendable {
         level: Level, clock: @escaping @Sendable () -> Timestamp, write: @escaping @Sendable (String) -> Void
     ) {
         self.level = Mutex(level)
-        self.clock = clock
-        self.write = write
+        (self.clock, self.write) = (clock, write)
     }
 
     /// Makes a log that writes to standard error.

@@ -22,7 +22,6 @@ package struct Histogram: Sendable {
     /// An empty histogram for counts from 1 to 4096.
     static let numbers = Histogram([1, 4, 16, 64, 256, 1024, 4096])
 
-    /// The number of values in all buckets.
     package var count: Int { counts.reduce(0, +) }
 
     package mutating func add(_ value: UInt64) {
@@ -79,7 +78,6 @@ package final class StorageMetrics: Sendable {
         package var journalBytes = 0
         /// The approximate size of the commits after the newest snapshot, which the next start would read and apply.
         package var replayBytes = 0
-        /// The size of the newest snapshot.
         package var snapshotBytes = 0
         /// When the last snapshot was written, in monotonic nanoseconds; nil if none was written since the start.
         package var snapshotTime: UInt64?
