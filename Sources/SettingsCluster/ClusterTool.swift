@@ -45,7 +45,6 @@ package struct ClusterTool {
         client = EtcdClient(options)
     }
 
-    /// The deadline of a call that begins now.
     private var deadline: ContinuousClock.Instant { .now + Self.timeout }
 
     /// Prints the end of the log, its snapshot, and the daemons that follow the log.
@@ -98,8 +97,8 @@ package struct ClusterTool {
         let begin = EtcdTransaction(
             conditions: [.init(key: keys.head), .init(key: keys.snapshotPointer)],
             success: [
-                .put(keys.snapshotPointer, snapshot.value), .put(keys.head, head.line),
-                .put(keys.batch(head.batch), LogEntry(head, lines: []).value),
+                .put(keys.snapshotPointer, snapshot.value),
+                .put(keys.batch(head.batch), LogEntry(head, lines: []).value), .put(keys.head, head.line),
             ])
         guard try client.call(begin, by: deadline).hasSucceeded else {
             throw Failure(

@@ -102,7 +102,7 @@ struct EtcdClient: Sendable {
     }
 
     /// Asks each member whether it is the leader. Returns the first leader of `term` or of a later term; nil if no
-    /// member is such a leader, or if etcd has only one member.
+    /// member is such a leader, or if the options name only one member.
     func findLeader(in term: Int64) -> EtcdLeader? {
         guard members.count > 1 else { return nil }
         for member in members {

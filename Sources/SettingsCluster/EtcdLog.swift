@@ -405,7 +405,8 @@ package final class EtcdLog: StorageLog {
 
     // MARK: Closing
 
-    /// Stops following the log, and copies the state to the data directory. Later flushes fail.
+    /// Stops following the log, waits for the end of a running snapshot for at most `bound` nanoseconds, and copies the
+    /// state to the data directory. Later flushes fail.
     package func close(within bound: UInt64) throws(FileError) {
         defer { cache.release() }
         follower.withLock { $0 }?.stop()

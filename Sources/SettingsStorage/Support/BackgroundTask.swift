@@ -25,7 +25,7 @@ package final class BackgroundTask<TaskResult: Sendable>: Sendable {
     /// True from the beginning of a task until the owner has taken its result.
     package var isBusy: Bool { progress.withLock { $0.isBusy } }
 
-    /// True after ``cancelAndWait()``. A running task, and each task that begins later, should then return early.
+    /// True after a cancellation. The running task, and each task that begins later, should then return early.
     package var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
     /// Begins a task. ``isBusy`` must be false. The task receives this object, so that it can read ``isCancelled``.
