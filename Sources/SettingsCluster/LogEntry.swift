@@ -173,7 +173,7 @@ struct LogEntry: Sendable {
                 throw LogDamage("commit \(revision) follows revision \(after), not \(followed.state.revision)")
             }
             do {
-                try followed.apply(followed.state.completed(Commit(json: json)))
+                try followed.apply(followed.state.addingReplacedValues(to: Commit(json: json)))
             } catch {
                 throw LogDamage("commit \(revision) cannot be applied: \(error)")
             }
