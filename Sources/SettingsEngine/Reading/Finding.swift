@@ -6,9 +6,9 @@ internal import SettingsModel
 package enum Finding: Sendable {
     /// The watcher needs the current state of its subject, but the subject is a single suite that does not exist.
     case missingSuite
-    /// The watcher needs the current state of its subject: it has no state, or the history lacks commits after the
-    /// resume point, which is the place in history of the state that it has. Then `isReset` is true: it must discard
-    /// its state.
+    /// The watcher needs the current state of its subject. `isReset` is false if the watcher has no state yet. It is
+    /// true if the watcher must discard its state, because the history (the recent commits in memory) lacks commits
+    /// after the resume point, which is the place in history of that state.
     case state(isReset: Bool)
     /// The commits that match the subject, oldest first; never empty.
     case commits([RetainedCommit])
@@ -41,9 +41,10 @@ extension WatchReader {
         return commits.isEmpty ? .nothing : .commits(commits)
     }
 
-    /// True if a caller that may not read everything resumes from a cursor of a caller that may, and no commit after
-    /// the cursor matches the subject. The epochs of the two callers differ, so ``find(_:since:within:)`` returns the
-    /// state.
+    /// True if a caller that may not read everything resumes from a cursor that was issued to a caller that may read
+    /// everything, and no commit after the cursor matches the subject. The epoch (name of the history) in this cursor
+    /// lacks the digest of the caller's grants, so ``find(_:since:within:)`` returns the state although nothing
+    /// changed.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
         guard subject.readLimits != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
             hasHistory(for: subject, after: cursor.revision)
@@ -120,9 +121,9 @@ extension WatchReader {
     }
 
     /// Returns the first commits after a revision that match a subject, and the revision `reached`, up to which the
-    /// search is complete. The caller continues after `reached` until it is the revision of the state. `limit` bounds
-    /// the cost of comparing commits, for each suite that the subject names. `bytes` bounds the size of the returned
-    /// commits, but the first commit may exceed it.
+    /// search is complete. If `reached` is before the revision of the state, the caller searches again after `reached`.
+    /// `limit` bounds the cost of comparing commits, for each suite that the subject names. `bytes` bounds the size of
+    /// the returned commits, but the first commit may exceed it.
     package func nextCommits(
         for subject: WatchSubject, after revision: Revision, within limit: Cost, bytes: Int
     ) -> (commits: [RetainedCommit], reached: Revision) {
@@ -152,6 +153,6 @@ extension WatchReader {
 }
 
 extension RetainedCommit {
-    /// The cost of comparing the commit with a subject.
+    /// The estimated cost of comparing the commit with a subject.
     fileprivate var comparisonCost: Cost { .commitComparison + commit.changes.count * .changeComparison }
 }

@@ -6,7 +6,6 @@ package import SettingsModel
 /// everything, including secrets.
 package struct Grants: Hashable, Sendable {
     package let list: [Grant]
-    /// True if the caller may read everything, including secrets.
     private let allowsReadingEverything: Bool
     /// A digest of the grants, with ``Epoch/digestLength`` characters. It is a part of entity tags and of cursors
     /// (places in the history). It depends neither on the order of the grants nor on the process, so that tags and
@@ -154,10 +153,10 @@ extension Suite {
     /// The number of keys that a caller may read.
     package func keyCount(for readLimits: Grants?) -> Int {
         guard let readLimits, !readLimits.canReadAll(of: id) else { return keyCount }
-        return keys(prefix: "", after: nil, limit: .max - 1).records.count { readLimits.canRead(id, $0.key) }
+        return keys(prefix: "", after: nil, limit: .max).records.count { readLimits.canRead(id, $0.key) }
     }
 
-    /// True if the value of a record is a secret that a caller may not read.
+    /// True if the value of a record (the stored value of a key) is a secret that a caller may not read.
     package func isHidden(_ record: KeyRecord, from readLimits: Grants?) -> Bool {
         guard let readLimits else { return false }
         return isSecret(record) && !readLimits.canReadSecret(id, record.key)

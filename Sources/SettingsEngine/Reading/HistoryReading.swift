@@ -25,7 +25,7 @@ extension RecentPast {
             } else if let last = lastKnownRevision(notAfter: instant), last >= oldest {
                 found = last
             } else if oldest == .zero || isLastChange(of: suite, upTo: oldest, notAfter: instant) {
-                // At `oldest`, the suite is as it was at the instant: no commit in between affects the suite.
+                // At `oldest`, the suite is as it was at the instant, because no commit in between affects the suite.
                 found = oldest
             } else {
                 throw historyGone("what was stored at \(instant)", of: suite)
@@ -35,8 +35,8 @@ extension RecentPast {
         return found
     }
 
-    /// The revision of the last commit not later than an instant, among the commits in memory and the last evicted
-    /// commit.
+    /// The revision of the last commit not later than an instant, among the commits in memory and the last commit that
+    /// was evicted (removed from memory); nil if each of them is later.
     package func lastKnownRevision(notAfter instant: Timestamp) -> Revision? {
         let last = history.last(notAfter: instant)?.revision
         let isOldestNotAfter = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
@@ -59,7 +59,7 @@ extension RecentPast {
 }
 
 extension Problem {
-    /// The error for a request that needs commits that were evicted (removed) from the history. `missing` begins the
+    /// The error for a request that needs commits that were evicted from the history. `missing` begins the
     /// message, for example "revision 3". `oldest` is the oldest revision that the request could read.
     package init(historyGone missing: String, oldest: Revision) {
         var problem = Problem(
@@ -72,7 +72,7 @@ extension Problem {
 /// A query for one page of the commits that affect a suite, the newest first.
 package struct HistoryQuery: Sendable {
     package let suite: SuiteName
-    /// The page has only commits that change at least one key that this filter admits.
+    /// Unless this filter admits all keys, the page has only commits that change at least one key that it admits.
     package let filter: KeyFilter
     /// The page has only commits of the caller with this name; nil for all callers.
     package let by: String?

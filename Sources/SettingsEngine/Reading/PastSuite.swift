@@ -36,8 +36,8 @@ extension RecentPast {
         return past
     }
 
-    /// True if the last change of a suite up to a revision was not later than an instant; false also if its time is
-    /// unknown.
+    /// True if the last change of a suite up to a revision was not later than an instant; false also if the time of the
+    /// change is unknown.
     func isLastChange(of name: SuiteName, upTo revision: Revision, notAfter instant: Timestamp) -> Bool {
         guard let suite = try? suite(name, at: revision), let time = suite.changeTime else { return false }
         return time <= instant
@@ -74,6 +74,7 @@ extension RecentPast {
 
 extension Suite? {
     /// Undoes the changes of a commit to this suite. A suite that does not exist is nil, so the name is a parameter.
+    /// `origin` finds the caller that made a commit, and the caller's reason (`note`).
     package mutating func undo(_ commit: Commit, of name: SuiteName, _ origin: (Revision) -> CommitOrigin?) {
         for change in commit.suiteChanges.reversed() where change.suite == name {
             switch change.kind {
@@ -118,6 +119,7 @@ extension Suite {
         return newestRecord.changeTime
     }
 
+    /// The record or tombstone with the highest revision.
     private var newestRecord: KeyRecord? {
         var newest = removed.records.last
         records.forEach { record in

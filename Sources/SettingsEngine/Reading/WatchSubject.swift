@@ -110,8 +110,8 @@ package struct WatchSubject: Hashable, Sendable {
     /// The number of names and prefixes.
     package var nameCount: Int { suites.count + suitePrefixes.count + filter.keys.count + filter.prefixes.count }
 
-    /// True if a commit creates, drops or changes the schema of a suite of the subject, or changes a key of the
-    /// subject.
+    /// True if a commit creates or drops a suite of the subject, changes the schema of the suite, or changes a key of
+    /// the subject that the watcher may read.
     package func matches(_ commit: borrowing Commit) -> Bool {
         // Loops over indices avoid copies of thousands of changes, which would take most of the time.
         for index in commit.suiteChanges.indices where includes(commit.suiteChanges[index].suite) {
@@ -123,7 +123,7 @@ package struct WatchSubject: Hashable, Sendable {
         return false
     }
 
-    /// True if a change is of a key of the subject that the watcher may read.
+    /// True if a change changes a key of the subject that the watcher may read.
     package func matches(_ change: Change) -> Bool { matches(change.suite, change.key) }
 
     /// True if a suite is part of the subject, and the watcher may read at least one of its keys.

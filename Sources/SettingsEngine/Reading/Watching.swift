@@ -23,8 +23,7 @@ extension WatchReader {
         return ObservedState(.several(existing, missing: missing), cursor: state.cursor, isReset: isReset)
     }
 
-    /// An upper bound for the cost of rendering the values of a subject. It includes the keys that the subject leaves
-    /// out.
+    /// An upper bound for the cost of rendering the values of a subject: the cost of all keys in its suites.
     package func renderingCost(of subject: WatchSubject, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         func add(_ suite: Suite) -> Bool {
@@ -39,7 +38,7 @@ extension WatchReader {
         return meter.cost
     }
 
-    /// The cost of rendering the changes of the first commits, up to the maximum size of one response.
+    /// The estimated cost of rendering the changes of the first commits, up to the maximum size of one response.
     package func renderingCost(ofChangesIn commits: [RetainedCommit]) -> Cost {
         var bytes = 0
         for kept in commits {
@@ -67,14 +66,14 @@ extension WatchReader {
     }
 
     /// The maximum size in memory of the commits in one response. A single commit may exceed it. A client that needs
-    /// more commits sends another request with the cursor of the response.
+    /// more commits sends another request with the cursor (epoch and revision) of the response.
     package static let maximumAnswerBytes = 8 << 20
 
     /// The changes that commits made to the keys of a subject, for a response.
     ///
     /// - Parameters:
     ///   - commits: the commits that match the subject, oldest first.
-    ///   - position: the revision of the state that the client has. It may be after the revision of this state.
+    ///   - position: the revision of the data that the client has. It may be after the revision of this state.
     ///   - limit: the maximum number of changes; nil for no limit. A response has only whole commits, and at least one
     ///     commit, which may exceed the limit.
     ///   - keepsLatest: if true, the changes of each key are merged into one change.

@@ -92,7 +92,7 @@ extension History {
         logs.removeEmptyLogs()
     }
 
-    /// Evicts commits until the history is within the limits: first beyond number and memory, then beyond the age.
+    /// Evicts commits until the number and the memory are within the limits, then evicts the commits that are too old.
     private mutating func evictBeyond(_ limits: Limits, into evicted: inout [RetainedCommit]) {
         if exceeds(limits) {
             // Evicts a little more than necessary, so that most commits evict nothing.

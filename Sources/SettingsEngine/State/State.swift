@@ -11,8 +11,9 @@ package struct State: Sendable {
 
     fileprivate struct Contents {
         var epoch: Epoch
-        /// The digest of a caller's grants (its rights), which is appended to the epoch in cursors; nil unless this
-        /// copy is for a caller that may not read everything (see ``State/withGrantsDigest(of:)``).
+        /// The digest of a caller's grants (its rights), which is appended to the epoch in cursors (each an epoch and a
+        /// revision); nil unless this copy is for a caller that may not read everything (see
+        /// ``State/withGrantsDigest(of:)``).
         var digest: String?
         var revision: Revision
         var time: Timestamp
@@ -32,7 +33,7 @@ package struct State: Sendable {
         ]
     }
 
-    /// Makes a state from the data of a snapshot.
+    /// Makes a state from the data of a snapshot, which is a file with a whole state.
     package init(
         epoch: Epoch, revision: Revision, time: Timestamp, suites: OrderedTree<Suite>, lastDrop: Revision,
         history: History, limits: History.Limits

@@ -37,7 +37,7 @@ extension State {
 
 // Watchers and the past.
 extension State {
-    /// A reader of this state for watchers.
+    /// Reads this state for watchers: clients that wait for changes.
     package var watchReader: WatchReader { WatchReader(self) }
 
     /// Reads earlier states, as far back as the commits in ``history`` reach.
