@@ -159,8 +159,8 @@ struct LogEntry: Sendable {
                 throw LogDamage("commit \(revision) follows revision \(after), not \(followed.state.revision)")
             }
             do {
-                // A line omits the values that the commit replaces. `completed` adds them from the state.
-                try followed.apply(followed.state.completed(Commit(json: json)))
+                // A line omits the values that the commit replaces. The state has them.
+                try followed.apply(followed.state.addingReplacedValues(to: Commit(json: json)))
             } catch { throw LogDamage("commit \(revision) cannot be applied: \(error)") }
         }
         guard rest.isEmpty, followed.state.revision == head.revision else {

@@ -22,7 +22,7 @@ extension APIHandler {
         // `isBehind` is true while earlier requests of the connection are not answered.
         if exchange.hasEarlierRequests, service.store.isBusy { return .afterEarlierRequests }
         let (write, isCheckCostly) = try request.write(target, bytes, body: body, on: state)
-        if let past = service.past, state.lacksPast(for: write.command) {
+        if let past = service.past, state.mayNeedPastFiles(for: write.command) {
             guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
             prepare(
                 unansweredWrite(request, bytes, exchange), exchange.ticket, at: state.baseCursor,
@@ -76,7 +76,7 @@ extension APIHandler {
             [past = service.past] () throws(Problem) in
             let bytes = body.bytes.span.extracting(body.range)
             let (write, _) = try request.write(target, head.span, body: bytes, on: state)
-            guard let past, state.lacksPast(for: write.command) else { return write }
+            guard let past, state.mayNeedPastFiles(for: write.command) else { return write }
             return try write.completed(with: past(state))
         }
     }

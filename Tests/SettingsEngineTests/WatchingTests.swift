@@ -111,9 +111,9 @@ private struct World {
             random.chance(oneIn: 3) ? ResumePoint.revision($0.revision) : .cursor($0)
         }
         switch state.watchReader.find(watcher.subject, since: since) {
-        case .absent:
+        case .missingSuite:
             #expect(watcher.subject.isSingleSuite && state.suite(watcher.subject.suites[0]) == nil)
-        case .undecided:
+        case .tooCostly:
             Issue.record("nothing limited the cost")
         case .state(let isReset):
             let observed = try #require(state.watchReader.observed(watcher.subject, isReset: isReset))

@@ -187,7 +187,7 @@ extension WatchReader {
         switch find(subject, since: .cursor(place)) {
         case .state(let isReset): .state(all(of: subject, isReset: isReset))
         case .commits(let commits): .changes(observed(subject, commits, from: place.revision))
-        case .absent, .nothing, .undecided: nil
+        case .missingSuite, .nothing, .tooCostly: nil
         }
     }
 }

@@ -2,29 +2,27 @@ package import SettingsAPI
 internal import SettingsModel
 
 /// The result of ``WatchReader/find(_:since:within:)``: the data that a watcher does not have yet. A watcher is a
-/// client that waits for changes of the suites and keys in its ``WatchSubject``.
+/// client that waits for changes of its subject: the suites (named sets of settings) and keys in a ``WatchSubject``.
 package enum Finding: Sendable {
-    /// The subject is a single suite that does not exist, and the history lacks commits after the resume point (the
-    /// revision of the state that the watcher has).
-    case absent
-    /// The watcher needs the current state of its subject. `isReset` is true if it must discard an earlier state,
-    /// because the history lacks commits after the resume point.
+    /// The watcher needs the current state of its subject, but the subject is a single suite that does not exist.
+    case missingSuite
+    /// The watcher needs the current state of its subject. `isReset` is false if the watcher has no state yet. It is
+    /// true if the watcher must discard its state, because the history (the recent commits in memory) lacks commits
+    /// after the resume point, which is the place in history of that state.
     case state(isReset: Bool)
     /// The commits that match the subject, oldest first; never empty.
     case commits([RetainedCommit])
     /// No commit after the resume point matches the subject.
     case nothing
-    /// The search was stopped, because comparing the commits costs more than the limit.
-    case undecided
+    /// The search was stopped, because comparing the commits with the subject costs more than the limit.
+    case tooCostly
 }
 
-/// Finds the data of one state that watchers receive.
+/// Finds the data that watchers receive from one state.
 package struct WatchReader: Sendable {
     package let state: State
 
-    package init(_ state: State) {
-        self.state = state
-    }
+    package init(_ state: State) { self.state = state }
 }
 
 // Search.
@@ -32,18 +30,21 @@ extension WatchReader {
     /// Finds the data that a watcher does not have yet.
     ///
     /// - Parameters:
-    ///   - since: the resume point: the cursor or revision of the state that the watcher has; nil if it has no state.
+    ///   - since: the resume point: the cursor (epoch and revision), or the revision only, of the state that the
+    ///     watcher has; nil if it has no state.
     ///   - limit: the maximum cost of comparing commits with the subject.
     package func find(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost = .unlimited) -> Finding {
         guard let since, hasHistory(for: subject, since: since) else {
-            return hasState(for: subject) ? .state(isReset: since != nil) : .absent
+            return hasState(for: subject) ? .state(isReset: since != nil) : .missingSuite
         }
-        guard let commits = commits(for: subject, after: since.revision, within: limit) else { return .undecided }
+        guard let commits = commits(for: subject, after: since.revision, within: limit) else { return .tooCostly }
         return commits.isEmpty ? .nothing : .commits(commits)
     }
 
-    /// True if a caller with limited grants resumes from a cursor that was issued without such limits and therefore has
-    /// another epoch, and no commit after the cursor matches the subject.
+    /// True if a caller that may not read everything resumes from a cursor that was issued to a caller that may read
+    /// everything, and no commit after the cursor matches the subject. The epoch (name of the history) in this cursor
+    /// lacks the digest of the caller's grants, so ``find(_:since:within:)`` returns the state although nothing
+    /// changed.
     package func isUpToDate(_ subject: WatchSubject, since: ResumePoint?, within limit: Cost) -> Bool {
         guard subject.readLimits != nil, case .cursor(let cursor) = since, cursor.epoch == state.baseCursor.epoch,
             hasHistory(for: subject, after: cursor.revision)
@@ -67,7 +68,7 @@ extension WatchReader {
         guard state.history.oldestAvailable > revision else { return true }
         guard subject.suites.allSatisfy({ state.oldestAvailable(of: $0) <= revision }) else { return false }
         return subject.suitePrefixes.allSatisfy { prefix in
-            // The prefix also matches dropped suites. This bound applies to suites without commits in the history.
+            // The prefix also matches deleted suites. If no commit in memory affects such a suite, this bound applies.
             guard state.history.oldestAvailableWithoutLog <= revision else { return false }
             var isComplete = true
             state.history.forEachLog(prefix: prefix.string) { log in
@@ -87,7 +88,8 @@ extension WatchReader {
         }
     }
 
-    /// The suites whose commits are compared with the subject; one nil for all suites, if the subject has prefixes.
+    /// The suites whose commits are compared with the subject. If the subject has prefixes, the result is one nil,
+    /// which means the commits of all suites.
     private func candidates(for subject: WatchSubject) -> [SuiteName?] {
         subject.suitePrefixes.isEmpty ? subject.suites : [nil]
     }
@@ -118,10 +120,10 @@ extension WatchReader {
         return unique
     }
 
-    /// Returns the first commits after a revision that match a subject, and the revision up to which the search is
-    /// complete. The caller continues from there until it reaches the revision of the state. `limit` bounds the cost of
-    /// comparing commits, for each named suite. `bytes` bounds the size of the returned commits, except for a single
-    /// commit.
+    /// Returns the first commits after a revision that match a subject, and the revision `reached`, up to which the
+    /// search is complete. If `reached` is before the revision of the state, the caller searches again after `reached`.
+    /// `limit` bounds the cost of comparing commits, for each suite that the subject names. `bytes` bounds the size of
+    /// the returned commits, but the first commit may exceed it.
     package func nextCommits(
         for subject: WatchSubject, after revision: Revision, within limit: Cost, bytes: Int
     ) -> (commits: [RetainedCommit], reached: Revision) {
@@ -151,6 +153,6 @@ extension WatchReader {
 }
 
 extension RetainedCommit {
-    /// The cost of comparing the commit with a subject.
+    /// The estimated cost of comparing the commit with a subject.
     fileprivate var comparisonCost: Cost { .commitComparison + commit.changes.count * .changeComparison }
 }

@@ -1,13 +1,11 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A set of rights on suites and their keys, or on the service as a whole.
+/// A set of rights on suites (named sets of settings) and their keys, or on the service as a whole.
 package struct Rights: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
 
-    package init(rawValue: UInt8) {
-        self.rawValue = rawValue
-    }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// To read values and schemas, and to watch them for changes.
     package static let read = Rights(rawValue: 1)
@@ -19,9 +17,9 @@ package struct Rights: OptionSet, Hashable, Sendable {
     package static let secrets = Rights(rawValue: 8)
     /// To write keys that the schema declares read-only.
     package static let override = Rights(rawValue: 16)
-    /// To administer the service as a whole, including backups with all secrets. Includes `metrics` and `reload`.
+    /// To administer the service as a whole, which includes backups with all secrets. Implies `metrics` and `reload`.
     package static let admin = Rights(rawValue: 32)
-    /// To read the metrics and the list of the daemons of a cluster.
+    /// To read the metrics, and the list of the daemons that share a commit log in etcd.
     package static let metrics = Rights(rawValue: 64)
     /// To make the daemon read its configuration again.
     package static let reload = Rights(rawValue: 128)
@@ -44,9 +42,7 @@ package struct Rights: OptionSet, Hashable, Sendable {
     }
 
     /// The names of the rights, separated by commas, such as `read,write`.
-    var text: String {
-        Self.names.filter { contains($0.right) }.map(\.name).joined(separator: ",")
-    }
+    var text: String { Self.names.filter { contains($0.right) }.map(\.name).joined(separator: ",") }
 }
 
 /// A pattern for the names of suites or keys: either a complete name, or a prefix followed by `*`.
@@ -55,7 +51,8 @@ struct NamePattern: Hashable, Sendable {
     let start: String
     let isPrefix: Bool
 
-    /// Parses a pattern. A final `*` always means a prefix, so no pattern matches only a name that ends in `*`.
+    /// Parses a pattern. A final `*` always means a prefix, so a pattern for exactly one name that ends in `*` cannot
+    /// exist.
     init(_ text: String) {
         isPrefix = text.utf8.last == UInt8(ascii: "*")
         start = isPrefix ? String(decoding: text.utf8.dropLast(), as: UTF8.self) : text
@@ -64,14 +61,10 @@ struct NamePattern: Hashable, Sendable {
     /// True if every name matches.
     var isAny: Bool { isPrefix && start.isEmpty }
 
-    func matches(_ name: String) -> Bool {
-        isPrefix ? name.hasBytePrefix(start) : name.hasSameBytes(as: start)
-    }
+    func matches(_ name: String) -> Bool { isPrefix ? name.hasBytePrefix(start) : name.hasSameBytes(as: start) }
 
-    /// True if every name with a prefix matches.
-    func matchesAll(withPrefix prefix: String) -> Bool {
-        isPrefix && prefix.hasBytePrefix(start)
-    }
+    /// True if every name that begins with `prefix` matches.
+    func matchesAll(withPrefix prefix: String) -> Bool { isPrefix && prefix.hasBytePrefix(start) }
 
     var text: String { isPrefix ? start + "*" : start }
 
@@ -85,7 +78,7 @@ struct NamePattern: Hashable, Sendable {
     }
 }
 
-/// A permission: rights on the suites and keys whose names match patterns.
+/// A grant: rights on the suites and keys whose names match patterns.
 ///
 ///     app:read                 the suite app
 ///     app.*:read,write         the suites whose names begin with "app."
@@ -95,7 +88,7 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
     let suites: NamePattern
     let keys: NamePattern
     let rights: Rights
-    /// A hash of the text, which is the same in every process and on every machine.
+    /// A hash of the text, which is the same in every process. ``Grants/digest`` is computed from it.
     let fingerprint: UInt64
 
     /// Parses a grant. Throws an error that says how to correct the text.
@@ -163,11 +156,7 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Grant: JSONReadable, JSONWritable {
-    package init(json: JSONValue) throws(BodyError) {
-        try self.init(try String(json: json))
-    }
+    package init(json: JSONValue) throws(BodyError) { try self.init(try String(json: json)) }
 
-    package func write(to writer: inout JSONWriter) {
-        writer.write(string: description)
-    }
+    package func write(to writer: inout JSONWriter) { writer.write(string: description) }
 }

@@ -1,33 +1,31 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The grants of a caller: its rights on suites and keys. Callers with equal grants share cached responses.
-///
-/// A parameter `readLimits` is the grants of a caller with limited read access; nil if the caller may read all, even
-/// secrets.
+/// The grants of a caller: its rights on suites (named sets of settings) and keys. Callers with equal grants share
+/// cached responses. `readLimits` is the grants of a caller that may not read everything; nil if the caller may read
+/// everything, including secrets.
 package struct Grants: Hashable, Sendable {
     package let list: [Grant]
-    /// True if the caller may read everything, including secrets.
     private let allowsReadingEverything: Bool
-    /// A digest of the grants, with ``Epoch/digestLength`` letters. The digest is a part of entity tags and cursors. It
-    /// depends neither on the order of the grants nor on the process, so that tags and cursors stay valid after a
-    /// restart.
+    /// A digest of the grants, with ``Epoch/digestLength`` characters. It is a part of entity tags and of cursors
+    /// (places in the history). It depends neither on the order of the grants nor on the process, so that tags and
+    /// cursors stay valid after a restart.
     package let digest: String
 
     package init(_ list: [Grant]) {
         self.list = list
         let sum = list.reduce(UInt64(0)) { $0 &+ $1.fingerprint }
-        // 36 to the power of 7: the number of digests with seven digits in base 36.
+        // The divisor is 36 to the power of 7, so that the remainder has at most seven digits in base 36.
         let digits = String(sum % 78_364_164_096, radix: 36)
         digest = String(repeating: "0", count: Epoch.digestLength - digits.utf8.count) + digits
         let all = list.filter { $0.suites.isAny && $0.keys.isAny }.reduce(into: Rights()) { $0.formUnion($1.rights) }
         allowsReadingEverything = all.complete.isSuperset(of: [.read, .secrets])
     }
 
-    /// True if at least one grant does not apply to all keys of its suites.
+    /// True if at least one grant applies only to some keys of its suites.
     package var limitsKeys: Bool { list.contains { !$0.keys.isAny } }
 
-    /// These grants as a `readLimits` parameter; nil if the caller may read everything, including secrets.
+    /// These grants; nil if the caller may read everything, including secrets.
     package var readLimits: Grants? { allowsReadingEverything ? nil : self }
 
     /// The keys of a suite for which a right is required.
@@ -38,7 +36,7 @@ package struct Grants: Hashable, Sendable {
         case prefix(String)
         /// The suite as a whole and all of its keys.
         case all
-        /// At least one key. A later check is necessary for each key of the request.
+        /// At least one key. The caller must check each key of the request later.
         case some
     }
 
@@ -76,16 +74,15 @@ package struct Grants: Hashable, Sendable {
 
     /// True if the caller may read at least one key of a suite.
     package func canRead(_ suite: SuiteName) -> Bool { allows(.read, on: suite.text, .some) }
-    /// True if the caller may read at least one secret. With `admin`, the caller may read secrets in a backup.
+    /// True if the caller may read at least one secret. With `admin`, the caller may read all secrets in a backup.
     package var mayReadSecrets: Bool { list.contains { !$0.rights.isDisjoint(with: [.secrets, .admin]) } }
     package func canReadAll(of suite: SuiteName) -> Bool { allows(.read, on: suite.text, .all) }
     package func canRead(_ suite: SuiteName, _ key: KeyName) -> Bool { allows(.read, on: suite.text, .key(key.text)) }
 
-    func canReadSecret(_ suite: SuiteName, _ key: KeyName) -> Bool {
-        allows(.secrets, on: suite.text, .key(key.text))
-    }
+    func canReadSecret(_ suite: SuiteName, _ key: KeyName) -> Bool { allows(.secrets, on: suite.text, .key(key.text)) }
 
-    /// The shortest prefix of a name such that the caller may read every suite with the prefix; nil if there is none.
+    /// The shortest prefix of a name such that the caller may read every suite with this prefix; nil if no prefix of
+    /// the name has this property.
     func shortestReadablePrefix(of name: String) -> String? {
         list.filter { $0.rights.complete.contains(.read) && $0.suites.matchesAll(withPrefix: name) }
             .map(\.suites.start).min { $0.utf8.count < $1.utf8.count }
@@ -93,7 +90,8 @@ package struct Grants: Hashable, Sendable {
 }
 
 extension Cursor {
-    /// Returns the cursor for a response to a reader. Its epoch ends in the digest of the reader's grants.
+    /// Returns the cursor for a response to a caller. Its epoch ends in the digest of the caller's grants, so that the
+    /// cursor is not valid for other grants.
     package func withGrantsDigest(of readLimits: Grants?) -> Cursor {
         guard let readLimits else { return self }
         return Cursor(epoch: epoch.appending(digest: readLimits.digest), revision: revision)
@@ -101,12 +99,11 @@ extension Cursor {
 }
 
 extension SettingState {
-    /// Returns the setting without its value if the setting is a secret that the reader may not read.
-    package func shown(to readLimits: Grants?) -> SettingState {
-        isHidden(from: readLimits) ? concealed() : self
-    }
+    /// Returns the setting, without its value if the setting is a secret that the caller may not read.
+    package func shown(to readLimits: Grants?) -> SettingState { isHidden(from: readLimits) ? concealed() : self }
 
-    /// The entity tag of the setting for a reader. It contains the digest of the grants only if they hide the value.
+    /// The entity tag of the setting for a caller. The tag contains the digest of the grants only if they hide the
+    /// value.
     package func tag(for readLimits: Grants?) -> EntityTag {
         EntityTag(revision, digest: isHidden(from: readLimits) ? readLimits?.digest : nil)
     }
@@ -118,8 +115,8 @@ extension SettingState {
 }
 
 extension Suite {
-    /// Returns the contents of the suite without the keys that a reader may not read. A secret whose value the reader
-    /// may not read is listed without its value.
+    /// Returns the contents of the suite without the keys that a caller may not read. If the caller may read a key but
+    /// not its secret value, the result has the key in `secrets`.
     package func shown(_ contents: SuiteContents, to readLimits: Grants?) -> SuiteContents {
         guard let readLimits else { return contents }
         let seesAll = readLimits.canReadAll(of: id)
@@ -139,29 +136,27 @@ extension Suite {
         return shown
     }
 
-    /// The entity tag of the suite for a reader.
-    package func tag(for readLimits: Grants?) -> EntityTag {
-        EntityTag(revision, digest: readLimits?.digest)
-    }
+    /// The entity tag of the suite for a caller.
+    package func tag(for readLimits: Grants?) -> EntityTag { EntityTag(revision, digest: readLimits?.digest) }
 
-    /// The entity tag of a setting for a reader. It contains the digest of the grants only if they hide the value.
+    /// The entity tag of a setting for a caller. The tag contains the digest of the grants only if they hide the value.
     package func tag(of record: KeyRecord, for readLimits: Grants?) -> EntityTag {
         EntityTag(record.revision, digest: isHidden(record, from: readLimits) ? readLimits?.digest : nil)
     }
 
-    /// True if a reader gets the schema without defaults and examples, because these may be the values of secrets.
+    /// True if a caller gets the schema without defaults and examples, because they may be the values of secrets.
     package func hidesValuesInSchema(from readLimits: Grants?) -> Bool {
         guard let readLimits, schema?.schema.hasSecrets ?? false else { return false }
         return !readLimits.allows(.secrets, on: name, .all)
     }
 
-    /// The number of keys that a reader may read.
+    /// The number of keys that a caller may read.
     package func keyCount(for readLimits: Grants?) -> Int {
         guard let readLimits, !readLimits.canReadAll(of: id) else { return keyCount }
-        return keys(prefix: "", after: nil, limit: .max - 1).records.count { readLimits.canRead(id, $0.key) }
+        return keys(prefix: "", after: nil, limit: .max).records.count { readLimits.canRead(id, $0.key) }
     }
 
-    /// True if the value of a record is a secret that a reader may not read.
+    /// True if the value of a record (the stored value of a key) is a secret that a caller may not read.
     package func isHidden(_ record: KeyRecord, from readLimits: Grants?) -> Bool {
         guard let readLimits else { return false }
         return isSecret(record) && !readLimits.canReadSecret(id, record.key)
@@ -169,7 +164,8 @@ extension Suite {
 }
 
 extension Violation {
-    /// True if a reader may read every key that the violation can reveal, which is any key if the violation names none.
+    /// True if a caller may read the key that the violation names. A violation without a key may reveal any key of the
+    /// suite, so the caller must be able to read all keys.
     func isShown(to readLimits: Grants, of suite: SuiteName) -> Bool {
         if readLimits.canReadAll(of: suite) { return true }
         return key.map { readLimits.allows(.read, on: suite.text, .key($0)) } ?? false
@@ -177,12 +173,10 @@ extension Violation {
 }
 
 extension Problem {
-    /// The error for a missing right. `grant` is a grant that contains it.
-    fileprivate init(missing grant: String) {
-        self.init(.forbidden, "this request requires a grant such as \(grant)")
-    }
+    /// The error for a missing right. `grant` is the text of a grant that contains the right.
+    fileprivate init(missing grant: String) { self.init(.forbidden, "this request requires a grant such as \(grant)") }
 
-    /// The error for an operation on a secret that the caller may not read. `verb` is the operation.
+    /// The error for an operation on a secret that the caller may not read. `verb` names the operation, such as "read".
     package init(secret key: KeyName, of suite: SuiteName, to verb: String) {
         self.init(
             .forbidden,

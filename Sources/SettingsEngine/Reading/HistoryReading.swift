@@ -1,20 +1,19 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// Reads the history of suites and their earlier states, as far back as the commits in memory reach.
+/// Reads the history and the earlier states of suites (named sets of settings), as far back as the commits in memory
+/// reach.
 package struct RecentPast: Sendable {
     let state: State
     var history: History { state.history }
 
-    package init(_ state: State) {
-        self.state = state
-    }
+    package init(_ state: State) { self.state = state }
 }
 
 // Conversion of moments to revisions.
 extension RecentPast {
-    /// Returns the revision of a moment (a revision or an instant). Throws if the revision does not exist yet, or if
-    /// the history cannot show the suite at that moment.
+    /// Returns the revision of a moment, which is a revision (the number of a commit) or an instant. Throws if the
+    /// revision does not exist yet, or if the history lacks commits that are needed to show the suite at that moment.
     package func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision {
         let found: Revision
         switch moment {
@@ -26,7 +25,7 @@ extension RecentPast {
             } else if let last = lastKnownRevision(notAfter: instant), last >= oldest {
                 found = last
             } else if oldest == .zero || isLastChange(of: suite, upTo: oldest, notAfter: instant) {
-                // Every commit after this revision that affects the suite is later than the instant.
+                // At `oldest`, the suite is as it was at the instant, because no commit in between affects the suite.
                 found = oldest
             } else {
                 throw historyGone("what was stored at \(instant)", of: suite)
@@ -36,14 +35,15 @@ extension RecentPast {
         return found
     }
 
-    /// The last commit not later than an instant, among the commits of the history and the last evicted commit.
+    /// The revision of the last commit not later than an instant, among the commits in memory and the last commit that
+    /// was evicted (removed from memory); nil if each of them is later.
     package func lastKnownRevision(notAfter instant: Timestamp) -> Revision? {
         let last = history.last(notAfter: instant)?.revision
         let isOldestNotAfter = history.oldestAvailableTime.map { $0.milliseconds <= instant.milliseconds } ?? false
         return isOldestNotAfter ? max(last ?? .zero, history.oldestAvailable) : last
     }
 
-    /// Throws if a revision does not exist yet, or if the history cannot show the suite at the revision.
+    /// Throws if a revision does not exist yet, or if the history cannot show the suite at that revision.
     func checkAvailable(_ revision: Revision, of suite: SuiteName) throws(Problem) {
         guard revision <= state.revision else {
             throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(state.revision)")
@@ -59,7 +59,8 @@ extension RecentPast {
 }
 
 extension Problem {
-    /// The error for a request that needs evicted commits. `missing` begins the message: "revision 3".
+    /// The error for a request that needs commits that were evicted from the history. `missing` begins the
+    /// message, for example "revision 3". `oldest` is the oldest revision that the request could read.
     package init(historyGone missing: String, oldest: Revision) {
         var problem = Problem(
             .historyGone, "\(missing) is no longer kept; the oldest available revision is \(oldest)")
@@ -71,7 +72,7 @@ extension Problem {
 /// A query for one page of the commits that affect a suite, the newest first.
 package struct HistoryQuery: Sendable {
     package let suite: SuiteName
-    /// The page has only commits that change keys that this filter admits.
+    /// Unless this filter admits all keys, the page has only commits that change at least one key that it admits.
     package let filter: KeyFilter
     /// The page has only commits of the caller with this name; nil for all callers.
     package let by: String?
@@ -79,9 +80,9 @@ package struct HistoryQuery: Sendable {
     package let before: Revision?
     /// The maximum number of commits on the page.
     package let limit: Int
-    /// The grants of the caller that reads the history; nil if the caller may read everything.
+    /// The grants (rights) of the caller that reads the history; nil if the caller may read everything.
     package let readLimits: Grants?
-    /// The maximum size in memory of the commits of a page. A page has at least one commit, whatever its size.
+    /// The maximum size in memory of the commits of a page, in bytes. The first commit may exceed it.
     package let pageBytes: Int
 
     /// The value of ``pageBytes`` unless the memory budget of the daemon requires a smaller value.
@@ -102,16 +103,14 @@ package struct HistoryQuery: Sendable {
 }
 
 extension HistoryQuery {
-    /// True if the page may omit some of the commits that affect the suite.
+    /// True if the page may omit some of the commits that affect (change) the suite.
     package var isFiltered: Bool { !filter.isEverything || by != nil || readLimits != nil }
 
-    /// The revision that comes after all commits of the page.
-    package func endRevision(in state: State) -> Revision {
-        before ?? state.revision.advanced(by: 1) ?? state.revision
-    }
+    /// A revision after all commits of the page: the page begins with the newest commit before this revision.
+    package func endRevision(in state: State) -> Revision { before ?? state.revision.advanced(by: 1) ?? state.revision }
 }
 
-/// A page of the history of a suite. The caller adds the commits, the newest first.
+/// A page of the history of a suite. The caller adds the commits that affect the suite, the newest first.
 package struct HistoryPage {
     private let historyQuery: HistoryQuery
     private var commits: [HistoryCommit] = []
@@ -119,12 +118,11 @@ package struct HistoryPage {
     /// The value of `before` in the query for the next page; nil if this is the last page.
     package private(set) var next: Revision?
 
-    package init(_ historyQuery: HistoryQuery) {
-        self.historyQuery = historyQuery
-    }
+    package init(_ historyQuery: HistoryQuery) { self.historyQuery = historyQuery }
 
-    /// Adds a commit if it matches the query. Returns false, and does not add the commit, if the page is full.
-    package mutating func add(_ kept: RetainedCommit, on state: State) -> Bool {
+    /// Adds a commit if it matches the query. Returns false, and does not add the commit, if the page is full. The
+    /// schemas in `state` say which values are secret.
+    package mutating func add(_ kept: RetainedCommit, withSecretsOf state: State) -> Bool {
         guard let commit = RecentPast(state).commit(kept.commit, for: historyQuery) else { return true }
         size += kept.size
         guard commits.count < historyQuery.limit, commits.isEmpty || size <= historyQuery.pageBytes else {
@@ -135,10 +133,8 @@ package struct HistoryPage {
         return true
     }
 
-    /// Ends the page early, because the caller stops the search. The next page begins before a revision.
-    package mutating func end(before revision: Revision) {
-        next = next ?? revision
-    }
+    /// Ends the page early, because the caller stops the search. The next page begins before `revision`.
+    package mutating func end(before revision: Revision) { next = next ?? revision }
 
     package func result(oldest: Revision) -> SuiteHistory {
         SuiteHistory(suite: historyQuery.suite, commits: commits, next: next, oldest: oldest)
@@ -146,21 +142,24 @@ package struct HistoryPage {
 }
 
 extension RecentPast {
-    /// A page of the commits that affect a suite, the newest first. Throws if the suite is not known.
+    /// A page of the commits that affect a suite, the newest first. Throws if neither the state nor the history has the
+    /// suite.
     package func history(_ historyQuery: HistoryQuery) throws(Problem) -> SuiteHistory {
         let suite = historyQuery.suite
         guard state.hasSuite(suite) || history.hasCommits(of: suite) else {
             throw state.unknownSuite(suite, for: historyQuery.readLimits)
         }
         var page = HistoryPage(historyQuery)
-        history.forEachReversed(of: suite, before: historyQuery.endRevision(in: state)) { page.add($0, on: state) }
+        history.forEachReversed(of: suite, before: historyQuery.endRevision(in: state)) {
+            page.add($0, withSecretsOf: state)
+        }
         return page.result(oldest: state.oldestAvailable(of: suite))
     }
 
-    /// The cost of rendering the page from the commits in memory.
+    /// The estimated cost of rendering the page from the commits in memory.
     package func renderingCost(of historyQuery: HistoryQuery, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
-        // With a filter, the page can consist of any of the commits, so only the size of the page limits the estimate.
+        // A filter may skip many commits, so only the size of the page limits the number of estimated commits.
         var remainingCommits = historyQuery.isFiltered ? .max : historyQuery.limit
         var bytes = 0
         history.forEachReversed(of: historyQuery.suite, before: historyQuery.endRevision(in: state)) { kept in
@@ -181,7 +180,7 @@ extension RecentPast {
         let changesSchema = suiteChanges.contains { $0.kind != .created && $0.kind != .dropped }
         let admitted = commit.changes.filter { $0.suite == historyQuery.suite && historyQuery.filter.admits($0.key) }
         let changes = state.shown(admitted, to: historyQuery.readLimits)
-        // A commit that changes nothing is kept only to answer repeated requests, and is not shown.
+        // A write of the first key also creates its suite. The page does not show the creation without a readable key.
         let changesSuite = suiteChanges.contains { $0.kind != .created || admitted.isEmpty }
         guard !changes.isEmpty || historyQuery.filter.isEverything && changesSuite else { return nil }
         return HistoryCommit(
@@ -191,7 +190,7 @@ extension RecentPast {
 }
 
 extension RecentPast {
-    /// The net changes of a suite from one moment to another. The first moment may be after the second moment.
+    /// The differences of a suite between two moments. The first moment may be after the second moment.
     package func difference(
         of name: SuiteName, from: Moment, to: Moment, for readLimits: Grants? = nil
     ) throws(Problem) -> SuiteDifference {
@@ -209,8 +208,8 @@ extension RecentPast {
         return difference(of: name, from: before, to: after, at: end, keys: keys, for: readLimits)
     }
 
-    /// The net changes between two versions of a suite (nil: the suite does not exist). `end` is the revision of the
-    /// second version. Only the given keys may differ; nil for all keys.
+    /// The differences between two versions of a suite (nil: the suite did not exist). `end` is the revision of the
+    /// second version. `keys` is a set with all keys that may differ; nil to compare all keys.
     package func difference(
         of name: SuiteName, from before: Suite?, to after: Suite?, at end: Revision, keys: Set<KeyName>?,
         for readLimits: Grants?
@@ -227,10 +226,8 @@ extension RecentPast {
 }
 
 extension Suite {
-    /// The keys with a record or a tombstone.
-    fileprivate var keysWithRecords: [KeyName] {
-        (records.elements + removed.records).map(\.key)
-    }
+    /// The keys with a record or a tombstone (the record of a removed key).
+    fileprivate var keysWithRecords: [KeyName] { (records.elements + removed.records).map(\.key) }
 }
 
 extension Change {
@@ -238,7 +235,7 @@ extension Change {
     fileprivate init?(of key: KeyName, from before: Suite, to after: Suite, for readLimits: Grants?) {
         let (old, new) = (before.record(key), after.record(key))
         let (oldValue, value) = (before.effectiveValue(of: old), after.effectiveValue(of: new))
-        // A reader must not learn whether two values of a secret are equal, so the revisions decide.
+        // A caller must not learn whether two values of a secret are equal, so this method compares their revisions.
         let isHidden = before.isHidden(old, from: readLimits) || after.isHidden(new, from: readLimits)
         let differs =
             isHidden

@@ -2,7 +2,8 @@ package import SettingsAPI
 package import SettingsModel
 
 extension RecentPast {
-    /// A suite as it was at a revision: the current suite without the later commits; nil if it did not exist.
+    /// A suite (a named set of settings) as it was at a revision (the number of a commit): the current suite without
+    /// the later commits; nil if the suite did not exist then.
     package func suite(_ name: SuiteName, at revision: Revision) throws(Problem) -> Suite? {
         try checkAvailable(revision, of: name)
         return suite(
@@ -11,13 +12,15 @@ extension RecentPast {
         ) { history.origin(of: $0) }
     }
 
-    /// A suite as it was at a revision: a later version without the commits between them; nil if it did not exist.
+    /// A suite as it was at a revision: a later version of the suite without the commits in between; nil if the suite
+    /// did not exist at the revision.
     ///
     /// - Parameters:
-    ///   - later: the suite after the last of the commits; nil if it did not exist then.
-    ///   - commits: all commits after the revision, up to the later version, that affect the suite, in order.
-    ///   - last: the last commit not after the revision that affects the suite; nil if it is not known.
-    ///   - origin: finds the caller and the note of a commit.
+    ///   - later: the suite after the last of the commits; nil if the suite did not exist then.
+    ///   - commits: all commits that affect (change) the suite, after the revision and up to the later version, in
+    ///     order.
+    ///   - last: the last commit up to the revision that affects the suite; nil if this commit is not known.
+    ///   - origin: finds the caller that made a commit, and the caller's reason (`note`).
     package func suite(
         _ name: SuiteName, at revision: Revision, from later: Suite?, undoing commits: [RetainedCommit],
         lastBefore last: @autoclosure () -> Revision?, origin: (Revision) -> CommitOrigin?
@@ -27,18 +30,21 @@ extension RecentPast {
         for kept in commits.reversed() { suite.undo(kept.commit, of: name, origin) }
         guard var past = suite else { return nil }
         markSecrets(in: &past)
+        // A change of the suite as a whole records the revision of the suite before it. A change of a key does not.
         let change = next.commit.suiteChanges.first { $0.suite == name }
         past.revision = change?.oldRevision ?? last() ?? past.newestRevision
         return past
     }
 
-    /// True if the last change of a suite, up to and including a revision, is known to be not later than an instant.
+    /// True if the last change of a suite up to a revision was not later than an instant; false also if the time of the
+    /// change is unknown.
     func isLastChange(of name: SuiteName, upTo revision: Revision, notAfter instant: Timestamp) -> Bool {
         guard let suite = try? suite(name, at: revision), let time = suite.changeTime else { return false }
         return time <= instant
     }
 
-    /// The cost of rendering a suite as it was at a moment, using the commits in memory.
+    /// The estimated cost of rendering a suite as it was at a moment (a revision or an instant) from the commits in
+    /// memory.
     package func renderingCost(ofPast name: SuiteName, at moment: Moment, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         state.suite(name)?.addRenderingCost(to: &meter)
@@ -48,12 +54,13 @@ extension RecentPast {
         return meter.cost
     }
 
-    /// Marks the values of keys that are secret now as secret in an earlier version of a suite.
+    /// Marks values in an earlier version of a suite as secret if the current schema declares their keys secret.
     package func markSecrets(in past: inout Suite) {
         if let schema = state.suite(past.id)?.schema?.schema { past.markSecrets(of: schema) }
     }
 
-    /// The error for a suite that did not exist at a revision. It names the later commit that created it, if any.
+    /// The error for a suite that did not exist at a revision. The error names the later commit that created the suite,
+    /// if any. `readLimits` is the grants of a caller that may not read everything; otherwise nil.
     package func unknownSuite(_ name: SuiteName, for readLimits: Grants?, at revision: Revision) -> Problem {
         let later = history.commits(of: name, after: revision)
         guard let creation = later.first(where: { $0.commit.creates(name) }) else {
@@ -66,7 +73,8 @@ extension RecentPast {
 }
 
 extension Suite? {
-    /// Undoes the changes of a commit to this suite, which has the given name and is nil while it does not exist.
+    /// Undoes the changes of a commit to this suite. A suite that does not exist is nil, so the name is a parameter.
+    /// `origin` finds the caller that made a commit, and the caller's reason (`note`).
     package mutating func undo(_ commit: Commit, of name: SuiteName, _ origin: (Revision) -> CommitOrigin?) {
         for change in commit.suiteChanges.reversed() where change.suite == name {
             switch change.kind {
@@ -99,10 +107,11 @@ extension Commit {
 }
 
 extension Suite {
-    /// The highest revision of the schema, the records and the tombstones of the suite.
+    /// The highest revision of the schema, the records and the tombstones (records of removed keys) of the suite.
     fileprivate var newestRevision: Revision { max(schemaRevision, newestRecord?.revision ?? .zero) }
 
-    /// The time of the last commit that changed the suite; nil if unknown, because that commit changed no key.
+    /// The time of the last commit that changed the suite; nil if the time is unknown, because that commit changed no
+    /// key.
     fileprivate var changeTime: Timestamp? {
         guard let newestRecord, newestRecord.revision >= max(schemaRevision, removed.unknownKeyRevision) else {
             return nil
@@ -110,6 +119,7 @@ extension Suite {
         return newestRecord.changeTime
     }
 
+    /// The record or tombstone with the highest revision.
     private var newestRecord: KeyRecord? {
         var newest = removed.records.last
         records.forEach { record in
@@ -119,7 +129,7 @@ extension Suite {
         return newest
     }
 
-    /// Restores the schema before a change. It compiled when it was set, so it compiles again.
+    /// Restores the schema before a change. The schema compiled when it was set, so it compiles again.
     fileprivate mutating func restoreSchema(before change: SuiteChange) {
         guard let replaced = change.replaced, let schema = try? Schema(kept: replaced.document, text: replaced.text)
         else {
@@ -131,14 +141,13 @@ extension Suite {
 }
 
 extension Suite {
-    /// The keys without a value that have a revision of their own, for the commit that drops the suite, which can be
-    /// undone. The oldest tombstones come first, because tombstones are discarded in this order.
+    /// The keys without a value that have a revision. The commit that drops (deletes) the suite records them, so that
+    /// an undo of the commit restores them. The oldest tombstones come first, because tombstones are discarded in this
+    /// order.
     var forgottenKeys: ForgottenKeys {
         let listed = records.elements.filter { $0.valueSource == .unset }
         let keys = (removed.records + listed).map { record in
-            let isTimed = record.modified.milliseconds != 0
-            return ForgottenKeys.Key(
-                key: record.key, revision: record.revision, modified: isTimed ? record.modified : nil)
+            ForgottenKeys.Key(key: record.key, revision: record.revision, modified: record.changeTime)
         }
         return ForgottenKeys(unknownKeyRevision: removed.unknownKeyRevision, keys: keys)
     }

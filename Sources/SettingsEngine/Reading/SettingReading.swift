@@ -1,11 +1,10 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// Conversion of records to the settings of the API, and properties of keys that depend on the schema.
+/// Conversion of records (stored values of keys) to the settings of the API, and properties of keys that depend on the
+/// schema of their suite, which is a named set of settings.
 extension Suite {
-    package func setting(_ key: KeyName) -> SettingState {
-        setting(record(key))
-    }
+    package func setting(_ key: KeyName) -> SettingState { setting(record(key)) }
 
     package func setting(_ record: KeyRecord) -> SettingState {
         var setting = SettingState(
@@ -26,8 +25,8 @@ extension Suite {
         return violations(ofStoredValueIn: record, steps: &steps)
     }
 
-    /// The violations that make the stored value of a record invalid. Subtracts the validation steps that it takes from
-    /// the budget `steps`.
+    /// The violations that make the stored value of a record invalid. Subtracts the steps of the validation from
+    /// `steps`, a budget that several validations share.
     func violations(ofStoredValueIn record: KeyRecord, steps: inout Int) -> [Violation] {
         guard let schema, let stored = record.stored else { return [] }
         let setting = StoredSetting(key: record.key, value: stored, isSecret: record.isSecret)
@@ -39,15 +38,11 @@ extension Suite {
         }
     }
 
-    /// True if the schema declares the key secret, or an earlier schema did since the value was written.
-    package func isSecret(_ record: KeyRecord) -> Bool {
-        record.isSecret || isSecret(record.key)
-    }
+    /// True if the schema declares the key secret, or if an earlier schema did so after the value was written.
+    package func isSecret(_ record: KeyRecord) -> Bool { record.isSecret || isSecret(record.key) }
 
     /// True if the schema declares the key secret.
-    func isSecret(_ key: KeyName) -> Bool {
-        schema?.schema.isSecret(key.text) ?? false
-    }
+    func isSecret(_ key: KeyName) -> Bool { schema?.schema.isSecret(key.text) ?? false }
 
     /// True if the schema declares the key read-only, so that only callers with the right `override` may write it.
     package func isLocked(_ key: KeyName) -> Bool {
@@ -55,12 +50,10 @@ extension Suite {
         return schema?.schema.isLocked(key.text, steps: &steps) ?? false
     }
 
-    /// True if the suite may contain the key. A suite without a schema may contain any key.
-    package func admits(_ key: KeyName) -> Bool {
-        schema.map { $0.schema.key(key.text) != nil } ?? true
-    }
+    /// True if the schema allows the key. A suite without a schema allows any key.
+    package func admits(_ key: KeyName) -> Bool { schema.map { $0.schema.key(key.text) != nil } ?? true }
 
-    /// The given keys (nil: all keys) whose records are marked as secret, independently of the current schema.
+    /// The given keys (nil: all keys) whose values are secret because of an earlier schema.
     func markedSecrets(of names: Set<UTF8Text>? = nil) -> [KeyName] {
         var keys: [KeyName] = []
         forEachRecord(of: names) { if $0.isSecret { keys.append($0.key) } }
@@ -105,12 +98,13 @@ package struct FoundSetting {
     package let cursor: Cursor
     let schema: SchemaVersion?
 
-    /// True if the schema declares the key secret, or an earlier schema did since the value was written.
+    /// True if the schema declares the key secret, or if an earlier schema did so after the value was written.
     package var isSecret: Bool { record.isSecret || schema?.schema.isSecret(record.name) ?? false }
 }
 
 extension Suite {
-    /// The error for a key that the schema does not allow. If `suggests` is true, it suggests similar readable keys.
+    /// The error for a key that the schema does not allow. If `suggests` is true, the error names similar keys that the
+    /// caller may read. `readLimits` is the grants of a caller that may not read everything; otherwise nil.
     package func unknownKey(
         _ key: KeyName, for readLimits: Grants?, status: Int = 404, suggests: Bool = true
     ) -> Problem {
@@ -128,12 +122,14 @@ extension Suite {
         return NameSuggestion.nearest(to: key, among: readable)
     }
 
+    /// The error for a write of a key that the schema declares read-only.
     package func lockedKey(_ key: KeyName) -> Problem {
         Problem(
             .locked,
             "\(key) of suite \(id) is read-only; a caller with the right override can write it with ?override=locked")
     }
 
+    /// The error for a read or a change of a value that does not exist.
     package func notSet(_ key: KeyName) -> Problem {
         Problem(.notSet, "\(key) of suite \(id) is not set and has no default")
     }

@@ -1,7 +1,7 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The values that a read of a suite returns: the query parameter `view`.
+/// The values that a read of a suite (a named set of settings) returns: the query parameter `view`.
 package enum SuiteView: String, CaseIterable, Sendable {
     /// For each key the stored value, otherwise the default of the schema.
     case effective
@@ -55,7 +55,7 @@ extension Suite {
         return contents
     }
 
-    /// The violations of schema rules about the suite as a whole. Their key is nil unless they concern one key.
+    /// The violations of schema rules about the suite as a whole. A violation has a key only if it concerns one key.
     private func violations(where isIncluded: (String?) -> Bool) -> [Violation] {
         guard let schema = schema?.schema, schema.hasSuiteRules else { return [] }
         let keys = schema.suiteRuleKeys
@@ -64,8 +64,8 @@ extension Suite {
             .filter { isIncluded($0.key) }.map { $0.inSuite(id, under: .root) }
     }
 
-    /// Appends the value that a view has for a record, if any. Appends the violations if the stored value is invalid.
-    /// The value source of a record is the source of its value.
+    /// Appends the value that a view has for a record (the stored value of a key), if any. If the schema does not allow
+    /// the stored value, appends its violations to `contents.invalid`.
     private func append(_ record: KeyRecord, _ view: SuiteView, to contents: inout SuiteContents) {
         switch record.valueSource {
         case .stored:
@@ -95,8 +95,8 @@ extension Suite {
         }
     }
 
-    /// One page of the list of keys, and whether more pages follow. The list has, in order, every key with a valid or
-    /// invalid value and every key that the schema lists. The page begins after the key `after` (nil: the first page).
+    /// One page of the list of keys, and whether more pages follow. The list has, in order, every key with a stored
+    /// value and every key that the schema lists. The page begins after the key `after` (nil: the first page).
     package func keys(
         prefix: String, after: String?, limit: Int, where isShown: (KeyName) -> Bool = { _ in true }
     ) -> (records: [KeyRecord], hasMore: Bool) {

@@ -9,7 +9,8 @@ package struct KeyFilter: Hashable, Sendable {
     package let keys: [KeyName]
     /// The prefixes of keys, sorted. No prefix begins with another prefix.
     package let prefixes: [UTF8Text]
-    /// A hash of all keys and prefixes, computed once, because a filter may have hundreds of keys and is often hashed.
+    /// A hash of all keys and prefixes. It is computed once, because a filter may have hundreds of keys and is often
+    /// hashed.
     private let digest: Int
 
     package init(keys: [KeyName], prefixes: [String]) {
@@ -21,9 +22,7 @@ package struct KeyFilter: Hashable, Sendable {
         digest = hasher.finalize()
     }
 
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(digest)
-    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
     package var isEverything: Bool { keys.isEmpty && prefixes.isEmpty }
 
@@ -33,7 +32,7 @@ package struct KeyFilter: Hashable, Sendable {
 }
 
 extension [UTF8Text] {
-    /// Sorts prefixes, and removes each prefix that begins with another prefix, because it is redundant.
+    /// Sorts prefixes, and removes each prefix that begins with another of the prefixes, because it is redundant.
     fileprivate init(ofPrefixes prefixes: [String]) {
         self = []
         for prefix in prefixes.map(UTF8Text.init).sortedUnique() {
@@ -42,7 +41,8 @@ extension [UTF8Text] {
         }
     }
 
-    /// True if a text begins with one of these sorted prefixes: only the last one that is not after the text can match.
+    /// True if a text begins with one of these sorted prefixes. Only the last prefix that is not after the text can
+    /// match.
     fileprivate func hasPrefix(of text: String) -> Bool {
         last(upTo: UTF8Text(text)).map { text.hasBytePrefix($0.string) } ?? false
     }
@@ -72,17 +72,17 @@ extension Array where Element: Comparable {
     }
 }
 
-/// The suites and keys of a watcher, which is a client that waits for changes, and the grants of the watcher.
+/// The suites (named sets of settings) and keys of a watcher, which is a client that waits for their changes, and the
+/// grants (rights) of the watcher.
 package struct WatchSubject: Hashable, Sendable {
-    /// The suites that are named, sorted, without duplicates.
+    /// The suites that the watcher names, sorted, without duplicates.
     package let suites: [SuiteName]
     /// Prefixes of the names of additional suites, sorted. No prefix begins with another prefix. The subject includes
     /// suites that are created later.
     package let suitePrefixes: [UTF8Text]
-    /// True if the request is for a single suite. The form of its responses differs from responses about several
-    /// suites.
+    /// True if the request is for a single suite. Its responses have another form than responses about several suites.
     package let isSingleSuite: Bool
-    /// The keys of these suites.
+    /// The keys to watch in each of the suites.
     package let filter: KeyFilter
     /// The grants of the watcher; nil if the watcher may read everything, including secrets.
     package let readLimits: Grants?
@@ -108,12 +108,10 @@ package struct WatchSubject: Hashable, Sendable {
     }
 
     /// The number of names and prefixes.
-    package var nameCount: Int {
-        suites.count + suitePrefixes.count + filter.keys.count + filter.prefixes.count
-    }
+    package var nameCount: Int { suites.count + suitePrefixes.count + filter.keys.count + filter.prefixes.count }
 
-    /// True if a commit creates, drops or changes the schema of a suite of the subject, or changes a key of the
-    /// subject.
+    /// True if a commit creates or drops a suite of the subject, changes the schema of the suite, or changes a key of
+    /// the subject that the watcher may read.
     package func matches(_ commit: borrowing Commit) -> Bool {
         // Loops over indices avoid copies of thousands of changes, which would take most of the time.
         for index in commit.suiteChanges.indices where includes(commit.suiteChanges[index].suite) {
@@ -125,10 +123,8 @@ package struct WatchSubject: Hashable, Sendable {
         return false
     }
 
-    /// True if a change is of a key of the subject that the watcher may read.
-    package func matches(_ change: Change) -> Bool {
-        matches(change.suite, change.key)
-    }
+    /// True if a change changes a key of the subject that the watcher may read.
+    package func matches(_ change: Change) -> Bool { matches(change.suite, change.key) }
 
     /// True if a suite is part of the subject, and the watcher may read at least one of its keys.
     package func includes(_ suite: SuiteName) -> Bool {

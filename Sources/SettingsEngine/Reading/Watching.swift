@@ -1,10 +1,11 @@
 package import SettingsAPI
 internal import SettingsModel
 
-// The data of responses and events for watchers: clients that wait for changes of a subject (``WatchSubject``).
+// The data of responses and events for watchers: clients that wait for changes of a *subject* (``WatchSubject``), which
+// is a set of suites (named sets of settings) and of keys in these suites.
 extension WatchReader {
-    /// The state of the suites of a subject, for a response; nil if the subject is a single suite that does not exist.
-    /// `isReset` tells the client to discard its earlier state.
+    /// The values of a subject, for a response; nil if the subject is a single suite that does not exist. `isReset`
+    /// tells the client to discard its earlier state.
     package func observed(_ subject: WatchSubject, isReset: Bool) -> ObservedState? {
         var existing: [SuiteContents] = []
         var missing: [SuiteName] = []
@@ -22,7 +23,7 @@ extension WatchReader {
         return ObservedState(.several(existing, missing: missing), cursor: state.cursor, isReset: isReset)
     }
 
-    /// An upper bound for the cost of rendering the state of the suites of a subject. It ignores the filter for keys.
+    /// An upper bound for the cost of rendering the values of a subject: the cost of all keys in its suites.
     package func renderingCost(of subject: WatchSubject, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         func add(_ suite: Suite) -> Bool {
@@ -37,7 +38,7 @@ extension WatchReader {
         return meter.cost
     }
 
-    /// The cost of rendering the changes of the first commits, up to the maximum size of one response.
+    /// The estimated cost of rendering the changes of the first commits, up to the maximum size of one response.
     package func renderingCost(ofChangesIn commits: [RetainedCommit]) -> Cost {
         var bytes = 0
         for kept in commits {
@@ -47,7 +48,7 @@ extension WatchReader {
         return .rendering(commitBytes: bytes)
     }
 
-    /// The suites in a response: the suites that the subject names, and the existing suites with one of its prefixes.
+    /// The suites that the subject names, and the existing readable suites with one of its prefixes.
     private func names(of subject: WatchSubject) -> [SuiteName] {
         guard !subject.suitePrefixes.isEmpty else { return subject.suites }
         var names = Set(subject.suites)
@@ -65,16 +66,16 @@ extension WatchReader {
     }
 
     /// The maximum size in memory of the commits in one response. A single commit may exceed it. A client that needs
-    /// more commits sends another request with the cursor of the response.
+    /// more commits sends another request with the cursor (epoch and revision) of the response.
     package static let maximumAnswerBytes = 8 << 20
 
     /// The changes that commits made to the keys of a subject, for a response.
     ///
     /// - Parameters:
     ///   - commits: the commits that match the subject, oldest first.
-    ///   - position: the revision from which the client resumes. It may be after the revision of this state.
-    ///   - limit: the maximum number of changes; nil for no limit. A response has only whole commits, and at least one,
-    ///     so that a single commit may exceed the limit.
+    ///   - position: the revision of the data that the client has. It may be after the revision of this state.
+    ///   - limit: the maximum number of changes; nil for no limit. A response has only whole commits, and at least one
+    ///     commit, which may exceed the limit.
     ///   - keepsLatest: if true, the changes of each key are merged into one change.
     package func observed(
         _ subject: WatchSubject, _ commits: [RetainedCommit], from position: Revision, limit: Int? = nil,
@@ -98,8 +99,8 @@ extension WatchReader {
             changes: state.shown(keepsLatest ? changes.latest : changes, to: subject.readLimits), hasMore: hasMore)
     }
 
-    /// The part of a response that concerns suites as a whole. The response has the commits `included`. The commits
-    /// `later` follow in another response, but the state already includes them.
+    /// The part of a response that concerns suites as a whole. The response has the commits `included`. The state also
+    /// contains the commits `later`, which the client gets in another response.
     private func scope(
         _ subject: WatchSubject, _ included: ArraySlice<RetainedCommit>, later: ArraySlice<RetainedCommit>
     ) -> ObservedChanges.Scope {
@@ -122,7 +123,7 @@ extension WatchReader {
         return .several(schemas: schemas, dropped: dropped, missing: missing)
     }
 
-    /// The revision of the schema of a suite before the first of the later commits that changes the suite as a whole.
+    /// The revision of the schema of a suite before the commits `later`.
     private func schemaRevision(of name: SuiteName, before later: ArraySlice<RetainedCommit>) -> Revision {
         for kept in later {
             guard let change = kept.commit.suiteChanges.first(where: { $0.suite == name }) else { continue }
@@ -167,8 +168,8 @@ extension SuiteChange {
 }
 
 extension [Change] {
-    /// The changes merged to one change for each key, from before its first to after its last change, in the order of
-    /// the last changes.
+    /// One change for each key: from the value before the first change of the key to the value after its last change.
+    /// The order is the order of the last changes.
     fileprivate var latest: [Change] {
         var first: [KeyAddress: Change] = [:]
         for change in self where first[change.address] == nil { first[change.address] = change }

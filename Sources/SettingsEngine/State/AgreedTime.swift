@@ -1,25 +1,26 @@
 package import SettingsAPI
 
-/// A reference time for the ages of commits, instead of the current time of the system clock. A clock that is wrong for
-/// less than a day does not advance it.
+/// An estimate of the present time, from which the daemon computes the ages of commits. The daemon does not use the
+/// system clock for this, because a clock that runs ahead would make recent commits look old.
 ///
 /// The time of a commit becomes the agreed time when a commit follows whose time is at least a day later, and no commit
 /// between them has an earlier time. If the clock jumps years ahead and is corrected within a day, the history
-/// therefore evicts no commits. If the clock is set back, so is the agreed time, which keeps commits longer.
+/// therefore evicts (removes) no commits. If the clock is set back, the agreed time goes back too, so the history keeps
+/// commits longer.
 package struct AgreedTime: Sendable {
     private static let day: Int64 = 86_400_000
 
     /// Nil until the first time is agreed.
     private var agreed: Timestamp?
-    /// The time of the commit that becomes the agreed time when a commit follows that is a day later.
+    /// The time that becomes the agreed time when a commit follows that is a day later.
     private var candidate: Timestamp?
 
     package init() {}
 
     /// Adds the time of the next commit.
     ///
-    /// - Parameter age: the maximum age of a commit in milliseconds. If it is less than a day, it replaces the day in
-    ///   the rule above.
+    /// - Parameter age: the maximum age of a commit in milliseconds. If the maximum age is less than a day, it replaces
+    ///   the day in the rule above.
     package mutating func add(_ time: Timestamp, age: Int64) {
         agreed = agreed.map { min($0, time) }
         guard let first = candidate, first <= time else {
@@ -30,7 +31,7 @@ package struct AgreedTime: Sendable {
         (agreed, candidate) = (first, time)
     }
 
-    /// The time in milliseconds before which a commit exceeds the maximum age; nil if no commit exceeds it.
+    /// The time in milliseconds before which commits exceed the maximum age; nil if no commit exceeds the maximum age.
     package func earliest(age: Int64) -> Int64? {
         guard age < .max, let agreed else { return nil }
         return agreed.milliseconds - age

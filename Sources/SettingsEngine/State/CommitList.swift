@@ -3,15 +3,15 @@ internal import SettingsAPI
 /// A list of commits in the order of their revisions. Copies share storage.
 ///
 /// Commits are appended at the end, and mostly removed at the beginning. The commits between `oldest` and `newest` are
-/// in chunks of up to 64. A change of a shared list copies one array of references. It copies the array of chunks only
-/// when a chunk becomes full or empty, or when a commit is removed from the middle.
+/// in chunks of up to 64, so that a change of a shared list copies only one array of at most 64 references. The change
+/// copies the array of chunks only if a chunk becomes full or empty, or if a commit is removed from the middle.
 struct CommitList: Sendable {
     private static let chunkCapacity = 64
 
     private struct Chunk {
         var commits: [RetainedCommit]
-        /// A revision that is after every commit of earlier chunks, and not after the first commit of this chunk. A
-        /// search reads it instead of the commits, which are rarely in the processor cache.
+        /// A revision (the number of a commit) after every commit of earlier chunks, and not after the first commit of
+        /// this chunk. A search reads it instead of the commits, which are rarely in the processor cache.
         let start: Revision
 
         init(_ commits: [RetainedCommit]) {
@@ -70,7 +70,7 @@ struct CommitList: Sendable {
         return true
     }
 
-    /// The index of the only chunk that can contain the commit with a revision; 0 if no chunk can.
+    /// The index of the only chunk that can contain the commit with a revision; 0 if no chunk can contain it.
     private func chunkIndex(of revision: Revision) -> Int {
         let chunks = chunks.span
         var (low, high) = (0, chunks.count)

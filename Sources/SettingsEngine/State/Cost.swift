@@ -3,9 +3,9 @@ package import SettingsModel
 
 /// An estimate of the processor time and the memory that a piece of work takes.
 ///
-/// The daemon estimates the cost before it does the work. The estimate decides whether the work runs on an event loop
-/// or in the background, and how much memory is reserved for it. The estimate itself must be cheap, so every function
-/// that estimates a cost has a limit, and stops adding when the cost exceeds the limit.
+/// The daemon estimates the cost before it does the work. It chooses by the estimate whether the work runs on an event
+/// loop (a thread that serves many connections) or in the background, and how much memory it reserves for the work. The
+/// estimate itself must be cheap, so every function that estimates a cost stops adding when the cost exceeds a limit.
 package struct Cost: Hashable, Sendable {
     /// The processor time on one core, in microseconds, as measured with a release build on one machine.
     package var microseconds: Double
@@ -22,9 +22,7 @@ package struct Cost: Hashable, Sendable {
     package static let unlimited = Cost(microseconds: .infinity, bytes: .max)
 
     /// True if the time exceeds the time of the limit, or the memory exceeds the memory of the limit.
-    package func exceeds(_ limit: Cost) -> Bool {
-        microseconds > limit.microseconds || bytes > limit.bytes
-    }
+    package func exceeds(_ limit: Cost) -> Bool { microseconds > limit.microseconds || bytes > limit.bytes }
 
     package static func + (left: Cost, right: Cost) -> Cost {
         Cost(microseconds: left.microseconds + right.microseconds, bytes: left.bytes + right.bytes)
@@ -50,15 +48,16 @@ extension Cost {
 extension Cost {
     /// The cost of rendering one unit of extent as JSON.
     package static let renderedUnit = Cost(microseconds: 0.0625, bytes: 8)
-    /// The cost of computing the changes of a write, for each unit of extent of the stored value that it replaces.
+    /// The cost of deciding a write (checking the write and computing its commit), for each unit of extent of the
+    /// stored value that the write replaces.
     package static let decidedUnit = Cost(microseconds: 0.0625, bytes: 16)
-    /// The cost of validating one stored value, or a suite as a whole, against its schema. A read repeats this
-    /// validation to report the violations, because the daemon does not store them.
+    /// The cost of validating one stored value, or a suite (a named set of settings) as a whole, against its schema. A
+    /// read repeats this validation to report the violations, because the daemon does not store them.
     package static let schemaRevalidation = Cost(microseconds: 4_000, bytes: 512 << 10)
     /// The cost of evaluating the schema rules about the suite as a whole, for each key that these rules use.
     package static let suiteRuleKey = 8 * decidedUnit
     /// The cost of comparing one commit with the suites and keys of a watcher (a client that waits for changes),
-    /// without the changes of the commit.
+    /// without the cost for the changes in the commit.
     package static let commitComparison = Cost(microseconds: 0.25)
     /// The cost of comparing one change of a commit with the suites and keys of a watcher.
     package static let changeComparison = Cost(microseconds: 0.125)
@@ -68,12 +67,12 @@ extension Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes)
     }
 
-    /// The cost of undoing commits on a copy of a suite, to read an earlier state. Values are not copied.
+    /// The cost of undoing commits of this size on a copy of a suite, to read an earlier state. Values are not copied.
     package static func readingPast(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.001, bytes: bytes / 8)
     }
 
-    /// The cost of computing the changes of a write that undoes commits. It compares and copies their values.
+    /// The cost of deciding a write that undoes commits of this size. The write compares and copies their values.
     package static func undoing(commitBytes bytes: Int) -> Cost {
         Cost(microseconds: Double(bytes) * 0.0075, bytes: 2 * bytes)
     }
@@ -100,15 +99,11 @@ package struct CostMeter {
     package private(set) var cost = Cost.zero
     private let limit: Cost
 
-    package init(within limit: Cost) {
-        self.limit = limit
-    }
+    package init(within limit: Cost) { self.limit = limit }
 
     package var isExceeded: Bool { cost.exceeds(limit) }
 
-    package mutating func add(_ cost: Cost) {
-        self.cost += cost
-    }
+    package mutating func add(_ cost: Cost) { self.cost += cost }
 
     /// Adds the cost of a value. Stops visiting the value when the sum exceeds the limit.
     ///

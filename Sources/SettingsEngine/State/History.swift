@@ -3,30 +3,31 @@ internal import SettingsModel
 
 /// The recent commits of a state in memory, limited by number, by memory and by age.
 ///
-/// Each suite *protects* a limited number of its own newest commits. When the history exceeds a limit, it processes its
-/// oldest commit: if no suite protects the commit, the commit is *evicted* (removed). Otherwise the commit is
-/// *retained*: it stays until the suite has enough newer commits, or until all retained commits together exceed their
-/// share of the limits (see ``Limits/newestPercent``). A busy suite therefore evicts its own commits, and a quiet suite
-/// keeps its history.
+/// A commit *affects* a suite (a named set of settings) if it changes the suite, its schema or its keys. Each suite
+/// *protects* a limited number of the newest commits that affect it. When the history exceeds a limit, it takes the
+/// first commit of the list ``newest``. If no suite protects the commit, the history *evicts* (removes) it. Otherwise
+/// the commit moves to the list ``older``. It stays there until its suite protects enough newer commits, or until the
+/// list exceeds its share of the limits (see ``Limits/newestPercent``). A busy suite therefore evicts its own commits,
+/// and a quiet suite keeps its history.
 package struct History: Sendable {
-    /// The retained commits, which are all commits of the history up to ``evictedThrough``.
-    private(set) var retained = CommitList()
-    private var retainedBytes = 0
+    /// The commits up to ``evictedThrough`` that were not evicted, because a suite protects them.
+    private(set) var older = CommitList()
+    private var olderBytes = 0
     /// All commits after ``evictedThrough``.
     private(set) var newest = CommitList()
-    /// The commits of both lists, for each suite the commits that affect it.
+    /// For each suite its *log*: the commits of both lists that affect the suite.
     private(set) var logs: SuiteLogs
     /// The approximate number of bytes of memory that the commits take.
     package private(set) var size = 0
-    /// The total number and size of all appended commits, including evicted commits. Copies continue the totals.
+    /// The number and the total size of all commits that were ever appended, even if they were evicted later.
     package private(set) var appended = (count: 0, size: 0)
-    /// The reference time for the ages of the commits.
+    /// The estimate of the present time from which the ages of the commits are computed.
     private var time = AgreedTime()
     /// The oldest revision at which every suite can still be read: the history has every later commit.
     package private(set) var oldestAvailable: Revision
     /// The time of the commit at ``oldestAvailable``; nil if the time is not known.
     package private(set) var oldestAvailableTime: Timestamp?
-    /// Each commit up to this revision was evicted or is retained.
+    /// Each commit up to this revision was evicted or is in ``older``.
     package private(set) var evictedThrough = Revision.zero
 
     package init(oldestAvailable: Revision) {
@@ -34,8 +35,9 @@ package struct History: Sendable {
         logs = SuiteLogs(oldestAvailableWithoutLog: oldestAvailable)
     }
 
-    /// Makes a history from a snapshot. The `logs` have no commits yet. The caller appends the commits, then calls
-    /// ``finishRestoring(evictedThrough:limits:)``.
+    /// Makes a history from a snapshot (a file with a whole state). The `logs` have no commits yet. The caller appends
+    /// the commits, then calls ``finishRestoring(evictedThrough:limits:)``. `time` is the time of the commit
+    /// `oldestAvailable`.
     package init(
         oldestAvailable: Revision, at time: Timestamp?, oldestAvailableWithoutLog: Revision, logs: OrderedTree<SuiteLog>
     ) {
@@ -45,12 +47,14 @@ package struct History: Sendable {
     }
 
     /// The number of commits.
-    package var count: Int { retained.count + newest.count }
+    package var count: Int { older.count + newest.count }
 }
 
 // Changes.
 extension History {
-    /// Appends the newest commit. Returns the evicted commits. A commit larger than `limits.bytes` is evicted at once.
+    /// Appends the newest commit. Returns the commits that the history evicts. If the new commit is larger than
+    /// `limits.bytes`, it is the only evicted commit. Ignores a commit that is not newer than the commits of the
+    /// history.
     @discardableResult
     package mutating func append(_ commit: RetainedCommit, limits: Limits) -> [RetainedCommit] {
         guard commit.size <= limits.bytes else {
@@ -80,33 +84,35 @@ extension History {
         evictBeyond(limits, into: &evicted)
     }
 
-    /// Retains or evicts every commit up to a revision, to restore the division into `retained` and `newest`.
+    /// Moves every commit up to a revision from `newest` to `older`, or evicts the commit.
     package mutating func finishRestoring(evictedThrough revision: Revision, limits: Limits) {
         var evicted: [RetainedCommit] = []
-        while let next = newest.first, next.revision <= revision { retainOrEvictOldest(into: &evicted) }
+        while let next = newest.first, next.revision <= revision { moveOrEvictFirstOfNewest(into: &evicted) }
         evictedThrough = max(evictedThrough, revision)
         logs.removeEmptyLogs()
     }
 
-    /// Retains or evicts the oldest commits until the history is within the limits.
+    /// Evicts commits until the number and the memory are within the limits, then evicts the commits that are too old.
     private mutating func evictBeyond(_ limits: Limits, into evicted: inout [RetainedCommit]) {
         if exceeds(limits) {
+            // Evicts a little more than necessary, so that most commits evict nothing.
             let target = limits.slightlyReduced
             while exceeds(target) {
-                if newest.isEmpty || retainedExceedShare(of: limits), let first = retained.first {
-                    evict(retained: first, into: &evicted)
+                if newest.isEmpty || olderExceedsShare(of: limits), let first = older.first {
+                    evict(protected: first, into: &evicted)
                 } else if !newest.isEmpty {
-                    retainOrEvictOldest(into: &evicted)
+                    moveOrEvictFirstOfNewest(into: &evicted)
                 } else {
                     break
                 }
             }
         }
-        while let oldest = retained.first ?? newest.first, isOutdated(oldest, age: limits.age) {
-            if retained.isEmpty {
-                retainOrEvictOldest(into: &evicted)
+        // An outdated commit is evicted even if a suite protects it: the first iteration may only move it to `older`.
+        while let oldest = older.first ?? newest.first, isOutdated(oldest, age: limits.age) {
+            if older.isEmpty {
+                moveOrEvictFirstOfNewest(into: &evicted)
             } else {
-                evict(retained: oldest, into: &evicted)
+                evict(protected: oldest, into: &evicted)
             }
         }
     }
@@ -118,34 +124,34 @@ extension History {
         return commit.commit.time.milliseconds < earliest
     }
 
-    private func retainedExceedShare(of limits: Limits) -> Bool {
-        retained.count > limits.commits - limits.commits * limits.newestPercent / 100
-            || retainedBytes > limits.bytes - limits.bytes * limits.newestPercent / 100
+    private func olderExceedsShare(of limits: Limits) -> Bool {
+        older.count > limits.commits - limits.commits * limits.newestPercent / 100
+            || olderBytes > limits.bytes - limits.bytes * limits.newestPercent / 100
     }
 
-    /// Removes the first commit from `newest`. Retains the commit if a suite protects it, and otherwise evicts it.
-    private mutating func retainOrEvictOldest(into evicted: inout [RetainedCommit]) {
+    /// Removes the first commit from `newest`. Moves it to `older` if a suite protects it, and otherwise evicts it.
+    private mutating func moveOrEvictFirstOfNewest(into evicted: inout [RetainedCommit]) {
         guard let oldest = newest.popFirst() else { return }
         evictedThrough = oldest.revision
         logs.removeFirst(oldest, keepingProtected: true)
-        if logs.isHeld(oldest) {
-            retained.append(oldest)
-            retainedBytes += oldest.size
+        if logs.contains(oldest) {
+            older.append(oldest)
+            olderBytes += oldest.size
         } else {
             evict(oldest, into: &evicted)
         }
     }
 
-    /// Evicts a retained commit, although a suite protects it.
-    private mutating func evict(retained commit: RetainedCommit, into evicted: inout [RetainedCommit]) {
+    /// Evicts the first commit of `older`, although a suite protects it.
+    private mutating func evict(protected commit: RetainedCommit, into evicted: inout [RetainedCommit]) {
         logs.removeFirst(commit, keepingProtected: false)
         evict([commit], into: &evicted)
     }
 
-    /// Evicts those of the given commits that are retained and that no suite protects any more.
+    /// Evicts the given commits that are in `older` and that no suite protects any more.
     private mutating func evict(_ unprotected: [RetainedCommit], into evicted: inout [RetainedCommit]) {
-        for commit in unprotected where !logs.isHeld(commit) && retained.remove(commit.revision) {
-            retainedBytes -= commit.size
+        for commit in unprotected where !logs.contains(commit) && older.remove(commit.revision) {
+            olderBytes -= commit.size
             evict(commit, into: &evicted)
         }
     }

@@ -1,26 +1,28 @@
 extension History {
-    /// The limits of a history of recent commits.
+    /// The limits of the history, which is the recent commits in memory.
     package struct Limits: Sendable {
         /// The maximum number of commits.
         package var commits = 65_536
         /// The approximate maximum of the memory that the commits take, in bytes.
         package var bytes = 64 << 20
-        /// The maximum age of a commit in milliseconds. Ages are relative to the reference time of ``AgreedTime``.
+        /// The maximum age of a commit in milliseconds, by the estimate of the present time in ``AgreedTime``.
         package var age = Int64.max
-        /// The maximum number of its newest commits that each suite protects from eviction by commits of other suites.
+        /// The maximum number of commits that each suite (named set of settings) protects: its newest commits, which
+        /// commits of other suites do not evict (remove from the history).
         package var suiteCommits = 256
         /// The maximum total size of the commits that each suite protects, in bytes.
         package var suiteBytes = 64 << 10
         /// The percentage of ``commits`` and ``bytes`` that is reserved for the newest commits regardless of their
-        /// suites. Without this reserve, the protected commits of many suites could fill the history, and a suite with
-        /// frequent writes would keep only its protected commits. They would be too few: the daemon recognises a
-        /// repeated request by the commit of the first request.
+        /// suites. Otherwise the protected commits of many suites could fill the history, and a suite with frequent
+        /// writes would keep only its protected commits. These would be too few to recognise repeated requests: the
+        /// daemon recognises a repeated request by the commit of the first request.
         package var newestPercent = 50
 
         package init() {}
 
-        /// Limits that are smaller by 1/1024. A history that exceeds its limits is reduced to these limits, so that
-        /// most commits evict nothing. An eviction is expensive: it copies parts of several lists that readers share.
+        /// Limits that are smaller by 1/1024. A history that exceeds its limits evicts commits until it is within these
+        /// limits, so that most commits evict nothing. An eviction is expensive, because it copies parts of several
+        /// lists that readers share.
         var slightlyReduced: Limits {
             var limits = self
             limits.commits -= commits / 1024

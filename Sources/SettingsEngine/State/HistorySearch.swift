@@ -1,30 +1,28 @@
 package import SettingsAPI
 package import SettingsModel
 
-// Search.
-//
-// The history has its commits in two lists. `newest` has every commit after the revision `evictedThrough`. A commit up
-// to `evictedThrough` was either evicted, or is in `retained` because a suite protects it as one of its own newest
-// commits. `logs` has the same commits by the suites that they affect (change).
+// Search. The history has the recent commits in two lists. `newest` has every commit after the revision
+// `evictedThrough`. A commit up to `evictedThrough` was either evicted (removed), or is in `older` because a suite
+// protects it as one of its own newest commits. `logs` has for each suite a log: the commits of both lists that affect
+// (change) the suite.
 extension History {
-    /// The commits after a revision, in order; complete from the revision ``oldestAvailable`` on.
-    package func commits(after revision: Revision) -> [RetainedCommit] {
-        collect { forEach(after: revision, $0) }
-    }
+    /// The commits after a revision, in order. None is missing if the revision is not before ``oldestAvailable``.
+    package func commits(after revision: Revision) -> [RetainedCommit] { collect { forEach(after: revision, $0) } }
 
     /// All commits in order.
     package var all: [RetainedCommit] { commits(after: .zero) }
 
-    /// The commits after a revision that affect a suite, in order; complete from ``oldestAvailable(of:)`` on.
+    /// The commits after a revision that affect a suite, in order. None is missing if the revision is not before
+    /// ``oldestAvailable(of:)``.
     package func commits(of suite: SuiteName, after revision: Revision) -> [RetainedCommit] {
         collect { forEach(of: suite, after: revision, $0) }
     }
 
     /// The commits after a revision that affect a suite, in order.
     ///
-    /// If the log of the suite is not complete after the revision, this method searches all commits. It then also finds
-    /// commits that affect several suites and are retained only because another suite protects them. The list is
-    /// complete unless the revision is before both ``oldestAvailable`` and ``oldestAvailable(of:)``.
+    /// If the log of the suite lacks commits after the revision, this method searches all commits. Then it also finds
+    /// commits that are in the history only because another suite that they affect protects them. The result lacks
+    /// commits only if the revision is before both ``oldestAvailable`` and ``oldestAvailable(of:)``.
     package func commits(affecting suite: SuiteName, after revision: Revision) -> [RetainedCommit] {
         guard oldestAvailable(of: suite) > revision else { return commits(of: suite, after: revision) }
         return commits(after: revision).filter { $0.affects(suite) }
@@ -41,7 +39,7 @@ extension History {
 
     /// Visits the commits after a revision in order until the body returns false.
     package func forEach(after revision: Revision, _ body: (RetainedCommit) -> Bool) {
-        if revision < evictedThrough, !retained.forEach(after: revision, body) { return }
+        if revision < evictedThrough, !older.forEach(after: revision, body) { return }
         _ = newest.forEach(after: revision, body)
     }
 
@@ -57,16 +55,15 @@ extension History {
 
     /// The commit with a revision; nil if the history does not have that commit.
     package func commit(_ revision: Revision) -> RetainedCommit? {
-        revision > evictedThrough ? newest.find(revision) : retained.find(revision)
+        revision > evictedThrough ? newest.find(revision) : older.find(revision)
     }
 
-    /// The caller and the note of a commit; nil if the commit has neither, or if the history does not have the commit.
-    package func origin(of revision: Revision) -> CommitOrigin? {
-        commit(revision)?.commit.origin
-    }
+    /// The caller that made a commit, and the caller's reason (`note`); nil if the commit has neither, or if the
+    /// history does not have the commit.
+    package func origin(of revision: Revision) -> CommitOrigin? { commit(revision)?.commit.origin }
 
-    /// The revision of the last commit that affects a suite and is not after a revision; nil if the history does not
-    /// have this commit, or if a later commit that affects the suite may have been evicted.
+    /// The revision of the last commit up to `revision` that affects a suite; nil if this commit is not in the history
+    /// or not known, because the log of the suite lacks later commits.
     func last(of suite: SuiteName, upTo revision: Revision) -> Revision? {
         guard let end = revision.advanced(by: 1) else { return nil }
         var last: Revision?
@@ -86,13 +83,12 @@ extension History {
             if commit.commit.time.milliseconds <= instant.milliseconds { found = commit }
             return found == nil
         }
-        if newest.forEachReversed(before: end, visit) { _ = retained.forEachReversed(before: end, visit) }
+        if newest.forEachReversed(before: end, visit) { _ = older.forEachReversed(before: end, visit) }
         return found
     }
 
     /// Adds the cost of processing the commits after a revision that affect a suite, until the meter exceeds its limit.
-    ///
-    /// - Parameter cost: returns the cost of processing one commit, given its size in bytes.
+    /// `cost` returns the cost of processing one commit of a size in bytes.
     func addCost(
         ofCommitsOf suite: SuiteName, after revision: Revision, to meter: inout CostMeter, _ cost: (Int) -> Cost
     ) {
@@ -106,7 +102,7 @@ extension History {
 
 // Suites.
 extension History {
-    /// The oldest revision at which a suite can still be read: the history has all later commits that affect it.
+    /// The oldest revision at which a suite can still be read: the history has all later commits that affect the suite.
     package func oldestAvailable(of suite: SuiteName) -> Revision { logs.oldestAvailable(of: suite) }
 
     /// The oldest available revision of every suite that no commit in the history affects.

@@ -1,13 +1,15 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The stored value of a key and the commit that last changed the key.
+/// The stored value of a key, and the revision (number), the time and the origin of the commit that last changed the
+/// key.
 ///
-/// A suite has a record for each key with a value, and for each key that the schema lists and that was ever written.
-/// There may be millions of records, so a record does not repeat data of the schema, such as default values.
+/// A suite (a named set of settings) has a record for each key with a value, and for each key that the schema lists and
+/// that was ever written. There may be millions of records, so a record does not repeat data of the schema, such as
+/// default values.
 package struct KeyRecord: Equatable, TreeElement {
-    /// The source of the effective value (the value that readers get): a ``Source`` that this version knows, in one
-    /// byte. An invalid value is stored but not allowed by the schema, so readers get no value.
+    /// The source of the effective value (the value that readers get): a ``Source`` that this version of the program
+    /// knows, in one byte. `invalid`: the schema does not allow the stored value, so readers get no value.
     package enum ValueSource: UInt8, Sendable {
         case stored, `default`, unset, invalid
     }
@@ -17,13 +19,13 @@ package struct KeyRecord: Equatable, TreeElement {
     package let stored: JSONValue?
     // The next three properties share one word of eight bytes. In another order, a record takes 72 bytes instead of 64.
     package var valueSource: ValueSource
-    /// True if any schema since the value was written declared the key secret. The value stays secret then.
+    /// True if any schema since the value was written declared the key secret. Then the value stays secret.
     package var isSecret: Bool
     /// The value of ``size``, in four bytes. It is stored so that removing a large value need not measure the value.
     private let size32: UInt32
-    /// The last commit that changed the effective value, its source or its validity.
+    /// The revision of the last commit that changed the effective value or its source.
     package var revision: Revision
-    /// The time of the last commit that changed the key; zero if the key was never written.
+    /// The time of the last commit that changed the key; zero if the key was never written. See ``changeTime``.
     package var modified: Timestamp
     /// The caller that made the last commit, and the reason (`note`) that the caller gave. The record of a key without
     /// a value omits the note, so that removals take little memory.
@@ -33,7 +35,7 @@ package struct KeyRecord: Equatable, TreeElement {
     var size: Int { Int(size32) }
 
     package var name: String { key.text }
-    /// The time of the last commit that changed the key; nil if the key was never written.
+    /// The value of ``modified``; nil if the key was never written.
     package var changeTime: Timestamp? { modified.milliseconds == 0 ? nil : modified }
 }
 
@@ -64,7 +66,7 @@ extension KeyRecord {
 }
 
 extension Change.Record {
-    /// Makes the part of a change that undo needs: the properties of the replaced record. `rejected` is the new stored
+    /// Makes the part of a change that an undo needs, from the record before the change. `rejected` is the new stored
     /// value if the schema does not allow it. `isSecret` is true if the new value stays secret under any schema.
     ///
     /// Inlined, because the compiler would otherwise copy a borrowed record.

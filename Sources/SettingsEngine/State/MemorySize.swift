@@ -33,7 +33,8 @@ extension JSONValue {
     }
 }
 
-/// Estimates of the heap memory of the objects of a state, in bytes. Quotas on stored data limit their sum.
+/// Estimates of the heap memory of the objects of a state (all suites with their settings), in bytes. Quotas limit the
+/// sum.
 enum MemorySize {
     /// The header of a Swift object and the overhead of the allocator.
     static let allocation = 48
@@ -56,7 +57,8 @@ extension MemorySize {
     /// The size of a suite without a schema and without settings.
     static func suite(_ name: SuiteName) -> Int { emptySuite + text(name.text) }
 
-    /// The size of a schema in its original and in its compiled form. `text` is nil if rendering the document gives it.
+    /// The size of a schema in its original and in its compiled form. `text` is the text from which the schema was
+    /// parsed; nil if rendering the document gives the same text.
     static func schema(_ document: JSONValue, _ text: String?) -> Int {
         compiledSchemaFactor * document.memorySize + MemorySize.text(text)
     }
@@ -73,7 +75,7 @@ extension Schema {
 }
 
 extension CommitOrigin {
-    /// The approximate number of bytes of memory that the origin takes. Each commit and each setting counts it,
-    /// although they may share the object: after a restart, few of them share it.
+    /// The approximate number of bytes of memory that the origin (the caller and the note) takes. Each commit and each
+    /// setting counts its origin, although they may share the object: after a restart, few of them share it.
     var memorySize: Int { 2 * MemorySize.allocation + MemorySize.text(by) + MemorySize.text(note) }
 }

@@ -1,8 +1,8 @@
-/// The separator keys of a branch of a B+ tree (``OrderedTree``), with an index for searches.
+/// The separators between the children of a branch of a B+ tree (``OrderedTree``), with an index for searches.
 ///
-/// A *bound* is a name between two neighbouring children of the branch: bound `i` comes after every name in child `i`,
-/// and not after any name in child `i + 1`. The number of bounds not after a name is therefore the index of the child
-/// that can contain the name.
+/// A *bound* is a name that separates two neighbouring children of the branch: bound `i` comes after every name in
+/// child `i`, and not after any name in child `i + 1`. The number of bounds not after a name is therefore the index of
+/// the child that can contain the name.
 ///
 /// Neighbouring names often begin with the same bytes. The index skips the prefix that all names under the branch have
 /// in common, and stores the next eight bytes of each bound as a number: its *head*. A search compares heads, which are
@@ -17,13 +17,9 @@ struct NameBounds: Sendable {
 
     init() {}
 
-    init(_ name: String) {
-        names = [name]
-    }
+    init(_ name: String) { names = [name] }
 
-    private init(names: [String]) {
-        self.names = names
-    }
+    private init(names: [String]) { self.names = names }
 
     var isEmpty: Bool { names.isEmpty }
 
@@ -36,7 +32,7 @@ struct NameBounds: Sendable {
     }
 
     /// The index of the child in which a search for a name with the common prefix continues. Every name under the
-    /// branch has this prefix. For a name without this prefix, the result is an arbitrary child.
+    /// branch has this prefix. For a name without this prefix, the result is an arbitrary child, which lacks the name.
     @inline(__always)
     func childIndex(forNameWithPrefix name: Span<UInt8>) -> Int {
         let heads = heads.span
@@ -79,7 +75,8 @@ struct NameBounds: Sendable {
         heads.remove(at: index)
     }
 
-    /// Removes and returns the bound at an index and the bounds after it. The caller rebuilds both indexes.
+    /// Removes and returns the bound at an index, and the bounds after it. The caller rebuilds the indexes of both
+    /// parts.
     mutating func split(at index: Int) -> (bound: String, right: Self) {
         let (bound, right) = (names[index], Self(names: Array(names[(index + 1)...])))
         names.removeSubrange(index...)

@@ -16,9 +16,7 @@ extension Span<UInt8> {
     /// The eight bytes after the first `prefixLength` bytes, as a big-endian number, so that the order of the numbers
     /// is the order of the bytes. Zeros replace missing bytes.
     @inline(__always)
-    func head(afterPrefix prefixLength: Int) -> UInt64 {
-        withUnsafeBytes { $0.head(afterPrefix: prefixLength) }
-    }
+    func head(afterPrefix prefixLength: Int) -> UInt64 { withUnsafeBytes { $0.head(afterPrefix: prefixLength) } }
 }
 
 extension String {

@@ -8,9 +8,9 @@ package protocol TreeElement: Sendable {
 
 /// A collection of named elements, sorted by the bytes of their names. Copies share storage.
 ///
-/// The collection is a B+ tree of arrays. A change copies the arrays on the path to the changed element if another copy
-/// of the tree refers to them, and changes them in place otherwise. A reader can therefore keep a copy for as long as
-/// it needs, for example to render a large suite or to write a snapshot.
+/// The collection is a B+ tree of arrays. If another copy of the tree refers to the arrays on the path to a changed
+/// element, a change copies these arrays. Otherwise it changes them in place. A reader can therefore keep a copy for as
+/// long as it needs, for example to render a large suite (a named set of settings) or to write the state to a file.
 package struct OrderedTree<Element: TreeElement>: Sendable {
     private var root = Node()
     /// The number of elements.
@@ -21,14 +21,10 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
     package var isEmpty: Bool { count == 0 }
 
     /// Finds the element with a name, given as UTF-8 bytes.
-    package func find(_ name: Span<UInt8>) -> Element? {
-        root.leaf(of: name).map { $0.elements[$0.index] }
-    }
+    package func find(_ name: Span<UInt8>) -> Element? { root.leaf(of: name).map { $0.elements[$0.index] } }
 
     /// Finds the element with a name.
-    package func find(_ name: String) -> Element? {
-        find(name.utf8Span.span)
-    }
+    package func find(_ name: String) -> Element? { find(name.utf8Span.span) }
 
     /// Calls the body with the element that has a name. Returns nil if the tree has no such element.
     ///
@@ -91,8 +87,9 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
         return all
     }
 
-    /// Returns up to `count` names before and after the position of a name in the order, the nearest first, alternating
-    /// between both sides. On each side, the search ends at the first name that `isIncluded` rejects.
+    /// Returns the `count` names next to the position of a name in the order, the nearest first: alternately a name
+    /// that is not before it, and a name before it. On each side, the search ends at the first name that `isIncluded`
+    /// rejects.
     func neighbours(of name: String, _ count: Int, while isIncluded: (String) -> Bool = { _ in true }) -> [String] {
         var (before, after): ([String], [String]) = ([], [])
         func collect(_ name: String, into names: inout [String]) -> Bool {
@@ -109,8 +106,8 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
     }
 }
 
-// The compiler does not specialise generic code for other modules. At its start, the daemon restores every element of a
-// snapshot from another module, so each kind of element has a specialised method here. See `append(_:)`.
+// Like `append(_:)`, for each type of element. When the daemon starts, another module restores every element from a
+// file. The compiler does not specialise generic code for other modules, so these methods are not generic.
 
 extension OrderedTree<KeyRecord> {
     package mutating func restore(_ record: KeyRecord) -> Bool { append(record) }

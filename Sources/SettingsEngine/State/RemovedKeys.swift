@@ -1,15 +1,17 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// The tombstones of one suite. A tombstone is the record of a removed key that the schema does not list.
+/// The tombstones of one suite (a named set of settings). A tombstone is the record of a removed key that the schema
+/// does not list.
 ///
 /// A tombstone contains the revision of the removal, so that a conditional write (`If-Match`) with an earlier revision
-/// fails. The number of tombstones is limited. When tombstones are discarded, ``unknownKeyRevision``, the revision of
-/// every key without a record or tombstone, rises to their highest revision. A conditional write may then fail although
-/// the key was not changed, but it never succeeds although the key was changed.
+/// fails. The number of tombstones is limited. New tombstones enter the current *generation*. If it is full, it becomes
+/// the previous generation, and the tombstones of the earlier previous generation are discarded. Then
+/// ``unknownKeyRevision`` rises to the highest discarded revision. A conditional write may then fail although the key
+/// was not changed, but it never succeeds although the key was changed.
 package struct RemovedKeys: Sendable {
-    /// The number of tombstones in a full generation. The suite has a current and a previous generation, so it keeps at
-    /// least the last 1,024 tombstones, and at most 2,048.
+    /// The number of tombstones in a full generation. A suite keeps at least its last 1,024 tombstones, and at most
+    /// 2,048.
     static let generationSize = 1024
 
     private struct Generation {
@@ -22,19 +24,16 @@ package struct RemovedKeys: Sendable {
             lastRevision = max(lastRevision, record.revision)
         }
 
-        mutating func remove(_ name: Span<UInt8>) {
-            size -= records.remove(name)?.size ?? 0
-        }
+        mutating func remove(_ name: Span<UInt8>) { size -= records.remove(name)?.size ?? 0 }
     }
 
-    /// An array with one element, so that a copy of the suite retains one object; nil before the first tombstone.
+    /// An array with one element, so that a copy of the suite increments only one reference count; nil before the first
+    /// tombstone.
     private var generations: [(current: Generation, previous: Generation)]?
     /// The revision of a key that has neither a record nor a tombstone.
     package private(set) var unknownKeyRevision: Revision
 
-    package init(unknownKeyRevision: Revision) {
-        self.unknownKeyRevision = unknownKeyRevision
-    }
+    package init(unknownKeyRevision: Revision) { self.unknownKeyRevision = unknownKeyRevision }
 
     /// Finds the tombstone of a key.
     package func find(_ name: Span<UInt8>) -> KeyRecord? {
@@ -42,9 +41,10 @@ package struct RemovedKeys: Sendable {
         return generations[0].current.records.find(name) ?? generations[0].previous.records.find(name)
     }
 
-    /// Adds a tombstone. If the current generation is full, discards the previous generation and begins a new one.
+    /// Adds a tombstone. If the current generation is full, begins a new generation.
     package mutating func add(_ record: KeyRecord) {
         var (current, previous) = generations?.first ?? (Generation(), Generation())
+        // Without this reference, the tombstones can be changed in place.
         generations = nil
         if current.records.count >= Self.generationSize {
             unknownKeyRevision = max(unknownKeyRevision, previous.lastRevision)

@@ -1,17 +1,19 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// All suites with their settings, and the history of recent commits, as of one revision.
+/// All suites (named sets of settings) and the history of recent commits, as of one revision (the number of a commit).
 ///
 /// A state is a value type: later commits do not change a copy that a reader has. Copies share their storage.
 package struct State: Sendable {
-    /// An array with one element, so that a copy of the state retains one object. A write makes about ten copies.
+    /// An array with one element, so that a copy of the state increments only one reference count. A write makes about
+    /// ten copies.
     private var contents: [Contents]
 
     fileprivate struct Contents {
         var epoch: Epoch
-        /// The digest of a caller's grants, which is appended to the epoch in cursors; nil unless this copy is for a
-        /// caller with limited grants (see ``State/withGrantsDigest(of:)``).
+        /// The digest of a caller's grants (its rights), which is appended to the epoch in cursors (each an epoch and a
+        /// revision); nil unless this copy is for a caller that may not read everything (see
+        /// ``State/withGrantsDigest(of:)``).
         var digest: String?
         var revision: Revision
         var time: Timestamp
@@ -22,7 +24,7 @@ package struct State: Sendable {
         var limits: History.Limits
     }
 
-    /// Makes a state without suites and commits.
+    /// Makes a state without suites and without commits.
     package init(epoch: Epoch, revision: Revision = .zero, limits: History.Limits = History.Limits()) {
         contents = [
             Contents(
@@ -31,7 +33,7 @@ package struct State: Sendable {
         ]
     }
 
-    /// Makes a state from the data of a snapshot.
+    /// Makes a state from the data of a snapshot, which is a file with a whole state.
     package init(
         epoch: Epoch, revision: Revision, time: Timestamp, suites: OrderedTree<Suite>, lastDrop: Revision,
         history: History, limits: History.Limits
@@ -48,7 +50,8 @@ package struct State: Sendable {
         ]
     }
 
-    /// The name of this history, which distinguishes its revisions from the revisions of other histories.
+    /// The name of this history, which distinguishes its revisions from the revisions of other histories; with the
+    /// digest of a caller's grants if this copy is for a caller that may not read everything.
     package var epoch: Epoch {
         let epoch = contents.span[0].epoch
         return contents.span[0].digest.map(epoch.appending) ?? epoch
@@ -60,12 +63,13 @@ package struct State: Sendable {
     package var suites: OrderedTree<Suite> { contents.span[0].suites }
     /// The approximate number of bytes of memory that the suites take, without the history.
     package var size: Int { contents.span[0].size }
-    /// The last commit that dropped a suite. The keys of a new suite begin with this revision, so that a conditional
-    /// write (`If-Match`) with a revision from before the drop fails.
+    /// The revision of the last commit that dropped (deleted) a suite. A key that was never written has at least this
+    /// revision in a suite created later, so that a conditional write (`If-Match`) with a revision from before the drop
+    /// fails.
     package var lastDrop: Revision { contents.span[0].lastDrop }
     package var history: History { contents.span[0].history }
     package var limits: History.Limits { contents.span[0].limits }
-    /// The epoch and the revision of the state. A watcher passes the cursor to get the commits after it.
+    /// The epoch and the revision of the state. A client that waits for changes passes the cursor to get later commits.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
 
     /// The cursor without a digest of grants.
@@ -91,18 +95,17 @@ package struct State: Sendable {
         contents.span[0].suites.with(name.text.utf8Span.span) { $0.schema } ?? nil
     }
 
-    package func suite(_ name: SuiteName) -> Suite? {
-        contents.span[0].suites.find(name.text.utf8Span.span)
-    }
+    package func suite(_ name: SuiteName) -> Suite? { contents.span[0].suites.find(name.text.utf8Span.span) }
 
     /// Visits the suites by name, from the first whose name is not before `start`, until the body returns false.
     package func forEachSuite(startingAt start: String = "", _ body: (Suite) -> Bool) {
         suites.forEach(startingAt: start, body)
     }
 
-    /// The oldest revision at which a suite can still be read: the history has all later commits that affect it.
+    /// The oldest revision at which a suite can still be read: the history has all later commits that affect the suite.
     package func oldestAvailable(of name: SuiteName) -> Revision {
-        // If no commit of the history affects the suite, the suite has not changed since its own revision.
+        // If no commit of the history affects the suite, the suite is unchanged since its own revision, and can be read
+        // from there on.
         if !history.hasCommits(of: name), let suite = suite(name) {
             return min(suite.revision, history.oldestAvailableWithoutLog)
         }
@@ -110,20 +113,20 @@ package struct State: Sendable {
     }
 }
 
-/// The error if a commit contradicts the state, for example if its suite does not exist. The journal is damaged.
+/// The error if a commit contradicts the state, for example if its suite does not exist. The stored commits are
+/// damaged.
 package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
     package let description: String
 
-    init(_ description: String) {
-        self.description = description
-    }
+    init(_ description: String) { self.description = description }
 }
 
 extension State {
-    /// Applies a commit. Writes and the replay of the journal call this method. No other method changes the suites.
+    /// Applies a commit: of a write, or of a journal (a file of commits) when the daemon starts. No other method
+    /// changes the suites.
     ///
     /// - Parameter schema: the compiled form of the schema that the commit sets; nil to compile the schema here.
-    /// - Returns: the commits that the history evicted to stay within its limits.
+    /// - Returns: the commits that the history evicted (removed from memory) to stay within its limits.
     @discardableResult
     package mutating func apply(_ kept: RetainedCommit, schema: Schema? = nil) throws(CommitMismatch)
         -> [RetainedCommit]
@@ -139,16 +142,16 @@ extension State {
         try apply(RetainedCommit(commit), schema: schema)
     }
 
-    /// Adds the replaced values to a commit from a journal. The journal omits them, because the state before the
-    /// commit, which is this state, contains them.
-    package func completed(_ commit: Commit) throws(CommitMismatch) -> Commit {
+    /// Adds the replaced values to a commit from a journal. The journal omits the replaced values, because the state
+    /// before the commit, which is this state, contains them.
+    package func addingReplacedValues(to commit: Commit) throws(CommitMismatch) -> Commit {
         var commit = commit
         for index in commit.changes.indices where commit.changes[index].lacksOld {
             let change = commit.changes[index]
             let found = contents.span[0].suites.with(change.suite.text.utf8Span.span) { $0.knownRecord(change.key) }
             guard let record = found ?? nil, record.valueSource == .stored else {
                 throw CommitMismatch(
-                    "the commit replaces the value of \(change.suite)/\(change.key), which has no value")
+                    "the commit replaces the value of \(change.suite)/\(change.key), but this key has no value")
             }
             commit.changes[index].old = record.stored
             commit.changes[index].record = Change.Record(
@@ -157,14 +160,14 @@ extension State {
         return commit
     }
 
-    /// Replaces the limits of the history.
+    /// Replaces the limits of the history, and evicts the commits that exceed them.
     package mutating func setHistoryLimits(_ limits: History.Limits) {
         contents[0].limits = limits
         contents[0].history.applyLimits(limits)
     }
 
-    /// Begins a new epoch, which invalidates all cursors. The history is kept, so that a client that repeats a request
-    /// gets the answer to the first request.
+    /// Begins a new epoch, which invalidates all cursors. The history keeps its commits, so that a client that repeats
+    /// a request gets the answer to the first request.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         contents[0].epoch = epoch
         contents[0].revision = revision
@@ -172,13 +175,11 @@ extension State {
 }
 
 extension State.Contents {
-    func hasSuite(_ name: SuiteName) -> Bool {
-        suites.with(name.text.utf8Span.span) { _ in true } ?? false
-    }
+    func hasSuite(_ name: SuiteName) -> Bool { suites.with(name.text.utf8Span.span) { _ in true } ?? false }
 
     mutating func apply(_ kept: RetainedCommit, schema: Schema?) throws(CommitMismatch) -> [RetainedCommit] {
         guard kept.revision > revision else {
-            throw CommitMismatch("commit \(kept.revision) is not newer than commit \(revision), which precedes it")
+            throw CommitMismatch("commit \(kept.revision) follows commit \(revision), but its revision is not higher")
         }
         for change in kept.commit.suiteChanges { try apply(change, of: kept.revision, schema: schema) }
         for index in kept.commit.changes.indices { try apply(changeAt: index, of: kept) }
@@ -225,7 +226,7 @@ extension State.Contents {
         let (changes, revision) = (kept.commit.changes, kept.revision)
         let change = changes.span
         let name = change[index].suite
-        // A commit that drops a suite lists every key that had a value. These keys were removed with the suite.
+        // A commit that drops a suite also lists each key that had a value. The keys were removed with the suite.
         if lastDrop == revision && !hasSuite(name) { return }
         guard let valueSource = KeyRecord.ValueSource(change[index].source) else {
             throw CommitMismatch("\(name)/\(change[index].key) has the unknown source \(change[index].source)")
@@ -260,7 +261,5 @@ extension State.Contents {
         size += growth
     }
 
-    private func missing(_ suite: SuiteName) -> CommitMismatch {
-        CommitMismatch("suite \(suite) does not exist")
-    }
+    private func missing(_ suite: SuiteName) -> CommitMismatch { CommitMismatch("suite \(suite) does not exist") }
 }

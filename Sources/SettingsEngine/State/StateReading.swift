@@ -7,7 +7,7 @@ extension State {
     ///
     /// The caller holds a lock that all readers of the current state need, so this method must be fast.
     package func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
-        // The closures capture the cursor and not the state, because a copy of the state costs six retains.
+        // The closures capture the cursor and not the state, because a closure that captures the state copies it.
         let cursor = cursor
         let found = suites.with(suite) { suite in
             suite.records.find(key).map { record in
@@ -18,9 +18,7 @@ extension State {
     }
 
     /// Finds a suite by the bytes of its name.
-    package func suite(_ name: Span<UInt8>) -> Suite? {
-        suites.find(name)
-    }
+    package func suite(_ name: Span<UInt8>) -> Suite? { suites.find(name) }
 }
 
 // Description.
@@ -39,14 +37,15 @@ extension State {
 
 // Watchers and the past.
 extension State {
-    /// A reader of this state for watchers.
+    /// Reads this state for watchers: clients that wait for changes.
     package var watchReader: WatchReader { WatchReader(self) }
 
-    /// Access to earlier states, as far back as the commits in ``history`` reach.
+    /// Reads earlier states, as far back as the commits in ``history`` reach.
     package var recentPast: RecentPast { RecentPast(self) }
 
-    /// True if a write undoes or restores something for which it may need commits that are no longer in memory.
-    package func lacksPast(for command: WriteRequest.Command) -> Bool {
+    /// True if a write is an undo or a restore that may need past files: the files with commits that were evicted from
+    /// the history, which is the recent commits in memory.
+    package func mayNeedPastFiles(for command: WriteRequest.Command) -> Bool {
         switch command {
         case .undo(let undo, of: let name, onConflict: _):
             history.commit(undo.revision) == nil || name.map { undo.revision <= oldestAvailable(of: $0) } ?? false
@@ -60,18 +59,20 @@ extension State {
     }
 }
 
-// Data and errors as a caller may see them. A parameter `readLimits` is the grants of a caller that may not read
-// everything. It is nil for a caller that may read everything, including secrets.
+// Data and errors as a caller may see them. `readLimits` is the grants (rights) of a caller that may not read
+// everything. It is nil if the caller may read everything, including secrets.
 extension State {
-    /// Returns the state with an epoch that ends in the digest of the reader's grants, for the cursors in a response. A
-    /// cursor that a client obtained with other grants then belongs to another epoch, so the client reads the state
-    /// again. The result still contains all data. Do not use it to decide writes or to write a file.
+    /// Returns the state with an epoch (the name of its history) that ends in the digest of the caller's grants, for
+    /// the cursors in a response. A cursor that a client got with other grants then belongs to another epoch, so the
+    /// client reads the state again. The result still contains all data. Do not use it to decide writes or to write a
+    /// file.
     package func withGrantsDigest(of readLimits: Grants?) -> State {
         guard let readLimits else { return self }
         return with(digest: readLimits.digest)
     }
 
-    /// Returns the changes of the keys that a reader may read, without the values of secrets that it may not read.
+    /// Returns the changes of the keys that a caller may read, without the values of secrets that the caller may not
+    /// read.
     package func shown(_ changes: [Change], to readLimits: Grants?) -> [Change] {
         let marked = markingSecrets(changes)
         guard let readLimits else { return marked }
@@ -83,8 +84,8 @@ extension State {
 
     /// The names of readable suites that are most similar to the name of a suite that does not exist.
     ///
-    /// The search visits a limited number of names, only with a prefix under which the reader may read every suite, so
-    /// that hidden suites do not influence the result.
+    /// The search visits a limited number of names, and only names with a prefix under which the caller may read every
+    /// suite, so that the result reveals nothing about other suites.
     func suggestions(for suite: String, to readLimits: Grants?) -> [String] {
         NameSuggestion.nearest(to: suite) { name, count in
             guard let prefix = readLimits.map({ $0.shortestReadablePrefix(of: name) }) ?? "" else { return [] }
@@ -120,8 +121,8 @@ extension State {
 
     /// The error for a suite that does not exist, with suggestions.
     ///
-    /// - Parameter refusesCreation: true if a write to the suite was refused, because the daemon is configured to
-    ///   create suites only with a schema.
+    /// - Parameter refusesCreation: true if the error refuses a write that would create the suite without a schema,
+    ///   which the configuration of the daemon does not allow.
     package func unknownSuite(_ suite: SuiteName, for readLimits: Grants?, refusesCreation: Bool = false) -> Problem {
         let nearest = suggestions(for: suite.text, to: readLimits)
         let remedy =
@@ -133,7 +134,5 @@ extension State {
     }
 
     /// A suggestion to append to an error message; empty if there are no names.
-    static func hint(_ names: [String]) -> String {
-        names.first.map { "; did you mean \($0)?" } ?? ""
-    }
+    static func hint(_ names: [String]) -> String { names.first.map { "; did you mean \($0)?" } ?? "" }
 }

@@ -5,7 +5,7 @@ package import SettingsModel
 /// only if they refer to the same object.
 package final class SchemaVersion: Sendable {
     package let schema: Schema
-    /// The commit that set the schema.
+    /// The revision of the commit that set the schema.
     package let revision: Revision
 
     package init(_ schema: Schema, revision: Revision) {
@@ -17,20 +17,20 @@ package final class SchemaVersion: Sendable {
 /// A suite: a named set of settings, with or without a schema.
 ///
 /// A suite has a ``KeyRecord`` for each key with a value. A removed key has a *tombstone* in ``RemovedKeys``: a record
-/// without a value, with the revision of the removal.
+/// without a value, with the revision (the number of the commit) of the removal.
 package struct Suite: TreeElement {
     package let id: SuiteName
     /// The schema; nil if the suite has no schema and therefore allows any key and any value.
     package private(set) var schema: SchemaVersion?
-    /// The last commit that set or removed the schema; zero if the suite never had a schema.
+    /// The revision of the last commit that set or removed the schema; zero if the suite never had a schema.
     package private(set) var schemaRevision: Revision
-    /// The last commit that changed the suite or its schema.
+    /// The revision of the last commit that changed the schema or a key of the suite.
     package var revision: Revision
     /// The records of all keys that have a value, and of all keys that the schema lists and that were ever written.
     package private(set) var records = OrderedTree<KeyRecord>()
     /// The tombstones of removed keys.
     package private(set) var removed: RemovedKeys
-    /// The number of keys that have a valid or invalid value, or that the schema lists.
+    /// The number of keys that have a stored value, even if the schema does not allow it, or that the schema lists.
     package private(set) var keyCount = 0
     /// The approximate number of bytes of memory that the suite takes, including its schema and its tombstones.
     package var size: Int { sizeWithoutTombstones + removed.size }
@@ -40,7 +40,7 @@ package struct Suite: TreeElement {
 
     /// Makes a suite without a schema and without keys.
     ///
-    /// - Parameter unknownKeyRevision: the revision of a key that was never written.
+    /// - Parameter unknownKeyRevision: the revision of a key without a record and without a tombstone.
     package init(
         _ id: SuiteName, revision: Revision, schemaRevision: Revision = .zero, unknownKeyRevision: Revision
     ) {
@@ -55,9 +55,7 @@ package struct Suite: TreeElement {
 // Lookups.
 extension Suite {
     /// Visits the records in order until the body returns false.
-    package func forEachRecord(_ body: (KeyRecord) -> Bool) {
-        records.forEach(body)
-    }
+    package func forEachRecord(_ body: (KeyRecord) -> Bool) { records.forEach(body) }
 
     /// Returns the record or the tombstone of a key. For any other key, returns a record without a value.
     package func record(_ key: KeyName) -> KeyRecord {
@@ -65,18 +63,16 @@ extension Suite {
     }
 
     /// Returns the record or the tombstone of a key; nil if the key was never written or its tombstone was discarded.
-    func knownRecord(_ key: KeyName) -> KeyRecord? {
-        records.find(key.text) ?? removed.find(key.text.utf8Span.span)
-    }
+    func knownRecord(_ key: KeyName) -> KeyRecord? { records.find(key.text) ?? removed.find(key.text.utf8Span.span) }
 
-    /// The cost of rendering the whole suite.
+    /// The estimated cost of rendering the whole suite. The estimate ends when it exceeds the limit.
     package func renderingCost(within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         addRenderingCost(to: &meter)
         return meter.cost
     }
 
-    /// The cost of rendering one record.
+    /// The estimated cost of rendering one record. The estimate ends when it exceeds the limit.
     package func renderingCost(of record: KeyRecord, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         addRenderingCost(of: record, to: &meter)
@@ -84,6 +80,8 @@ extension Suite {
     }
 
     func addRenderingCost(to meter: inout CostMeter) {
+        // A response lists the violations of the schema's rules about the whole suite, so a read checks the rules
+        // again.
         if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.schemaRevalidation) }
         records.forEach { record in
             addRenderingCost(of: record, to: &meter)
@@ -92,7 +90,8 @@ extension Suite {
     }
 
     package func addRenderingCost(of record: KeyRecord, to meter: inout CostMeter) {
-        // Four units of extent for the revision and the time of the record, plus the name.
+        // The extent measures JSON (see ``Cost``): four for the revision and the time, one for each 8 bytes of the
+        // name.
         meter.add((4 + record.name.utf8.count / 8) * .renderedUnit)
         // The violations of an invalid value are not stored, so a read validates it again.
         if record.valueSource == .invalid { meter.add(.schemaRevalidation) }
@@ -104,10 +103,8 @@ extension Suite {
         Self.effectiveValue(of: record.key, record.valueSource, record.stored, under: schema)
     }
 
-    /// Returns the value that readers get.
-    ///
-    /// The parameters are properties of a record, so that a caller that borrows a record need not copy the record. The
-    /// value source is the source of the value.
+    /// Returns the value that readers get, given the properties of a record. The parameters are not the record itself,
+    /// so that a caller that borrows a record need not copy the record.
     static func effectiveValue(
         of key: KeyName, _ valueSource: KeyRecord.ValueSource, _ stored: JSONValue?, under schema: SchemaVersion?
     ) -> JSONValue? {
@@ -119,12 +116,11 @@ extension Suite {
     }
 
     /// True if the schema lists the key by name. Such a key keeps its record even if it has no value.
-    func lists(_ key: KeyName) -> Bool {
-        schema?.schema.lists(key.text) ?? false
-    }
+    func lists(_ key: KeyName) -> Bool { schema?.schema.lists(key.text) ?? false }
 }
 
-// Changes. Only `State.apply`, the snapshot reader, and the undo of commits on a copy of a suite call these methods.
+// Changes. Only `State.apply`, the reader of snapshots (files with a whole state), and the undo of commits on a copy of
+// a suite call these methods.
 extension Suite {
     /// Stores the record of a key, as a tombstone if the record has no value and the schema does not list the key.
     mutating func put(_ record: KeyRecord) {
@@ -146,7 +142,8 @@ extension Suite {
         }
     }
 
-    /// Replaces or removes the schema. Keys without a value that the new schema does not list become tombstones.
+    /// Replaces or removes the schema. The records of keys that have no value and that the new schema does not list
+    /// become tombstones.
     mutating func setSchema(_ schema: SchemaVersion?, revision: Revision) {
         if let current = self.schema?.schema { markSecrets(of: current) }
         sizeWithoutTombstones += (schema?.schema.memorySize ?? 0) - (self.schema?.schema.memorySize ?? 0)
@@ -160,7 +157,8 @@ extension Suite {
         updateKeyCount()
     }
 
-    /// Sets `isSecret` in the records of a schema's secret keys, so that the values stay secret under later schemas.
+    /// Sets `isSecret` in the records of the keys that a schema declares secret. Their values stay secret under later
+    /// schemas.
     mutating func markSecrets(of schema: Schema) {
         guard schema.hasSecrets else { return }
         for var record in records.elements where record.stored != nil && !record.isSecret {

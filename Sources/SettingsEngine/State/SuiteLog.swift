@@ -1,15 +1,17 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The commits of the ``History`` that affect one suite. The suite itself may have been dropped.
+/// The commits of the ``History`` that affect one suite (a named set of settings): that change the suite, its schema or
+/// its keys. The suite itself may have been dropped (deleted).
 ///
-/// A suite protects a limited number of its newest commits: the history does not evict them before other commits.
+/// A suite protects a limited number of its newest commits: the history evicts (removes) other commits before them.
 package struct SuiteLog: TreeElement {
     package let suite: SuiteName
-    /// The commits up to this revision were evicted. The log has every later commit that affects the suite, except
-    /// commits that are too large for the history.
+    /// The log has no commits up to this revision, and has every later commit that affects the suite, except commits
+    /// that are too large for the history.
     package private(set) var evictedThrough: Revision
-    /// The last commit that affects the suite and is too large for the history; zero if there was no such commit.
+    /// The revision of the last commit that affects the suite and is too large for the history; zero without such a
+    /// commit.
     package internal(set) var lastOversized: Revision
     private var commits = CommitList()
     /// The suite protects all commits of this log after this revision.
@@ -29,7 +31,7 @@ package struct SuiteLog: TreeElement {
 
     var isEmpty: Bool { commits.isEmpty }
 
-    func holds(_ commit: RetainedCommit) -> Bool { commit.revision > evictedThrough }
+    func hasEvicted(_ commit: RetainedCommit) -> Bool { commit.revision <= evictedThrough }
     func protects(_ commit: RetainedCommit) -> Bool { commit.revision > unprotectedThrough }
 
     /// Visits the commits after a revision in order until the body returns false.
@@ -49,15 +51,17 @@ package struct SuiteLog: TreeElement {
         protectedBytes += commit.size
     }
 
-    /// Ends the protection of the oldest protected commits until the protected commits are within the limits. Removes
-    /// the commits whose protection ends and that are not after `revision` from the log, and returns them.
+    /// Ends the protection of the oldest protected commits until the protected commits are within the limits. If the
+    /// protection of a commit up to `revision` ends, removes the commit from the log. Returns the removed commits.
+    ///
+    /// - Parameter revision: the history has the commits up to this revision only while a suite protects them.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [RetainedCommit] {
         var removed: [RetainedCommit] = []
         while protectedCount > limits.suiteCommits || protectedBytes > limits.suiteBytes,
             let oldest = unprotectOldest()
         {
             guard oldest.revision <= revision else { continue }
-            // The log has only protected commits up to the revision, so this commit is the first of the log.
+            // All commits of the log up to the revision were protected, so this commit is the first of the log.
             removeFirst()
             removed.append(oldest)
         }

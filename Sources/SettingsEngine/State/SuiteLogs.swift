@@ -1,11 +1,12 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// One ``SuiteLog`` for each suite that commits of the ``History`` affect. A log has the commits that affect its suite.
+/// One ``SuiteLog`` for each suite (named set of settings) that commits of the ``History`` affect: a commit affects a
+/// suite if it changes the suite, its schema or its keys. A log has the commits that affect its suite.
 struct SuiteLogs: Sendable {
     private var logs: OrderedTree<SuiteLog>
-    /// The oldest available revision of every suite without a log: the maximum of the oldest available revisions of the
-    /// logs that became empty and were removed.
+    /// The oldest revision at which every suite without a log can still be read. It rises when an empty log is removed,
+    /// and when the history has no room for a large commit.
     private(set) var oldestAvailableWithoutLog: Revision
 
     init(_ logs: OrderedTree<SuiteLog> = OrderedTree(), oldestAvailableWithoutLog: Revision) {
@@ -18,14 +19,10 @@ struct SuiteLogs: Sendable {
         logs.with(suite.text.utf8Span.span) { $0.oldestAvailable } ?? oldestAvailableWithoutLog
     }
 
-    func hasLog(of suite: SuiteName) -> Bool {
-        logs.with(suite.text.utf8Span.span) { _ in true } ?? false
-    }
+    func hasLog(of suite: SuiteName) -> Bool { logs.with(suite.text.utf8Span.span) { _ in true } ?? false }
 
     /// Visits the logs of the suites whose names begin with a prefix, by name, until the body returns false.
-    func forEach(prefix: String = "", _ body: (SuiteLog) -> Bool) {
-        logs.forEach(prefix: prefix, body)
-    }
+    func forEach(prefix: String = "", _ body: (SuiteLog) -> Bool) { logs.forEach(prefix: prefix, body) }
 
     /// Visits the commits of a suite after a revision in order until the body returns false.
     func forEach(of suite: SuiteName, after revision: Revision, _ body: (RetainedCommit) -> Bool) {
@@ -37,26 +34,28 @@ struct SuiteLogs: Sendable {
         logs.with(suite.text.utf8Span.span) { $0.forEachReversed(before: revision, body) }
     }
 
-    /// True if at least one log contains the commit.
-    func isHeld(_ commit: RetainedCommit) -> Bool {
-        var isHeld = false
+    /// True if at least one log contains the commit, which was appended to the logs of all suites that it affects.
+    func contains(_ commit: RetainedCommit) -> Bool {
+        var isFound = false
         commit.forEachSuite { suite in
-            isHeld = isHeld || logs.with(suite.text.utf8Span.span) { $0.holds(commit) } ?? false
+            isFound = isFound || logs.with(suite.text.utf8Span.span) { !$0.hasEvicted(commit) } ?? false
         }
-        return isHeld
+        return isFound
     }
 }
 
 // Changes.
 extension SuiteLogs {
-    /// Appends a commit to the log of a suite that it affects. The suite protects the commit, and may cease to protect
-    /// older commits. Removes and returns the older commits that are not after `evictedThrough`.
+    /// Appends a commit to the log of a suite that the commit affects. The suite protects the commit from eviction, and
+    /// may cease to protect older commits. If it ceases to protect a commit up to `evictedThrough`, this method removes
+    /// the commit from the log. Returns the removed commits.
     mutating func append(
         _ commit: RetainedCommit, to suite: SuiteName, evictedThrough: Revision, limits: History.Limits
     ) -> [RetainedCommit] {
         func append(to log: inout SuiteLog) -> [RetainedCommit] {
-            // A snapshot can contain a commit that this log has evicted and that another suite protects.
-            guard log.holds(commit) else { return [] }
+            // A snapshot (a file with a whole state) can contain a commit that another suite protects, after this log
+            // has evicted it.
+            guard !log.hasEvicted(commit) else { return [] }
             log.append(commit)
             return log.removeUnprotected(through: evictedThrough, limits: limits)
         }
@@ -67,8 +66,8 @@ extension SuiteLogs {
         return removed
     }
 
-    /// Applies changed limits to all logs. Removes the commits up to a revision that a suite no longer protects, and
-    /// returns them. A commit that affects several suites may occur more than once.
+    /// Applies changed limits to all logs. Removes from each log the commits up to a revision that its suite no longer
+    /// protects. Returns the removed commits, each once for each log that had it.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [RetainedCommit] {
         logs.elements.flatMap { log in
             logs.update(log.name.utf8Span.span) { $0.removeUnprotected(through: revision, limits: limits) } ?? []
@@ -86,12 +85,11 @@ extension SuiteLogs {
         }
     }
 
-    /// Removes a commit from the logs that begin with it. If `keepingProtected`, a suite keeps a commit that it
-    /// protects.
+    /// Removes a commit from the logs that begin with it; if `keepingProtected`, only from logs that do not protect it.
     mutating func removeFirst(_ commit: RetainedCommit, keepingProtected: Bool) {
         commit.forEachSuite { suite in
             let isEmpty = logs.update(suite.text.utf8Span.span) { log in
-                guard log.holds(commit), !keepingProtected || !log.protects(commit) else { return false }
+                guard !log.hasEvicted(commit), !keepingProtected || !log.protects(commit) else { return false }
                 log.removeFirst()
                 return log.isEmpty
             }
@@ -104,7 +102,5 @@ extension SuiteLogs {
         oldestAvailableWithoutLog = max(oldestAvailableWithoutLog, log.oldestAvailable)
     }
 
-    mutating func removeEmptyLogs() {
-        for log in logs.elements where log.isEmpty { removeLog(of: log.suite) }
-    }
+    mutating func removeEmptyLogs() { for log in logs.elements where log.isEmpty { removeLog(of: log.suite) } }
 }

@@ -4,8 +4,8 @@ extension OrderedTree {
     /// A node of the B+ tree: a leaf with elements, or a branch with child nodes.
     struct Node: Sendable {
         /// The number of elements in a full leaf. A write copies the leaves that it changes if readers share them. A
-        /// leaf of 15 `KeyRecord` values takes less than 1,032 bytes, the maximum that the allocator's thread cache
-        /// serves.
+        /// leaf of 15 `KeyRecord` values takes less than 1,032 bytes, the maximum of the allocator's fast cache for
+        /// each thread.
         static var leafCapacity: Int { 15 }
         /// The number of children of a full branch.
         static var branchCapacity: Int { 32 }
@@ -26,13 +26,9 @@ extension OrderedTree {
         init() {}
 
         /// Makes a branch whose children are the two halves of a split node.
-        init(left: Node, split: Split) {
-            self.init(children: [left, split.right], bounds: NameBounds(split.bound))
-        }
+        init(left: Node, split: Split) { self.init(children: [left, split.right], bounds: NameBounds(split.bound)) }
 
-        private init(elements: [Element]) {
-            self.elements = elements
-        }
+        private init(elements: [Element]) { self.elements = elements }
 
         private init(children: [Node], bounds: NameBounds) {
             self.children = children
@@ -55,7 +51,7 @@ extension OrderedTree {
 
 // Search.
 extension OrderedTree.Node {
-    /// Returns the elements of the leaf that contains a name, and the index of the element with this name.
+    /// Returns the elements of the leaf that contains a name, and the index of the element; nil if no leaf contains it.
     func leaf(of name: Span<UInt8>) -> (elements: [Element], index: Int)? {
         if !children.isEmpty { return children[bounds.childIndex(forNameWithPrefix: name)].leaf(of: name) }
         let (index, isFound) = self.index(of: name)
@@ -151,7 +147,8 @@ extension OrderedTree.Node {
             elements.insert(element, at: index)
             return nil
         }
-        // After insertions in the order of names, all leaves but the last are full.
+        // An element after the end begins a new leaf, so that insertions in the order of names leave full leaves
+        // behind.
         let middle = index == elements.count ? index : elements.count / 2
         var right = Self(elements: Array(elements[middle...]))
         elements.removeSubrange(middle...)
@@ -177,7 +174,7 @@ extension OrderedTree.Node {
         return Split(bound: bound, right: right)
     }
 
-    /// Joins the leaf at an index with the next leaf if the elements of both fill less than half a leaf.
+    /// Joins the leaf at an index with the next leaf if both together fill less than half a leaf.
     private mutating func joinSmallLeaves(at index: Int) {
         let (left, right) = (children[index], children[index + 1])
         guard left.children.isEmpty, right.children.isEmpty,

@@ -121,7 +121,7 @@ struct Replay {
     private mutating func apply(_ entry: JournalReader.Entry) throws(JournalReader.Rejection) {
         let stateBefore = keepsValidPrefix ? state : nil
         do {
-            try state.apply(state.completed(Commit(json: entry.json)))
+            try state.apply(state.addingReplacedValues(to: Commit(json: entry.json)))
         } catch {
             if let stateBefore { state = stateBefore }
             throw JournalReader.Rejection(reason: "the commit cannot be applied: \(error)")

@@ -32,9 +32,9 @@ extension WatchNotifier {
         }
         let isSuiteMissing =
             switch finding {
-            case .absent: true
+            case .missingSuite: true
             case .nothing: !state.watchReader.hasState(for: subject)
-            case .state, .commits, .undecided: false
+            case .state, .commits, .tooCostly: false
             }
         let watcher = try register(
             exchange, answerKey, of: request.caller, after: revision, phase: .catchingUp, on: state)

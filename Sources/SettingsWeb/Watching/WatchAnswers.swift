@@ -14,7 +14,7 @@ extension WatchNotifier {
         let state = watchedState().withGrantsDigest(of: readLimits)
         do throws(Problem) {
             switch state.watchReader.find(request.subject, since: request.since, within: .loopLimit) {
-            case .undecided where !request.isStream:
+            case .tooCostly where !request.isStream:
                 try searchInBackground(request, exchange)
                 return .later
             case let finding: return try answer(request, finding, on: state, exchange)
@@ -75,13 +75,13 @@ extension WatchNotifier {
                     of: subject, commits, after: revision, limit: request.limit, keepsLatest: request.keepsLatest,
                     on: state)
             }
-        case .absent:
+        case .missingSuite:
             guard request.waitsForSuite, !handler.isStopping else {
                 throw state.watchReader.missingSuiteError(for: subject)
             }
             let answerKey = AnswerKey(subject, .state(isReset: request.since != nil))
             try register(exchange, answerKey, of: request.caller, after: state.revision, on: state)
-        case .nothing, .undecided:
+        case .nothing, .tooCostly:
             let revision = max(revision, state.revision)
             guard seconds > 0, !handler.isStopping else {
                 return .answer(noChanges(subject, after: revision, on: state))
@@ -111,8 +111,8 @@ extension WatchNotifier {
                     of: subject, commits, after: revision, limit: limit, keepsLatest: keepsLatest
                 )
                 .make()
-            case .state, .absent: return state.watchReader.rendering(of: subject, isReset: true).make()
-            case .nothing, .undecided:
+            case .state, .missingSuite: return state.watchReader.rendering(of: subject, isReset: true).make()
+            case .nothing, .tooCostly:
                 let noChanges = state.watchReader.observed(subject, [], from: revision)
                 return Response(toObserver: noChanges.jsonBytes(), cursor: state.cursor)
             }

@@ -7,6 +7,6 @@ extension Commit {
     func journaled(on state: State) throws -> Commit {
         var line = JSONWriter()
         writeForJournal(to: &line)
-        return try state.completed(Commit(json: JSONValue(parsing: line.bytes)))
+        return try state.addingReplacedValues(to: Commit(json: JSONValue(parsing: line.bytes)))
     }
 }

@@ -126,7 +126,7 @@ package struct PastView: PastReading {
         var isFull = false
         let start = historyQuery.endRevision(in: state)
         state.history.forEachReversed(of: suite, before: start) { kept in
-            isFull = !page.add(kept, on: state)
+            isFull = !page.add(kept, withSecretsOf: state)
             return !isFull
         }
         var end = min(start, state.oldestAvailable(of: suite).advanced(by: 1) ?? start)
@@ -135,7 +135,7 @@ package struct PastView: PastReading {
             let unwrittenCommits = state.history.commits(affecting: suite, after: newest.to).filter {
                 $0.revision < end
             }
-            isFull = !unwrittenCommits.reversed().allSatisfy { page.add($0, on: state) }
+            isFull = !unwrittenCommits.reversed().allSatisfy { page.add($0, withSecretsOf: state) }
         }
         var searched = 0
         for file in files.reversed() where !isFull && file.from < end {
@@ -157,7 +157,7 @@ package struct PastView: PastReading {
                 let commits = try withReader(of: file) { readLimits throws(RecoveryError) in
                     try readLimits.read(fragment).commits
                 }
-                isFull = !commits.reversed().allSatisfy { $0.revision >= end || page.add($0, on: state) }
+                isFull = !commits.reversed().allSatisfy { $0.revision >= end || page.add($0, withSecretsOf: state) }
                 searched += commits.count
                 end = fragment.first
             }
@@ -221,7 +221,7 @@ extension PastView {
     package func complete(_ request: inout WriteRequest) throws(Problem) {
         switch request.command {
         case .undo(let undo, of: let name, onConflict: _):
-            guard state.lacksPast(for: request.command) else { return }
+            guard state.mayNeedPastFiles(for: request.command) else { return }
             let oldest = name.map { self.oldest(of: $0) } ?? files.first?.from ?? state.history.oldestAvailable
             guard undo.revision > oldest else {
                 throw lacksEvictedCommits

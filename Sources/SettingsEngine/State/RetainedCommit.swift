@@ -1,10 +1,11 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A commit in memory, with its size and the suites that it affects.
+/// A commit in memory, with its size and the suites (named sets of settings) that it affects: that it creates or drops,
+/// or whose schema or keys it changes.
 ///
-/// A commit affects a suite if it creates, drops or changes the suite, its schema or one of its keys. The history, the
-/// table of request keys (for repeated requests) and the result of the write refer to the same object.
+/// The history (the recent commits), the table of request keys (by which the daemon recognises repeated requests), and
+/// the result of the write refer to the same object.
 package final class RetainedCommit: Sendable {
     package let commit: Commit
     /// The approximate number of bytes of memory that the commit takes.
@@ -54,8 +55,8 @@ package final class RetainedCommit: Sendable {
 }
 
 extension Commit {
-    /// The approximate number of bytes of memory that the commit takes. It is often several times its size in the
-    /// journal. Shared values are counted for each commit, because commits share no values after a restart.
+    /// The approximate number of bytes of memory that the commit takes, often several times the length of its text in a
+    /// file. Shared values are counted for each commit, because commits share no values after a restart.
     package var memorySize: Int {
         var memorySize = MemorySize.allocation + MemoryLayout<Commit>.stride
         memorySize +=
@@ -86,7 +87,6 @@ extension Commit {
     /// of the state before the commit still refer to them.
     package var replacedBytes: Int {
         var bytes = 0
-        // A span, because a loop over the array would copy each change.
         let changes = changes.span
         for index in changes.indices {
             bytes += (changes[index].old?.memorySize ?? 0) + (changes[index].record.oldRejected?.memorySize ?? 0)
