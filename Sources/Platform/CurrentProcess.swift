@@ -17,7 +17,7 @@ package enum CurrentProcess {
         Glibc.exit(code)
     }
 
-    /// Ends the process without running exit handlers. Safe while other threads use data that exit handlers destroy.
+    /// Ends the process without running exit handlers, which could destroy data that other threads use.
     package static func exitWithoutHandlers(code: Int32) -> Never {
         _exit(code)
     }

@@ -21,7 +21,7 @@ package struct Option: Sendable {
         case json
         /// Elements separated by commas.
         case list
-        /// Grants separated by commas. A grant itself may contain commas.
+        /// Grants separated by commas, as `a.*:read,write,b.*:read`. An element without a colon continues a grant.
         case grants
     }
 
