@@ -92,7 +92,7 @@ package struct MessageParser: Sendable {
     /// The length of the whole message, while a body with `Content-Length` is incomplete; otherwise nil.
     package var messageLength: Int? { phase == .lengthBody ? partialHead.length + contentLength : nil }
 
-    /// The length of the longest message that the limits permit.
+    /// The length of the longest message without trailers that the limits permit.
     package var maximumMessageLength: Int {
         limits.maximumHeadLength + limits.maximumBodyLength + limits.maximumFramingLength
     }

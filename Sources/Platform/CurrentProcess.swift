@@ -2,7 +2,6 @@ internal import Glibc
 
 /// The process that runs this code.
 package enum CurrentProcess {
-    /// The process ID.
     package static var identifier: Int32 { getpid() }
 
     /// The path of the working directory, or nil if the directory has been removed.

@@ -9,7 +9,7 @@ package enum DetachedThread {
         var bodies: [Int: @Sendable () -> Void] = [:]
     }
 
-    /// The bodies of threads that do not run yet. Each new thread removes any one body and runs it.
+    /// The bodies of threads that do not run yet. A C function cannot capture a body, so each new thread removes one.
     private static let pending = Mutex(Pending())
 
     /// Starts a thread. Throws if the system cannot create another thread.

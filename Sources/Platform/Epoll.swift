@@ -41,7 +41,7 @@ package final class Epoll {
         package static func == (one: Events, other: Events) -> Bool { one.bits == other.bits }
     }
 
-    /// The token of ``wakeCounter``. Callers do not use this value as the token of a descriptor.
+    /// The token of ``wakeCounter``. Callers must not use this value for a descriptor.
     private static let wakeToken = UInt64.max
 
     private let owned: Descriptor

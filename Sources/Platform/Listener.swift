@@ -11,9 +11,8 @@ package final class Listener: Sendable {
         case occupied(String)
     }
 
-    /// The result of accepting a connection.
     package enum AcceptResult: ~Copyable {
-        case connection(Socket, SocketAddress)
+        case connection(Socket, peer: SocketAddress)
         /// No connection waits.
         case nothing
         /// The connection was closed before it was accepted. Other connections may wait.
@@ -100,8 +99,8 @@ package final class Listener: Sendable {
             // Under overload, clients reset many connections while the connections wait to be accepted.
             guard !socket.hasFailed else { return .aborted }
             // An IPv6 socket reports an IPv4 peer as an IPv4-mapped IPv6 address. Limits apply to its IPv4 address.
-            if case .tcp(let host, let port) = peer { return .connection(socket, .tcp(host.unmapped, port: port)) }
-            return .connection(socket, .unix(path: ""))
+            if case .tcp(let ip, let port) = peer { return .connection(socket, peer: .tcp(ip.unmapped, port: port)) }
+            return .connection(socket, peer: .unix(path: ""))
         }
         switch errno {
         case EAGAIN: return .nothing

@@ -35,8 +35,8 @@ package final class Daemon: Sendable {
     private let maintenanceTimer: RepeatingTimer
     private let trimTimer: RepeatingTimer
     private let watchdogTimer: RepeatingTimer?
-    private let expiryTimer: RepeatingTimer
-    private let usageTimer: RepeatingTimer
+    private let tokenExpiryTimer: RepeatingTimer
+    private let tokenUsageTimer: RepeatingTimer
     /// The times at which tokens were last used.
     private let tokenUsage: TokenUsage
     /// The current access control and other policies of all event loops, which a reload replaces.
@@ -120,7 +120,7 @@ package final class Daemon: Sendable {
             // The server accepts connections at once, so the parts that requests use were constructed before it.
             server = try HTTPServer(
                 listeners: listeners, loopCount: loopCount, limits: configuration.transport, budget: budget,
-                log: { log.add($0) },
+                log: { log.record($0) },
                 makeHandler: { [staleSeconds] loop in
                     let handler = APIHandler(service, on: loop)
                     handler.setStale(staleSeconds)
@@ -160,8 +160,8 @@ package final class Daemon: Sendable {
         let scrubSeconds = configuration.scrubInterval
         scrubTimer = scrubSeconds > 0 ? RepeatingTimer(every: scrubSeconds * 1000) { scrub.begin() } : nil
         trimTimer = RepeatingTimer(every: FreedMemory.trimInterval * 1000) { FreedMemory.trim() }
-        expiryTimer = RepeatingTimer(every: 86_400_000) { policyBoard.policies.warnOfExpiry(log) }
-        usageTimer = RepeatingTimer(every: TokenUsage.interval * 1000) {
+        tokenExpiryTimer = RepeatingTimer(every: 86_400_000) { policyBoard.policies.warnOfExpiry(log) }
+        tokenUsageTimer = RepeatingTimer(every: TokenUsage.interval * 1000) {
             tokenUsage.collect(from: policyBoard.policies.access)
         }
         self.manager = manager
@@ -247,9 +247,10 @@ package final class Daemon: Sendable {
         isStopping.set()
         log.info("stopping")
         watchdogTimer?.stop()
-        expiryTimer.stop()
-        usageTimer.stop()
+        tokenExpiryTimer.stop()
+        tokenUsageTimer.stop()
         manager?.stopping()
+        // Costly writes would delay the stop.
         store.refuseCostlyWrites()
         scrubTimer?.stop()
         scrub.stop()

@@ -110,7 +110,7 @@ final class Reloader: Sendable {
         let policies = try Policies(configuration)
         guard policies.access != nil || board.policies.access == nil else {
             throw ConfigurationError(
-                "cannot turn off access control while the daemon runs: the new configuration has no member access",
+                "cannot turn off access control while the daemon runs: the new configuration lacks the member access",
                 remedy: "restart the daemon to turn it off, or restore the member")
         }
         let files = try SchemaFile.all(of: configuration)

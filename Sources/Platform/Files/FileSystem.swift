@@ -46,7 +46,6 @@ package protocol FileSystem: Sendable {
     func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool
 }
 
-/// A way to open a file.
 package enum FileAccess: Sendable {
     /// Read an existing file.
     case reading

@@ -38,7 +38,7 @@ package struct Option: Sendable {
     package var isList: Bool { variableSyntax == .list }
     /// True if a reload applies a new value. A new value of any other option takes effect at the next start.
     package private(set) var isReloadable = false
-    /// Stores a value in the configuration. The second argument is the name of the option in error messages.
+    /// Checks a value and stores it in the configuration. The second argument is the option's name in error messages.
     let read: @Sendable (JSONValue, String, inout Configuration) throws(ConfigurationError) -> Void
     /// Returns the value in the form that a configuration file has.
     let write: @Sendable (Configuration) -> JSONValue

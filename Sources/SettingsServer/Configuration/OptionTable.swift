@@ -267,7 +267,7 @@ extension Option {
             "bytes of queued writes, half of them for one caller while others wait; above the limit, 503 `overloaded`"),
         .integer(
             "limits.commitKeys", 100...1 << 30, \.writes.commitKeys,
-            "keys that one write may change; keys that a suite with a schema may store"),
+            "the number of keys that one write may change, and that a suite with a schema may store"),
         .integer("limits.batchWrites", 1...1_000_000, \.writes.batchCount, "writes that share one sync"),
         .integer("limits.batchBytes", 1024...1 << 30, \.writes.batchBytes, "bytes of writes that share one sync"),
     ]

@@ -12,7 +12,7 @@ package final class ServiceManager: Sendable {
     /// The path of the socket, or its abstract name after `@`.
     private let socket: String
     private let log: Log
-    /// Serializes the reports, so that the report of the stop is the last.
+    /// Serializes the reports, so that the report of the stop is the last report.
     private let queue = DispatchQueue(label: "settingsd.manager", qos: .userInitiated)
     private let isStopping = Atomic(false)
     /// The watchdog interval in nanoseconds: the service manager restarts the daemon if ``feedWatchdog()`` is not
