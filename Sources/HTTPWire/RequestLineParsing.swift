@@ -205,7 +205,7 @@ extension MessageParser {
     }
 }
 
-/// The host and port in a target or in the field `Host`. The port is nil without a colon, and may be empty after one.
+/// The host and port in a target or in the field `Host`. The port is nil without a colon, and empty without digits.
 struct Authority {
     var host: Range<Int>
     var port: Range<Int>?

@@ -6,7 +6,7 @@ package struct ResponseReader: Sendable {
 
     private var parser: MessageParser
     private var received: [UInt8] = []
-    /// The number of interim responses (1xx) that are still permitted. A server must not send them forever.
+    /// The number of interim responses (1xx) that are still permitted. Without a limit, they could continue forever.
     private var remainingInterimResponses: Int
 
     package init(limits: MessageLimits = Self.defaultLimits, maximumInterimResponses: Int = 16) {

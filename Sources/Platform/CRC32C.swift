@@ -72,7 +72,6 @@ extension CRC32C {
         }
     }
 
-    /// Returns true if a text equals ``hexDigits``.
     package func matches(hexDigits text: Span<UInt8>) -> Bool {
         let expected = hexDigits
         guard text.count == 8 else { return false }

@@ -24,7 +24,7 @@ package final class Listener: Sendable {
     /// The maximum number of connections that wait in the kernel to be accepted. Linux allows 4096 by default.
     private static let backlog: Int32 = 4096
 
-    /// The address of the socket. If the requested port was 0, it has the port that the kernel chose.
+    /// The address of the socket. If the requested port was 0, the address has the port that the kernel chose.
     package let address: SocketAddress
     private let owned: Descriptor
     private let file: SocketFile?

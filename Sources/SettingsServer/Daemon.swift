@@ -24,6 +24,7 @@ package final class Daemon: Sendable {
     /// The path of the data directory.
     package let directory: String
     private let server: HTTPServer
+    /// Decides writes, and publishes states to readers.
     private let store: Store
     /// The commit log: the journal in local files, or the log in etcd that several daemons share.
     private let commitLog: any StorageLog
@@ -105,10 +106,10 @@ package final class Daemon: Sendable {
         let service = Service(
             store: store, policies: policyBoard, storage: commitLog.metrics, watchers: configuration.watchers,
             budget: budget, audit: audit, past: past,
-            peers: etcdLog.map { log in
-                let queries = log.queries
+            peers: etcdLog.map { etcdLog in
+                let queries = etcdLog.queries
                 return Peers(
-                    findEnd: queries.fetchEnd, describe: queries.describeDaemons, metrics: { log.currentMetrics })
+                    findEnd: queries.fetchEnd, describe: queries.describeDaemons, metrics: { etcdLog.currentMetrics })
             },
             reload: { reloader.reload($0) }, debug: { log.debug($0) }, warn: { log.warning($0) }, clock: { .now() },
             schemas: { schemas.condition.rawValue }, lastReloadFailed: { reloader.lastReloadFailed },
@@ -225,7 +226,7 @@ package final class Daemon: Sendable {
     ) -> RepeatingTimer? {
         guard let manager, let interval = manager.watchdogInterval else { return nil }
         var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
-        // The decide stage checks queued writes and computes their commits; the commit stage makes them durable.
+        // The decide stage checks queued writes and computes their commits. The commit stage makes commits durable.
         parts.append(Watchdog.Part("the decide stage") { store.runAfterDecideSlice($0) })
         parts.append(Watchdog.Part("the commit stage") { store.runAfterCommitBatch($0) })
         parts.append(Watchdog.Part("the acceptor") { server.runOnAcceptorQueue($0) })

@@ -104,7 +104,7 @@ extension Option {
         }
     }
 
-    /// An option whose value is a time in whole seconds. The configuration has it in nanoseconds.
+    /// An option whose value is a time in whole seconds. The configuration stores nanoseconds.
     static func seconds(
         _ name: String, _ range: ClosedRange<Int>, _ property: Property<UInt64>, _ help: String
     ) -> Option {

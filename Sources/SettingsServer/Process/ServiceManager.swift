@@ -21,7 +21,7 @@ package final class ServiceManager: Sendable {
 
     /// Reads the variables of the service manager. Returns nil if the environment names no notification socket.
     ///
-    /// - Parameter process: the process identifier, because the watchdog may supervise a different process.
+    /// - Parameter process: the identifier of this process. The watchdog may supervise a different process.
     package init?(environment: [String: String], process: Int32, log: Log) {
         guard let socket = environment["NOTIFY_SOCKET"], socket.hasBytePrefix("/") || socket.hasBytePrefix("@") else {
             return nil
