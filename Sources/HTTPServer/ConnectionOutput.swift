@@ -85,7 +85,7 @@ extension Connection {
         // The stream sends this beginning of the body together with the pieces that follow in the same iteration.
         answer.response?.body = []
         stream.append(
-            response.body, owner: response.owner, isLast: false, http11: answer.format.isHTTP11, unsent: 0, context)
+            response.body, owner: response.bodyOwner, isLast: false, http11: answer.format.isHTTP11, unsent: 0, context)
     }
 
     /// Returns the index of a ticket in `pendingAnswers`; nil if the answer is no longer expected.
@@ -137,7 +137,7 @@ extension Connection {
             additionalFields: context.additionalFields[format.fieldBlockIndex])
         guard isLong, response.status != 304, response.status != 204 else { return }
         flush(context)
-        send(response.body, owner: response.owner, context)
+        send(response.body, owner: response.bodyOwner, context)
     }
 
     /// Stops accepting requests if the connection must close after the answer. Returns false if the answer must contain

@@ -94,7 +94,7 @@ extension MessageParser {
         return false
     }
 
-    /// Skips the extensions of a chunk, which the parser does not support. Their length is limited.
+    /// Skips the extensions of a chunk, which the parser does not support.
     private mutating func readChunkExtension(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         let maximum = MessageLimits.maximumChunkLineLength
         let bound = min(bytes.count, elementStart + maximum)
@@ -128,6 +128,7 @@ extension MessageParser {
     /// caller must remove these bytes from its buffer before the next call of ``parse(_:)``.
     mutating func removeDecodedBody() -> (body: [UInt8], parsedLength: Int) {
         guard phase.rawValue >= Phase.chunkSize.rawValue, phase != .complete else { return ([], 0) }
+        // Keep an incomplete line with the size of a chunk, because the limit of its length counts from `elementStart`.
         let isInSizeLine = phase == .chunkSize || phase == .chunkExtension || phase == .chunkSizeLineEnd
         let parsedLength = isInSizeLine ? elementStart : position
         (position, elementStart, partialHead.length) = (position - parsedLength, 0, 0)
@@ -160,12 +161,12 @@ package enum MessageBody: Equatable, Sendable {
 
     /// Calls a closure with the bytes of the body. `bytes` is the buffer that was parsed.
     package func withBytes<Result: ~Copyable, Failure: Error>(
-        of bytes: Span<UInt8>, _ body: (Span<UInt8>) throws(Failure) -> Result
+        of bytes: Span<UInt8>, _ closure: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         switch self {
-        case .none: try body(bytes.extracting(0..<0))
-        case .inPlace(let range): try body(bytes.extracting(range))
-        case .decoded(let decoded): try body(decoded.span)
+        case .none: try closure(bytes.extracting(0..<0))
+        case .inPlace(let range): try closure(bytes.extracting(range))
+        case .decoded(let decoded): try closure(decoded.span)
         }
     }
 }

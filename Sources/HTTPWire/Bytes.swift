@@ -20,7 +20,7 @@ extension [UInt8] {
         append(addingCapacity: length) { output in
             output.withUnsafeMutableBufferPointer { buffer, count in
                 guard let start = buffer.baseAddress else { return }
-                var writer = BufferWriter(end: start + count, limit: start + buffer.count)
+                var writer = BufferWriter(end: start + count, capacityEnd: start + buffer.count)
                 write(&writer)
                 count = writer.end - start
             }
@@ -28,20 +28,21 @@ extension [UInt8] {
     }
 }
 
-/// A writer into the reserved capacity behind the elements of an array. Writing more bytes than were reserved traps.
+/// A writer into the reserved capacity after the elements of an array. Writing more bytes than were reserved traps.
 ///
 /// `JSONWriter` in the target SettingsModel contains a similar type, because neither target may import the other.
 struct BufferWriter {
     /// The length of the longest decimal `Int`, which is `Int.min`: a sign and 19 digits.
     static let maximumNumberLength = 20
 
+    /// The position of the next byte to write.
     fileprivate var end: UnsafeMutablePointer<UInt8>
-    fileprivate let limit: UnsafeMutablePointer<UInt8>
+    fileprivate let capacityEnd: UnsafeMutablePointer<UInt8>
 
     /// Returns a pointer to the next `count` bytes of the capacity, which the caller must initialize.
     @inline(__always)
     private mutating func advance(by count: Int) -> UnsafeMutablePointer<UInt8> {
-        precondition(count <= limit - end)
+        precondition(count <= capacityEnd - end)
         defer { end += count }
         return end
     }
@@ -112,12 +113,12 @@ extension Span<UInt8> {
         }
     }
 
-    /// The bytes in the range as text. The bytes may be invalid UTF-8; invalid sequences become U+FFFD.
+    /// Returns the bytes in the range as text. Invalid UTF-8 sequences become U+FFFD.
     package func text(in range: Range<Int>) -> String {
         extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The range without spaces and tabs at its ends.
+    /// Returns the range without the spaces and tabs at its ends.
     func trimmed(_ range: Range<Int>) -> Range<Int> {
         var (lower, upper) = (range.lowerBound, range.upperBound)
         while lower < upper, self[lower].isBlank { lower += 1 }
@@ -179,9 +180,8 @@ struct ByteSet: Sendable {
 }
 
 /// A range of offsets into a message, in half the memory of a `Range<Int>`. 32 bits suffice, because a head is limited
-/// to 1 GiB (see ``MessageLimits``).
-///
-/// Both offsets are zero if there is no range. A recorded range always ends after the first byte of the message.
+/// to 1 GiB (see ``MessageLimits``). Both offsets are zero if there is no range (``none``). Every recorded range ends
+/// after the first byte of the message, so its upper offset is not zero.
 struct ByteRange: Sendable, BitwiseCopyable {
     private var lower: UInt32
     private var upper: UInt32

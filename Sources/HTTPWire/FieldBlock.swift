@@ -1,7 +1,7 @@
 /// Serialized HTTP fields. The fields that many responses share are serialized once and copied.
 ///
-/// Names are string literals. Values may come from a client: each control character is replaced with a space, so that a
-/// value cannot inject another field.
+/// Most names are string literals. Values may come from a client: each control character is replaced with a space, so
+/// that a value cannot inject another field.
 package struct FieldBlock: Equatable, Sendable {
     /// The field lines. Each line ends with CR LF.
     package private(set) var bytes: [UInt8]

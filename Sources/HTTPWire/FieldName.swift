@@ -1,4 +1,4 @@
-/// The fields that the parser stores in the head. It checks the syntax of all other fields, and ignores their values.
+/// The fields that the parser stores in the head. The parser only checks the syntax of all other fields.
 package enum FieldName: UInt8, CaseIterable, Sendable {
     case host, contentLength, transferEncoding, connection, expect
     case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote, forwardedFor

@@ -43,8 +43,8 @@ package struct HTTPDate: Sendable, BitwiseCopyable {
 
     /// Converts the number of days since 1 January 1970 to a date of the Gregorian calendar.
     ///
-    /// The calculation uses periods of 400 years (146,097 days) and years that begin on 1 March, which makes a leap day
-    /// the last day of its year. 719,468 days lie between 1 March of the year 0 and 1 January 1970.
+    /// The algorithm is `civil_from_days` by Howard Hinnant. It uses periods of 400 years (146,097 days) and years that
+    /// begin on 1 March, which makes a leap day the last day of its year. 1 March of the year 0 is day -719,468.
     private static func gregorianDate(_ days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let (era, dayOfEra) = shifted.quotientAndRemainder(dividingBy: 146_097)

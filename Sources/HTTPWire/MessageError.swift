@@ -1,6 +1,6 @@
 /// The reason why the parser refuses a message, with the HTTP status for the answer of a server.
 ///
-/// After any of these errors the start of the next message is unknown, so the connection must be closed.
+/// After an error, the start of the next message is unknown, so the connection must be closed.
 package enum MessageError: Error, Equatable, Sendable {
     /// 400. The string describes the fault.
     case badRequest(String)
@@ -78,7 +78,8 @@ package struct MessageLimits: Equatable, Sendable {
     }
 
     /// The maximum number of framing bytes in a chunked body. A chunk of one byte has five bytes of framing, so without
-    /// a limit the server might have to buffer a multiple of `maximumBodyLength`. This limit allows chunks of 48 bytes.
+    /// a limit the server might have to buffer a multiple of `maximumBodyLength`. A long body may consist of chunks of
+    /// 48 bytes, each of which has six bytes of framing. The constant allows smaller chunks in a short body.
     package var maximumFramingLength: Int { 65_536 + maximumBodyLength / 8 }
 
     /// The maximum number of bytes in a line with the size of a chunk and its extensions.

@@ -40,8 +40,8 @@ package struct MessageHead: Sendable, BitwiseCopyable {
     private var presentFields: UInt32 = 0
     /// One bit for each field that occurs on more than one line.
     private var repeatedFields: UInt32 = 0
-    /// The values of the fields in `presentFields`, one element for each case of ``FieldName``. The other elements are
-    /// left over from earlier messages.
+    /// The values of fields, one element for each case of ``FieldName``. An element is valid only if `presentFields`
+    /// contains the field.
     private var values = InlineArray<25, ByteRange>(repeating: .none)
 
     /// The name of the method as it was sent. For the method `.other`, this range is the only source of the name.
@@ -68,7 +68,7 @@ package struct MessageHead: Sendable, BitwiseCopyable {
         has(name) ? value(of: name) : nil
     }
 
-    // A separate function, because `span` copies the whole head. A lookup of an absent field must not pay for the copy.
+    // A separate function, because `span` copies the whole head. The lookup of an absent field needs no copy.
     private func value(of name: FieldName) -> Range<Int>? {
         values.span[Int(name.rawValue)].range
     }
@@ -119,7 +119,7 @@ package enum Method: Hashable, Sendable, BitwiseCopyable {
     /// Any other valid method name.
     case other
 
-    /// The maximum length of a method name. Every registered method is less than half as long.
+    /// The maximum length of a method name. The longest registered name has 17 bytes (`UPDATEREDIRECTREF`).
     static let maximumLength = 32
 
     /// The name of the method; empty for `other`.

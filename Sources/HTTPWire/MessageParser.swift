@@ -22,7 +22,7 @@ package struct MessageParser: Sendable {
         case complete
     }
 
-    /// What the parser has found so far that determines the framing of the body and the use of the connection.
+    /// Facts that the parser has found so far, most of which affect the framing of the body or the connection.
     struct Flags: OptionSet, BitwiseCopyable {
         let rawValue: UInt8
         static let skippedEmptyLine = Flags(rawValue: 1)
@@ -42,7 +42,7 @@ package struct MessageParser: Sendable {
     let limits: MessageLimits
     var phase: Phase
     var flags = Flags()
-    /// The field whose value is being parsed; nil if the parser ignores the value of this field.
+    /// The field whose value is being parsed; nil if the parser ignores the value.
     var currentField: FieldName?
     /// The index of the next byte to parse.
     var position = 0
@@ -61,6 +61,7 @@ package struct MessageParser: Sendable {
     var chunkSizeDigitCount = 0
     /// The index of the first byte of the trailers.
     var trailerStart = 0
+    /// The data of the chunks that have been parsed.
     var decodedBody: [UInt8] = []
     private var failure: MessageError?
 
@@ -88,10 +89,10 @@ package struct MessageParser: Sendable {
     /// The length of the complete message, including an empty line before it; 0 while the message is incomplete.
     package var consumed: Int { phase == .complete ? position : 0 }
 
-    /// The length of the message; nil unless the head is complete, has `Content-Length`, and the body is incomplete.
+    /// The length of the whole message, while a body with `Content-Length` is incomplete; otherwise nil.
     package var messageLength: Int? { phase == .lengthBody ? partialHead.length + contentLength : nil }
 
-    /// The length of the longest message that the limits permit.
+    /// The length of the longest message without trailers that the limits permit.
     package var maximumMessageLength: Int {
         limits.maximumHeadLength + limits.maximumBodyLength + limits.maximumFramingLength
     }
@@ -110,7 +111,7 @@ package struct MessageParser: Sendable {
 
     /// Continues with the message. Returns true if the message is complete; bytes of the next message may follow it.
     ///
-    /// - Parameter bytes: the message from its first byte on: all bytes of the previous call, and those received since.
+    /// - Parameter bytes: the message from its first byte on: the bytes of the previous call, then later bytes.
     package mutating func parse(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
         if let failure { throw failure }
         do throws(MessageError) {

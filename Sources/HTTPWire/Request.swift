@@ -12,7 +12,7 @@ package struct Request: Equatable, Sendable {
         self.body = body
     }
 
-    /// True if the request may change data on the server.
+    /// True if the request may change data on the server. The only read that clients send is GET.
     package var isWrite: Bool { method != .get }
 
     /// True if the client may repeat the request when its outcome is unknown: the request is a read, or a write whose

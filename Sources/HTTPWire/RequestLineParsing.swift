@@ -199,20 +199,20 @@ extension MessageParser {
         partialHead.hostRange = ByteRange(authority.host)
         if let port = authority.port { partialHead.portRange = ByteRange(port) }
         recordPath(from: slash)
-        // `http://host` means `http://host/`. The path is a range of the request's bytes, and there is no slash after
-        // the host, so the range of the path `/` is the slash before the host.
+        // `http://host` means `http://host/`. The path must be a range of the request's bytes, but no slash follows
+        // the host. So the path `/` is the range of the slash before the host.
         if slash == end { partialHead.pathRange = ByteRange(afterScheme - 1..<afterScheme) }
     }
 }
 
-/// The host and port that a request names, in a target or in the field `Host`.
+/// The host and port in a target or in the field `Host`. The port is nil without a colon, and empty without digits.
 struct Authority {
     var host: Range<Int>
     var port: Range<Int>?
 
     /// Returns nil if the range is empty, or is not `host` or `host:port`. The caller handles an empty field `Host`.
     ///
-    /// Accepts the hosts of RFC 3986, but no percent-encoded host, which no client uses, and no user name.
+    /// Accepts the hosts of RFC 3986 except percent-encoded hosts, which no client uses. Refuses a user name.
     init?(_ bytes: Span<UInt8>, _ range: Range<Int>) {
         var index = range.lowerBound
         let end = range.upperBound

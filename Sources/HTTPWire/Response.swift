@@ -10,10 +10,10 @@ package struct Response: Sendable {
     package var body: [UInt8]
     /// True if the connection is closed after the response.
     package var closes: Bool
-    /// The number of the error code in the response, for the metrics; 0 without an error. Not serialized.
+    /// The number by which the metrics identify the error code of the response; 0 without an error. Not serialized.
     package var errorNumber: UInt8 = 0
-    /// An object that the connection retains until it has sent the body.
-    package var owner: (any AnyObject & Sendable)?
+    /// The object that holds the memory reservation of the body. The connection retains it until the body is sent.
+    package var bodyOwner: (any AnyObject & Sendable)?
 
     package init(
         status: Int, contentType: ContentType = .none, fields: FieldBlock = FieldBlock(), body: [UInt8] = [],
@@ -78,7 +78,7 @@ package enum ContentType: Hashable, Sendable {
 
 /// The reason phrases of the status line. They are for people only: clients ignore them.
 enum ReasonPhrase {
-    /// Returns the phrase from the RFC that registered the status; empty for a status that the daemon never sends.
+    /// Returns the phrase from the RFC that registered the status; empty for a status that the server never sends.
     static func of(_ status: Int) -> StaticString {
         switch status {
         case 100: "Continue"

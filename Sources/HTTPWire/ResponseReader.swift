@@ -1,12 +1,12 @@
 /// A reader for one response of a server. It buffers the received bytes until the response is complete.
 package struct ResponseReader: Sendable {
-    /// The default limits of a client. They exceed those of the server, because responses can be large.
+    /// The default limits of a client. They exceed the default limits of a server, because responses can be large.
     package static let defaultLimits = MessageLimits(
         maximumHeadLength: 65_536, maximumFieldCount: 256, maximumBodyLength: 1 << 30)
 
     private var parser: MessageParser
     private var received: [UInt8] = []
-    /// The number of interim responses (1xx) that the server may still send before the final response.
+    /// The number of interim responses (1xx) that are still permitted. Without a limit, they could continue forever.
     private var remainingInterimResponses: Int
 
     package init(limits: MessageLimits = Self.defaultLimits, maximumInterimResponses: Int = 16) {
@@ -48,8 +48,8 @@ package struct ResponseReader: Sendable {
     /// The status of the response; nil until its head is complete.
     package var status: Int? { parser.head?.status }
 
-    /// Removes and returns the part of a chunked body that has been received. For bodies without an end, such as
-    /// streams of events. The final response does not contain the removed part.
+    /// Removes and returns the received part of a chunked body, for endless bodies such as event streams. The final
+    /// response does not contain the removed part.
     package mutating func removeReceivedBody() -> [UInt8] {
         let (body, parsedLength) = parser.removeDecodedBody()
         received.removeSubrange(..<parsedLength)
@@ -57,7 +57,7 @@ package struct ResponseReader: Sendable {
     }
 
     private mutating func parse() throws(MessageError) -> Bool {
-        // Copy the array reference first: a span of the property would overlap the mutation of `parser`.
+        // Copy the array reference, because a span of the property would overlap the mutation of `parser`.
         let bytes = received
         return try parser.parse(bytes.span)
     }
@@ -87,7 +87,7 @@ package struct ResponseReader: Sendable {
 
 /// Parses the status line of a response, and determines the framing of its body.
 extension MessageParser {
-    /// Handles the end of the input. Returns true if the message is complete.
+    /// Handles the end of the input, which can complete the message. Returns true if the message is complete.
     mutating func endOfInput() -> Bool {
         if phase == .bodyUntilClose { phase = .complete }
         return phase == .complete

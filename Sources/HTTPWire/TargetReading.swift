@@ -1,6 +1,4 @@
-/// The decoded parameters of a query such as `a=b&c&d=`, in their order.
-///
-/// It contains every parameter, so that the caller can refuse a parameter with an unknown name.
+/// The decoded parameters of a query such as `a=b&c&d=`, in their order, including parameters with unknown names.
 package struct QueryParameters: Equatable, Sendable {
     /// A parameter. `name` has the value nil, `name=` has an empty value, and `name=a=b` has the value `a=b`.
     package struct Parameter: Equatable, Sendable {
@@ -114,7 +112,7 @@ package struct PathSegments: Sendable {
     }
 }
 
-/// A decoder of the percent-encoding of RFC 3986. Other bytes than `%XX` are unchanged, and so is `+`.
+/// A decoder of the percent-encoding of RFC 3986. It decodes each `%XX`. All other bytes are unchanged, including `+`.
 package enum PercentDecoding {
     package static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(PercentDecodingError) -> String {
         var index = range.lowerBound

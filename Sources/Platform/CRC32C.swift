@@ -8,7 +8,6 @@ package struct CRC32C: Equatable, Sendable {
 
     package init() {}
 
-    /// Computes the checksum of some bytes.
     package init(of bytes: Span<UInt8>) {
         update(bytes)
     }
@@ -34,8 +33,8 @@ package struct CRC32C: Equatable, Sendable {
         while offset + 8 <= bytes.count {
             var next: UInt32 = 0
             for index in 0..<8 {
-                let before = index < 4 ? UInt8(truncatingIfNeeded: crc >> UInt32(8 * index)) : 0
-                next ^= tables[(7 - index) * 256 + Int(bytes[offset + index] ^ before)]
+                let registerByte = index < 4 ? UInt8(truncatingIfNeeded: crc >> UInt32(8 * index)) : 0
+                next ^= tables[(7 - index) * 256 + Int(bytes[offset + index] ^ registerByte)]
             }
             crc = next
             offset += 8
@@ -47,8 +46,8 @@ package struct CRC32C: Equatable, Sendable {
         register = crc
     }
 
-    /// Eight tables of 256 entries, for the method "slicing by 8". Table `n` has the effect of each byte value on the
-    /// register if `n` further bytes of a group of eight follow the byte.
+    /// Eight tables of 256 entries, for the algorithm "slicing by 8", which processes groups of eight bytes. Table `n`
+    /// contains the effect of each byte value on the register if `n` further bytes of the group follow the byte.
     private static let tables: [UInt32] = {
         var tables = [UInt32](repeating: 0, count: 8 * 256)
         for byte in 0..<256 {
@@ -73,7 +72,6 @@ extension CRC32C {
         }
     }
 
-    /// Returns true if a text is equal to ``hexDigits``.
     package func matches(hexDigits text: Span<UInt8>) -> Bool {
         let expected = hexDigits
         guard text.count == 8 else { return false }

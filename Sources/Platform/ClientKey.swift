@@ -5,9 +5,9 @@ internal import Synchronization
 /// A client is the caller whose credential the requests carry. Without a credential, a client is the user at the other
 /// end of a Unix domain socket, or a network address.
 package enum ClientKey: Hashable, Sendable {
-    /// The name of the caller that the credential belongs to.
+    /// The name of the caller to whom the credential belongs.
     case caller(String)
-    /// The user ID.
+    /// The user ID of the process at the other end of a Unix domain socket.
     case user(UInt32)
     /// The result of ``SocketAddress/network``: an address without a port.
     case address(SocketAddress)
@@ -50,7 +50,7 @@ package final class ClientCounts: Sendable {
         }
     }
 
-    /// Counts one item of a client less.
+    /// Reduces the count of a client by one item.
     package func remove(_ client: Client) {
         guard client.count.subtract(1, ordering: .relaxed).newValue == 0 else { return }
         clients.withLock { clients in

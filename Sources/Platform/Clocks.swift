@@ -22,7 +22,7 @@ package enum WallClock {
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
-    /// The seconds since 1970-01-01 00:00 UTC. Cheaper than ``milliseconds``, but a few milliseconds old.
+    /// The seconds since 1970-01-01 00:00 UTC. Cheaper than ``milliseconds``, but up to a few milliseconds late.
     package static var coarseSeconds: Int {
         timespec(of: CLOCK_REALTIME_COARSE).tv_sec
     }

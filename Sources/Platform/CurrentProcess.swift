@@ -2,7 +2,6 @@ internal import Glibc
 
 /// The process that runs this code.
 package enum CurrentProcess {
-    /// The process ID.
     package static var identifier: Int32 { getpid() }
 
     /// The path of the working directory, or nil if the directory has been removed.
@@ -17,7 +16,7 @@ package enum CurrentProcess {
         Glibc.exit(code)
     }
 
-    /// Ends the process without running exit handlers. Safe while other threads use data that exit handlers destroy.
+    /// Ends the process without running exit handlers, which could destroy data that other threads use.
     package static func exitWithoutHandlers(code: Int32) -> Never {
         _exit(code)
     }

@@ -24,7 +24,6 @@ package struct Deque<Element> {
         used += 1
     }
 
-    /// Adds an element at the front.
     @inlinable
     package mutating func prepend(_ element: Element) {
         if used == slots.count { grow() }
@@ -33,7 +32,6 @@ package struct Deque<Element> {
         used += 1
     }
 
-    /// Removes the first element and returns it. Returns nil if the deque is empty.
     @inlinable
     package mutating func popFirst() -> Element? {
         guard used > 0 else { return nil }
@@ -43,7 +41,6 @@ package struct Deque<Element> {
         return element
     }
 
-    /// Removes the last element and returns it. Returns nil if the deque is empty.
     @inlinable
     package mutating func popLast() -> Element? {
         guard used > 0 else { return nil }

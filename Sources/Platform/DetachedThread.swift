@@ -3,13 +3,13 @@ internal import Synchronization
 
 /// Starts threads that are not joined.
 package enum DetachedThread {
-    /// The bodies by an identifier, with the identifier that was assigned last.
+    /// The bodies (the closures that threads run) by an identifier, and the identifier that was assigned last.
     private struct Pending {
         var lastID = 0
         var bodies: [Int: @Sendable () -> Void] = [:]
     }
 
-    /// The bodies of threads that have been created but do not run yet. Each new thread removes one body and runs it.
+    /// The bodies of threads that do not run yet. A C function cannot capture a body, so each new thread removes one.
     private static let pending = Mutex(Pending())
 
     /// Starts a thread. Throws if the system cannot create another thread.

@@ -13,8 +13,8 @@ package enum EnvironmentVariables {
         value(of: name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The values of all variables by name. If the environment has several variables with the same name, the dictionary
-    /// has the value of the first variable, which is the value that `getenv` returns.
+    /// The values of all variables by name. For several variables with the same name, the dictionary has the value of
+    /// the first variable, because `getenv` returns this value.
     package static var all: [String: String] {
         var variables: [String: String] = [:]
         for definition in definitions {

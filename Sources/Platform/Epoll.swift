@@ -9,8 +9,8 @@ internal import Glibc
 package final class Epoll {
     /// A set of events. The kernel always reports ``failed`` and ``hungUp``, even if they are not requested.
     ///
-    /// Not an `OptionSet`, because other modules would call its operations through generic functions. The numbers are
-    /// those of `epoll.h`, because inlinable code cannot use the constants of Glibc.
+    /// Not an `OptionSet`, because other modules would call its operations through slow generic functions. The numbers
+    /// are copied from `epoll.h`, because inlinable code cannot use the constants of Glibc.
     @usableFromInline
     package struct Events: Equatable {
         @usableFromInline let bits: UInt32
@@ -41,7 +41,7 @@ package final class Epoll {
         package static func == (one: Events, other: Events) -> Bool { one.bits == other.bits }
     }
 
-    /// The token of ``wakeCounter``. Callers do not use this value as the token of a descriptor.
+    /// The token of ``wakeCounter``. Callers must not use this value for a descriptor.
     private static let wakeToken = UInt64.max
 
     private let owned: Descriptor
@@ -70,7 +70,7 @@ package final class Epoll {
         events.deallocate()
     }
 
-    /// Adds a descriptor. Returns false if the kernel refuses it. The kernel removes it when it is closed.
+    /// Adds a descriptor. Returns false if the kernel refuses it. The kernel removes a descriptor when it is closed.
     ///
     /// - Parameter token: a number that identifies the descriptor in reported events.
     package func add(_ descriptor: Int32, _ requested: Events, token: UInt64) -> Bool {

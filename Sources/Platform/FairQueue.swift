@@ -1,4 +1,4 @@
-/// A queue that returns one element of each caller in turn (round-robin). The elements of one caller keep their order.
+/// A queue that serves callers, such as clients, round-robin. The elements of one caller keep their order.
 package struct FairQueue<Caller: Hashable, Element> {
     private var elements: [Caller: Deque<Element>] = [:]
     /// The callers that have elements, in the order in which the queue serves them.
@@ -9,7 +9,6 @@ package struct FairQueue<Caller: Hashable, Element> {
 
     package var isEmpty: Bool { count == 0 }
 
-    /// Returns the number of elements of a caller.
     package func count(of caller: Caller) -> Int { elements[caller]?.count ?? 0 }
 
     package mutating func append(_ element: Element, for caller: Caller) {

@@ -7,13 +7,12 @@ package final class Listener: Sendable {
     /// The reason why a socket cannot listen.
     package enum Failure: Error, Equatable {
         case system(SystemError)
-        /// The path of the Unix domain socket is in use by something that must not be removed. The text describes it.
+        /// A file that must not be removed has the path of the Unix domain socket. The text is the reason.
         case occupied(String)
     }
 
-    /// The result of accepting a connection.
     package enum AcceptResult: ~Copyable {
-        case connection(Socket, SocketAddress)
+        case connection(Socket, peer: SocketAddress)
         /// No connection waits.
         case nothing
         /// The connection was closed before it was accepted. Other connections may wait.
@@ -22,14 +21,14 @@ package final class Listener: Sendable {
         case exhausted(SystemError)
     }
 
-    /// The maximum number of connections that wait in the kernel to be accepted.
+    /// The maximum number of connections that wait in the kernel to be accepted. Linux allows 4096 by default.
     private static let backlog: Int32 = 4096
 
-    /// The address of the socket. If the requested port was 0, it has the port that the kernel chose.
+    /// The address of the socket. If the requested port was 0, the address has the port that the kernel chose.
     package let address: SocketAddress
     private let owned: Descriptor
     private let file: SocketFile?
-    /// True if another process has the socket too, and continues to listen after this listener is deallocated.
+    /// True if another process, such as systemd, also has the socket and listens after this listener is deallocated.
     private let isShared: Bool
 
     /// Binds a socket to an address and listens.
@@ -64,6 +63,7 @@ package final class Listener: Sendable {
     package init(inheriting number: Int32) throws(SystemError) {
         owned = Descriptor(number)
         (file, isShared) = (nil, true)
+        // `returned` also returns nil for an unknown address family. Then the call sets no `errno`.
         errno = 0
         guard let bound = SocketAddress.returned(by: { getsockname(number, $0, $1) }) else {
             throw SystemError(call: "getsockname", code: errno == 0 ? EAFNOSUPPORT : errno)
@@ -99,8 +99,8 @@ package final class Listener: Sendable {
             // Under overload, clients reset many connections while the connections wait to be accepted.
             guard !socket.hasFailed else { return .aborted }
             // An IPv6 socket reports an IPv4 peer as an IPv4-mapped IPv6 address. Limits apply to its IPv4 address.
-            if case .tcp(let host, let port) = peer { return .connection(socket, .tcp(host.unmapped, port: port)) }
-            return .connection(socket, .unix(path: ""))
+            if case .tcp(let ip, let port) = peer { return .connection(socket, peer: .tcp(ip.unmapped, port: port)) }
+            return .connection(socket, peer: .unix(path: ""))
         }
         switch errno {
         case EAGAIN: return .nothing
@@ -111,7 +111,7 @@ package final class Listener: Sendable {
     }
 
     /// Refuses new connections, resets the connections that wait to be accepted, and removes the file. The descriptor
-    /// stays open. Does nothing for a shared socket, because the next process accepts these connections.
+    /// stays open. Does nothing for a shared socket, because another process can accept the waiting connections.
     package func endListening() {
         guard !isShared else { return }
         file?.remove()

@@ -7,8 +7,8 @@ package enum OpenFileLimit {
         package let description: String
     }
 
-    /// The number of descriptors that the daemon keeps for other purposes than connections and event loops: snapshots,
-    /// journals, host and user lookups, and files that libdispatch opens. libdispatch aborts without them.
+    /// The number of descriptors that remain for other purposes than connections and event loops: snapshots, journals,
+    /// host and user lookups, and files of libdispatch, which aborts if it cannot open a file.
     private static let reserve = 24
 
     /// Raises the soft limit to the hard limit. Shells and service managers set a low soft limit, because programs that
@@ -21,7 +21,7 @@ package enum OpenFileLimit {
     }
 
     /// Raises the limit, and returns the number of connections that the process can then open in addition to the
-    /// descriptors that are open now. Throws if fewer than two connections are possible.
+    /// descriptors that are open now. Throws unless two connections are possible: one to serve, and one to refuse.
     ///
     /// - Parameter loopCount: the number of event loops that will be started. Each event loop needs two descriptors.
     package static func availableConnections(loopCount: Int) throws(Shortage) -> Int {
@@ -40,7 +40,7 @@ package enum OpenFileLimit {
         return allowed - needed
     }
 
-    /// The number of open descriptors, inherited ones included.
+    /// The number of open descriptors, including inherited descriptors; 0 if `/proc` is not accessible.
     static var openCount: Int {
         guard let directory = opendir("/proc/self/fd") else { return 0 }
         defer { closedir(directory) }

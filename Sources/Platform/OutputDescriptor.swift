@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// A descriptor for text output, such as standard output, a pipe or a terminal. The creator keeps it open.
+/// A descriptor for text output, such as standard output, a pipe or a terminal. The creator keeps the descriptor open.
 package struct OutputDescriptor: Sendable {
     /// An error that ended a write early.
     package struct PartialWriteError: Error {
@@ -37,7 +37,6 @@ package struct OutputDescriptor: Sendable {
         }
     }
 
-    /// True if the descriptor is a terminal.
     package var isTerminal: Bool { isatty(number) == 1 }
 
     /// The number of columns of the terminal, or nil if the descriptor is not a terminal or does not report a width.
@@ -47,7 +46,7 @@ package struct OutputDescriptor: Sendable {
         return Int(size.ws_col)
     }
 
-    /// Writes the text that `print` has buffered to standard output.
+    /// Writes text that is in the buffer of `print` to standard output.
     package static func flushPrintedText() throws(SystemError) {
         guard fflush(nil) == 0 else { throw SystemError(call: "fflush") }
     }

@@ -2,11 +2,10 @@ internal import Glibc
 
 /// The user of the process at the other end of a Unix domain socket, at the time when the connection was made.
 package final class PeerUser: Sendable {
-    /// The user ID.
     package let id: UInt32
     /// The group IDs: the group of the process, then its supplementary groups if the kernel reports them.
     package let groups: [UInt32]
-    /// The name of the user, or the user ID as text if the system has no name.
+    /// The name of the user, or the user ID as text if the system does not know the name.
     package let name: String
 
     package init(_ identifiers: Identifiers, name: String) {

@@ -52,7 +52,8 @@ package struct PollSet {
         return Glibc.poll(&entry, 1, 0) > 0
     }
 
-    /// Returns the timeout for `poll`. Rounds up, so that `poll` does not return before the deadline.
+    /// Returns the timeout for `poll`, which is -1 for no limit. Rounds up, so that `poll` does not return before the
+    /// deadline. Returns at most a million seconds, because the number must fit in 32 bits.
     private static func milliseconds(until deadline: ContinuousClock.Instant?) -> Int32 {
         guard let deadline else { return -1 }
         let (seconds, fraction) = (deadline - .now).components

@@ -25,12 +25,10 @@ package enum ProcessSignal: Sendable {
     /// The exit code that a shell reports for a process that this signal has ended.
     package var exitCode: Int32 { 128 + number }
 
-    /// Makes the process ignore the signal.
     package func ignore() {
         signal(number, SIG_IGN)
     }
 
-    /// Restores the default action of the signal.
     package func restoreDefault() {
         signal(number, SIG_DFL)
     }

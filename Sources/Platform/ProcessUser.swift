@@ -6,7 +6,6 @@ package enum ProcessUser {
     /// The effective user ID.
     package static var identifier: UInt32 { geteuid() }
 
-    /// True if the user is root.
     package static var isRoot: Bool { identifier == 0 }
 
     /// If the process runs as root, changes its effective user and groups to those of the owner of a directory. Files
@@ -16,7 +15,7 @@ package enum ProcessUser {
     /// Changes nothing if the process does not run as root, or if root owns the directory. Affects all threads.
     ///
     /// - Parameter path: the directory. If it does not exist, the owner of the nearest existing parent directory is
-    ///   used. For a symbolic link that root does not own, the owner of the link is used, who chose the target.
+    ///   used. For a link that root does not own, the owner of the link is used, because this user chose the target.
     package static func assumeOwner(of path: String) throws(FileError) {
         guard isRoot else { return }
         var directory = path

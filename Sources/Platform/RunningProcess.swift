@@ -1,6 +1,5 @@
 /// A process of this machine, identified by its process ID.
 package struct RunningProcess: Equatable, Sendable {
-    /// The process ID.
     package let identifier: Int32
 
     package init(identifier: Int32) {

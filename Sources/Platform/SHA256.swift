@@ -3,7 +3,6 @@ package struct SHA256: Hashable, Sendable {
     /// The eight words of the digest, from the first to the last.
     private let words: InlineArray<8, UInt32>
 
-    /// Computes the digest of some bytes.
     package init(_ message: Span<UInt8>) {
         var hash = Self.initialHash
         var block = InlineArray<64, UInt8>(repeating: 0)

@@ -34,7 +34,7 @@ package struct Socket: ~Copyable, Sendable {
         case bytes(Int)
         /// The peer has shut down its sending side, and all bytes were read.
         case end
-        /// No bytes have arrived since the last read.
+        /// No bytes can be read now.
         case nothing
         /// The connection is closed. The code is the `errno` of the read.
         case failed(code: Int32)
@@ -100,7 +100,7 @@ package struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// Sends bytes. Returns the number that the kernel accepted, 0 if the send buffer is full, nil if the peer is gone.
+    /// Sends bytes. Returns the number that the kernel accepted: 0 if the send buffer is full, nil after a failure.
     package func send(_ bytes: Span<UInt8>) -> Int? {
         Self.send(bytes, on: descriptor)
     }
@@ -129,7 +129,7 @@ package struct Socket: ~Copyable, Sendable {
         _ = shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Makes the close of the socket reset the connection and discard unacknowledged data.
+    /// Makes a later close of the socket reset the connection and discard unacknowledged data.
     package func resetOnClose() {
         var option = linger(l_onoff: 1, l_linger: 0)
         _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))

@@ -24,13 +24,12 @@ package enum SocketAddress: Hashable, Sendable {
         if case .tcp(let address, _) = self { address.description } else { "" }
     }
 
-    /// Returns the same address with another port.
     package func with(port: UInt16) -> SocketAddress {
         if case .tcp(let address, _) = self { .tcp(address, port: port) } else { self }
     }
 
-    /// The address without its port. An IPv6 address is reduced to its 64-bit network prefix, because one host can use
-    /// all addresses with that prefix. A limit for one client applies to this value.
+    /// The address without its port, to which limits for one client apply. An IPv6 address is reduced to its 64-bit
+    /// network prefix, because one host can use all addresses with that prefix.
     package var network: SocketAddress {
         if case .tcp(let address, _) = self { .tcp(address.network, port: 0) } else { self }
     }
@@ -303,6 +302,7 @@ package struct HostAndPort: Equatable, Sendable {
 
     /// A host name, or a numeric address without brackets.
     package let host: String
+    /// Nil if the text has no port.
     package let port: UInt16?
 
     package init(_ text: Substring) throws(ParseError) {

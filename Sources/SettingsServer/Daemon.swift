@@ -24,20 +24,23 @@ package final class Daemon: Sendable {
     /// The path of the data directory.
     package let directory: String
     private let server: HTTPServer
+    /// Decides writes, and publishes states to readers.
     private let store: Store
-    private let persistence: any StorageLog
+    /// The commit log: the journal in local files, or the log in etcd that several daemons share.
+    private let commitLog: any StorageLog
+    /// The log of messages for operators.
     private let log: Log
     /// In nanoseconds.
     private let stopTimeout: UInt64
     private let isStopping: StopFlag
-    private let syncTimer: RepeatingTimer
-    private let heapTrimTimer: RepeatingTimer
+    private let maintenanceTimer: RepeatingTimer
+    private let trimTimer: RepeatingTimer
     private let watchdogTimer: RepeatingTimer?
-    private let expiryTimer: RepeatingTimer
-    private let usageTimer: RepeatingTimer
+    private let tokenExpiryTimer: RepeatingTimer
+    private let tokenUsageTimer: RepeatingTimer
     /// The times at which tokens were last used.
     private let tokenUsage: TokenUsage
-    /// The current access control and other policies, which a reload replaces.
+    /// The current access control and other policies of all event loops, which a reload replaces.
     private let policyBoard: PolicyBoard
     private let manager: ServiceManager?
     /// Reads the stored files periodically to detect damage.
@@ -63,8 +66,8 @@ package final class Daemon: Sendable {
         var configuration = configuration
         let (policies, files) = try Self.prepare(configuration, listens: sockets.isEmpty)
         let budget = MemoryBudget(limit: configuration.bufferBytes)
-        let (state, persistence) = try Self.open(path, configuration, budget, log)
-        let store = Store(state, log: persistence, limits: configuration.writes, clock: { .now() })
+        let (state, commitLog) = try Self.open(path, configuration, budget, log)
+        let store = Store(state, log: commitLog, limits: configuration.writes, clock: { .now() })
         let listeners =
             sockets.isEmpty ? try Self.listen(configuration.listen, configuration.socketMode) : sockets
         if !sockets.isEmpty { log.info("the sockets of the service manager replace the option listen") }
@@ -85,7 +88,7 @@ package final class Daemon: Sendable {
         let isStopping = StopFlag()
         let policyBoard = PolicyBoard(policies)
         let audit = configuration.auditFile.map {
-            AuditLog($0, in: DataDirectory(path), on: state, isShared: persistence is EtcdLog, log)
+            AuditLog($0, in: DataDirectory(path), on: state, isShared: commitLog is EtcdLog, log)
         }
         let schemas = SchemaSetter(store, audit, log)
         let tokenUsage = TokenUsage(in: DataDirectory(path), log: log)
@@ -95,29 +98,30 @@ package final class Daemon: Sendable {
             startConfiguration: startConfiguration, addresses: addresses, availableFiles: availableFiles,
             board: policyBoard, schemas: schemas, audit: audit, tokenUsage: tokenUsage, manager: manager, log: log,
             reread: reread ?? { startConfiguration })
-        let etcdLog = persistence as? EtcdLog
-        let past = (persistence as? LocalLog)?.pastFiles.map { files in
+        let etcdLog = commitLog as? EtcdLog
+        // Makes a reader of older states, which uses past files: files with commits that the history has evicted.
+        let past = (commitLog as? LocalLog)?.pastFiles.map { files in
             { @Sendable (state: State) -> any PastReading in PastView(files, state) }
         }
         let service = Service(
-            store: store, policies: policyBoard, storage: persistence.metrics, watchers: configuration.watchers,
+            store: store, policies: policyBoard, storage: commitLog.metrics, watchers: configuration.watchers,
             budget: budget, audit: audit, past: past,
-            peers: etcdLog.map { log in
-                let queries = log.queries
+            peers: etcdLog.map { etcdLog in
+                let queries = etcdLog.queries
                 return Peers(
-                    findEnd: queries.fetchEnd, describe: queries.describeDaemons, metrics: { log.currentMetrics })
+                    findEnd: queries.fetchEnd, describe: queries.describeDaemons, metrics: { etcdLog.currentMetrics })
             },
             reload: { reloader.reload($0) }, debug: { log.debug($0) }, warn: { log.warning($0) }, clock: { .now() },
             schemas: { schemas.condition.rawValue }, lastReloadFailed: { reloader.lastReloadFailed },
-            obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
+            obstacle: { isStopping.isSet ? .shuttingDown : commitLog.health.map { Problem(obstacle: $0) } })
         do {
-            // For how many seconds etcd has not answered; nil if it answers, or without etcd.
+            // The seconds for which etcd has not answered; nil if it answers, or without etcd.
             var staleSeconds: Int?
             etcdLog?.reportStaleness { staleSeconds = $0 }
-            // The server starts to accept connections last, when all other parts are ready.
+            // The server accepts connections at once, so the parts that requests use were constructed before it.
             server = try HTTPServer(
                 listeners: listeners, loopCount: loopCount, limits: configuration.transport, budget: budget,
-                log: { log.add($0) },
+                log: { log.record($0) },
                 makeHandler: { [staleSeconds] loop in
                     let handler = APIHandler(service, on: loop)
                     handler.setStale(staleSeconds)
@@ -132,31 +136,33 @@ package final class Daemon: Sendable {
         accessLog = service.accessLog
         directory = path
         self.store = store
-        self.persistence = persistence
+        self.commitLog = commitLog
         self.log = log
         self.isStopping = isStopping
         stopTimeout = UInt64(max(0, configuration.stopSeconds)) * 1_000_000_000
         do throws(SystemError) {
+            // The closure makes the commit stage publish the commits of other daemons.
             try etcdLog?.start(at: addresses.first?.location) { store.performMaintenance() }
         } catch {
             throw .system(error.description)
         }
-        // Performs the periodic work of the log, such as the sync with durability `interval`.
-        syncTimer = RepeatingTimer(every: max(1, min(1000, configuration.syncInterval))) {
+        // Maintenance of the commit log: the sync with durability `interval`, snapshots, recovery after a failed write.
+        // It runs every second, or more often if the interval of the sync is shorter.
+        maintenanceTimer = RepeatingTimer(every: max(1, min(1000, configuration.syncInterval))) {
             store.performMaintenance()
             etcdLog?.reportStaleness { policyBoard.setStale($0) }
         }
         // The scrub reads the stored files slowly, so that it does not delay the writes.
         let pace = ReadPace(bytesPerSecond: 4 << 20)
         let scrub = Scrub(
-            DataDirectory(path, in: POSIXFileSystem(pace: pace)), pace: pace, persistence.metrics, log
+            DataDirectory(path, in: POSIXFileSystem(pace: pace)), pace: pace, commitLog.metrics, log
         ) { store.read { $0.revision } }
         self.scrub = scrub
         let scrubSeconds = configuration.scrubInterval
         scrubTimer = scrubSeconds > 0 ? RepeatingTimer(every: scrubSeconds * 1000) { scrub.begin() } : nil
-        heapTrimTimer = RepeatingTimer(every: FreedMemory.trimInterval * 1000) { FreedMemory.trim() }
-        expiryTimer = RepeatingTimer(every: 86_400_000) { policyBoard.policies.warnOfExpiry(log) }
-        usageTimer = RepeatingTimer(every: TokenUsage.interval * 1000) {
+        trimTimer = RepeatingTimer(every: FreedMemory.trimInterval * 1000) { FreedMemory.trim() }
+        tokenExpiryTimer = RepeatingTimer(every: 86_400_000) { policyBoard.policies.warnOfExpiry(log) }
+        tokenUsageTimer = RepeatingTimer(every: TokenUsage.interval * 1000) {
             tokenUsage.collect(from: policyBoard.policies.access)
         }
         self.manager = manager
@@ -220,11 +226,12 @@ package final class Daemon: Sendable {
     ) -> RepeatingTimer? {
         guard let manager, let interval = manager.watchdogInterval else { return nil }
         var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
+        // The decide stage checks queued writes and computes their commits. The commit stage makes commits durable.
         parts.append(Watchdog.Part("the decide stage") { store.runAfterDecideSlice($0) })
         parts.append(Watchdog.Part("the commit stage") { store.runAfterCommitBatch($0) })
         parts.append(Watchdog.Part("the acceptor") { server.runOnAcceptorQueue($0) })
         let watchdog = Watchdog(parts, log) { manager.feedWatchdog() }
-        // Four times per interval of the service manager, which is in nanoseconds.
+        // Four ticks per watchdog interval, which is in nanoseconds.
         return RepeatingTimer(every: Int(clamping: max(1, interval / 4_000_000))) { watchdog.tick() }
     }
 
@@ -241,22 +248,24 @@ package final class Daemon: Sendable {
         isStopping.set()
         log.info("stopping")
         watchdogTimer?.stop()
-        expiryTimer.stop()
-        usageTimer.stop()
+        tokenExpiryTimer.stop()
+        tokenUsageTimer.stop()
         manager?.stopping()
+        // Costly writes would delay the stop.
         store.refuseCostlyWrites()
         scrubTimer?.stop()
         scrub.stop()
+        // The maintenance of the commit log continues until every accepted write has its result.
         server.stop(within: stopTimeout) {
-            [store, persistence, audit, accessLog, syncTimer, heapTrimTimer, stopTimeout, tokenUsage, policyBoard] in
+            [store, commitLog, audit, accessLog, maintenanceTimer, trimTimer, stopTimeout, tokenUsage, policyBoard] in
             store.whenIdle { _ in
                 tokenUsage.collect(from: policyBoard.policies.access)
                 audit?.finish()
-                syncTimer.stop()
-                heapTrimTimer.stop()
+                maintenanceTimer.stop()
+                trimTimer.stop()
                 var failure: FileError?
                 do throws(FileError) {
-                    try persistence.close(within: stopTimeout)
+                    try commitLog.close(within: stopTimeout)
                 } catch {
                     failure = error
                 }
@@ -275,7 +284,8 @@ package final class Daemon: Sendable {
         options.syncInterval = UInt64(max(1, configuration.syncInterval)) * 1_000_000
         options.snapshotJournalBytes = configuration.snapshotJournalBytes
         options.snapshotInterval = UInt64(max(1, configuration.snapshotInterval)) * 1_000_000_000
-        // Memory for snapshots and for the files of past commits counts against the memory budget.
+        // Three uses of memory count against the budget: large values that writes replaced but a snapshot in progress
+        // still needs, a line of a snapshot, and evicted commits that are not in a past file yet.
         let replacedCharge = budget.charge()
         options.chargeReplaced = { replacedCharge.resize(to: $0) }
         let lineCharge = budget.charge()
@@ -284,18 +294,18 @@ package final class Daemon: Sendable {
         options.chargePast = { pastCharge.resize(to: $0) }
         log.info("data in \(path), durability \(configuration.durability.rawValue)")
         do {
-            let (recovered, persistence) = try LocalLog.open(
+            let (recovered, commitLog) = try LocalLog.open(
                 DataDirectory(path), options: options, limits: configuration.history, log: log, newEpoch: Epoch.random,
                 clock: MonotonicClock.system.now)
             let state = recovered.state
             log.info("epoch \(state.epoch), revision \(state.revision), suites: \(state.suites.count)")
-            return (state, persistence)
+            return (state, commitLog)
         } catch {
             throw .recovery(error)
         }
     }
 
-    /// Opens the log in etcd. The data directory then contains a copy of the data.
+    /// Opens the log in etcd. The data directory contains a copy of the data in etcd.
     private static func openShared(
         _ path: String, _ configuration: Configuration, _ log: Log
     ) throws(StartError) -> (State, any StorageLog) {
@@ -330,7 +340,7 @@ package final class Daemon: Sendable {
 package enum StartError: Error, CustomStringConvertible {
     /// The data directory cannot be used.
     case recovery(RecoveryError)
-    /// The configuration refers to something that does not exist, or is not safe.
+    /// The configuration is not safe, or refers to something that does not exist.
     case configuration(ConfigurationError)
     case listen(ListenError)
     /// The operating system refuses a resource that every daemon needs. The string is the error message.
@@ -376,7 +386,7 @@ private final class StopFlag: Sendable {
 }
 
 extension Problem {
-    /// The answer to writes while the storage cannot accept them. `obstacle` is the reason.
+    /// Makes the error for a write that the daemon cannot accept at present. `obstacle` is the reason.
     fileprivate init(obstacle: String) {
         self.init(
             .storageFailed, outcome: .notDone, retryAfterMs: 1000,

@@ -18,12 +18,14 @@ final class Reloader: Sendable {
     private let addresses: [ListenAddress]
     /// The number of file descriptors that connections may use.
     private let availableFiles: Int
+    /// The current policies (access control and other rules for requests), which all event loops read.
     private let board: PolicyBoard
     private let schemas: SchemaSetter
     private let manager: ServiceManager?
     private let audit: AuditLog?
     private let tokenUsage: TokenUsage
     private let log: Log
+    /// Reads the configuration again.
     private let reread: @Sendable () throws(ConfigurationError) -> Configuration
     private let state: Mutex<State>
     private let hasLastReloadFailed = Atomic(false)
@@ -73,7 +75,7 @@ final class Reloader: Sendable {
             } catch {
                 let consequence =
                     self.rereadTokens()
-                    ? "the daemon read the tokens again and kept all other settings" : "the daemon kept all settings"
+                    ? "the daemon read the tokens again and kept its other options" : "the daemon kept its options"
                 let message = "cannot reload the configuration: \(error); \(consequence)"
                 self.hasLastReloadFailed.store(true, ordering: .relaxed)
                 self.log.error(message)
@@ -83,7 +85,7 @@ final class Reloader: Sendable {
         }
     }
 
-    /// Replaces the policies. The replaced access policy has recorded when tokens were last used, so save these times.
+    /// Replaces the policies, and saves the times of the last use of tokens, which the replaced access policy contains.
     private func install(_ policies: Policies) {
         let replaced = board.policies.access
         board.post(policies)
@@ -102,13 +104,13 @@ final class Reloader: Sendable {
         return true
     }
 
-    /// Reloads all but the schemas. Returns the options that changed and need a restart, and the schemas to set.
+    /// Reloads all but the schemas. Returns the options that need a restart, and the schemas to set (nil: no folder).
     private func reload() throws(ConfigurationError) -> (restartOptions: [String], files: [SchemaFile]?) {
         var configuration = try reread()
         let policies = try Policies(configuration)
         guard policies.access != nil || board.policies.access == nil else {
             throw ConfigurationError(
-                "cannot turn off access control while the daemon runs: the new configuration has no member access",
+                "cannot turn off access control while the daemon runs: the new configuration lacks the member access",
                 remedy: "restart the daemon to turn it off, or restore the member")
         }
         let files = try SchemaFile.all(of: configuration)
@@ -120,10 +122,12 @@ final class Reloader: Sendable {
         for change in configuration.lowerLimits(toFit: availableFiles) { log.info(change) }
         log.setLevel(configuration.logLevel)
         server?.update(configuration.transport)
+        // `renew` replaces the limits only; existing watchers continue.
         service?.watchers.renew(configuration.watchers)
         service?.store.limits = configuration.writes
         service?.budget.update(limit: configuration.bufferBytes)
         install(policies)
+        // A log rotation renames the audit file, and then asks for a reload.
         audit?.reopen()
         let note =
             restartOptions.isEmpty ? "" : "; these options need a restart: \(restartOptions.joined(separator: ", "))"
@@ -140,7 +144,7 @@ extension Policies {
         hosts = HostPolicy(hosts: configuration.hosts, origins: configuration.origins)
         proxies = configuration.proxies
         logging = configuration.logging
-        servesPage = configuration.servesPage
+        servesPage = configuration.servesWebPage
         rate = configuration.rate.perSecond > 0 ? configuration.rate : nil
         let options = configuration.access
         if options.isConfigured { access = try AccessPolicy(options, clock: { Timestamp.now() }) }

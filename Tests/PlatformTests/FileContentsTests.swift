@@ -25,7 +25,7 @@ struct FileContentsTests {
     func readOfFIFOReturns() throws {
         let path = directory.path + "/fifo"
         #expect(try ShellCommand("mkfifo '\(path)'").run() == 0)
-        #expect(try FileContents.read(path, waitsForWriter: false) == [])
+        #expect(try FileContents.read(path, waitsForPipe: false) == [])
     }
 
     @Test("A read of a missing file throws the call and the code of the system")

@@ -8,12 +8,12 @@ package enum FileContents {
     ///
     /// - Parameters:
     ///   - count: The maximum number of bytes. If the file is longer, the function returns its first `count` bytes.
-    ///   - waitsForWriter: Applies to a pipe. If true, the function waits until another process opens the pipe and
+    ///   - waitsForPipe: Applies to a pipe. If true, the function waits until another process opens the pipe and
     ///     writes to it. If false and the pipe contains no bytes, the function returns an empty array or throws.
     package static func read(
-        _ path: String, upTo count: Int = .max, waitsForWriter: Bool = true
+        _ path: String, upTo count: Int = .max, waitsForPipe: Bool = true
     ) throws(SystemError) -> [UInt8] {
-        let number = open(path, O_RDONLY | O_CLOEXEC | (waitsForWriter ? 0 : O_NONBLOCK))
+        let number = open(path, O_RDONLY | O_CLOEXEC | (waitsForPipe ? 0 : O_NONBLOCK))
         guard number >= 0 else { throw SystemError(call: "open") }
         let file = Descriptor(number)
         return try read(file.number, upTo: count)

@@ -2,14 +2,14 @@ internal import Glibc
 
 /// The file operations of the program. Tests use implementations that inject errors or simulate a power loss.
 ///
-/// Reads and writes get an explicit offset, because a descriptor has no current position in this protocol. The `path`
-/// beside a descriptor is only used in error messages. Thread-safe.
+/// Reads and writes get an explicit offset, because a descriptor has no current position in this protocol. A `path`
+/// that follows a descriptor is only for error messages. Thread-safe.
 package protocol FileSystem: Sendable {
     /// Creates a directory that only its owner can access, with its missing parent directories, and makes their names
     /// durable. Does nothing if the directory exists.
     func makeDirectory(_ path: String) throws(FileError)
-    /// Opens a regular file, or a directory for ``FileAccess/directory``. Never waits for a FIFO: throws for a FIFO, a
-    /// device or a symbolic link. The caller must close the descriptor; ``OpenFile`` closes it automatically.
+    /// Opens a regular file or, for ``FileAccess/directory``, a directory. Throws for a device, a symbolic link or a
+    /// FIFO, and never waits for a FIFO. The caller must close the descriptor; ``OpenFile`` does this automatically.
     func open(_ path: String, _ access: FileAccess) throws(FileError) -> Int32
     /// Releases the lock of ``lock(_:_:)``, if the descriptor has it, and closes the descriptor.
     func close(_ descriptor: Int32)
@@ -19,7 +19,7 @@ package protocol FileSystem: Sendable {
     ) throws(FileError) -> Int
     /// Writes bytes, possibly only the first part of them. Returns the number of bytes that were written.
     func write(_ descriptor: Int32, _ path: String, _ bytes: Span<UInt8>, at offset: Int) throws(FileError) -> Int
-    /// Writes zeros to a range of the file. A later write to the range then allocates no blocks, so its sync is cheap.
+    /// Writes zeros to a range of the file. A later write to the range then allocates no blocks, and its sync is cheap.
     func preallocate(_ descriptor: Int32, _ path: String, _ range: Range<Int>) throws(FileError)
     func truncate(_ descriptor: Int32, _ path: String, to size: Int) throws(FileError)
     /// Makes the content durable. If this fails, the content on disk is unknown.
@@ -46,7 +46,6 @@ package protocol FileSystem: Sendable {
     func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool
 }
 
-/// A way to open a file.
 package enum FileAccess: Sendable {
     /// Read an existing file.
     case reading
@@ -101,7 +100,8 @@ package struct FileIdentity: Hashable, Sendable {
         self.creationTime = creationTime
     }
 
-    /// Returns true if both identities belong to the same file. Both must have been read while the file existed.
+    /// Returns true if both identities belong to the same file. Both must have been read while the file existed,
+    /// because a new file can get the inode number of a removed file.
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
     }

@@ -4,7 +4,7 @@ internal import Glibc
 package struct LineReader {
     /// A line, or the bytes after the last newline of the file.
     package struct Line {
-        /// The range of the line in ``LineReader/buffer``, without the newline, until ``LineReader/next()`` is called.
+        /// The line in ``LineReader/buffer`` without its newline. Valid until the next call of ``LineReader/next()``.
         package var range = 0..<0
         /// The offset of the first byte of the line in the file.
         package var offset = 0
@@ -13,7 +13,7 @@ package struct LineReader {
         /// True if the line ends with a newline.
         package var isTerminated = false
 
-        /// Makes an empty line with the number 0, for callers that have not read a line yet.
+        /// Makes an empty line with the number 0: the line of a caller that has not read a line yet.
         package init() {}
 
         fileprivate init(range: Range<Int>, offset: Int, number: Int, isTerminated: Bool) {

@@ -1,8 +1,7 @@
 internal import Glibc
 
-/// An open file, which is closed when the object is deallocated.
-///
-/// The methods call the methods of the same name of ``FileSystem``.
+/// An open file, which is closed when the object is deallocated. Most methods call the method of ``FileSystem`` with
+/// the same name.
 package final class OpenFile: Sendable {
     /// The path that error messages contain.
     package let path: String
@@ -23,8 +22,8 @@ package final class OpenFile: Sendable {
         fileSystem.close(descriptor)
     }
 
-    /// Reads into an array, after its first `used` bytes, until the array is full or the file ends, possibly fewer
-    /// bytes. Returns the number of bytes that were read; 0 at the end of the file.
+    /// Reads bytes at an offset of the file into the part of the array after its first `used` bytes, possibly fewer
+    /// than fit. Returns the number of bytes that were read; 0 at the end of the file.
     package func read(at offset: Int, into bytes: inout [UInt8], after used: Int = 0) throws(FileError) -> Int {
         // A `Result`, because `withUnsafeMutableBytes` does not preserve the type of a thrown error.
         let result: Result<Int, FileError> = bytes.withUnsafeMutableBytes { buffer in
@@ -58,6 +57,7 @@ package final class OpenFile: Sendable {
         while writtenCount < bytes.count {
             let count = try fileSystem.write(
                 descriptor, path, bytes.extracting(writtenCount..<bytes.count), at: offset + writtenCount)
+            // Without this error, the loop would not end.
             guard count > 0 else { throw FileError(.write, path, code: ENOSPC) }
             writtenCount += count
         }

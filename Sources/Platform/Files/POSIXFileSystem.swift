@@ -1,11 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// The real file system, which ``FileSystem`` methods access through system calls.
+/// The implementation of ``FileSystem`` with system calls.
 package struct POSIXFileSystem: FileSystem {
     private let pace: ReadPace?
 
-    /// - Parameter pace: the speed limit for reads; nil for no limit.
+    /// - Parameter pace: the speed limit for reads; nil for no limit. Other operations have no limit.
     package init(pace: ReadPace? = nil) {
         self.pace = pace
     }

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 extension POSIXFileSystem {
-    /// Resolves all symbolic links in a path. Returns the absolute path of the file, or nil if the file does not exist.
+    /// Returns the absolute path of a file without symbolic links; nil if the file does not exist.
     package static func resolveLinks(of path: String) -> String? {
         guard let target = realpath(path, nil) else { return nil }
         defer { free(target) }

@@ -1,13 +1,12 @@
 internal import Glibc
 internal import Synchronization
 
-/// A speed limit for reading files in order to verify that the disk still returns their bytes.
-///
-/// Reads come from the disk instead of the page cache, and do not fill the page cache. Thread-safe.
+/// A speed limit for reads that verify that the disk still returns the bytes of files. Such a read bypasses the page
+/// cache: it reads from the disk, and then removes the bytes from the page cache. Thread-safe.
 package final class ReadPace: Sendable {
     private let bytesPerSecond: Int
     private let hasStopped = Atomic(false)
-    /// In microseconds. Between two sleeps, a read checks whether ``stop()`` was called.
+    /// In microseconds. A read sleeps in steps of this length, and checks after each step whether it must stop.
     private static let longestSleep = 50_000
 
     package init(bytesPerSecond: Int) {

@@ -25,7 +25,7 @@ package struct Configuration: Sendable {
     package var hosts: [String] = []
     package var origins: [String] = []
     /// True if the daemon serves the web page for people at `/ui/`.
-    package var servesPage = true
+    package var servesWebPage = true
     package var access = AccessOptions()
     package var proxies = TrustedProxies()
     /// The path of the audit file; nil for none.
@@ -37,11 +37,11 @@ package struct Configuration: Sendable {
     package var watchers = WatcherLimits()
     package var rate = RequestRate()
     package var writes = WriteLimits()
-    /// The memory for all requests and answers in transit.
+    /// The memory in bytes for all requests and answers in transit.
     package var bufferBytes = 256 << 20
     /// The number of event loops; nil for half the number of cores.
     package var loops: Int?
-    /// The time that a stop gives to open connections.
+    /// The time in seconds in which a stop finishes the requests of open connections.
     package var stopSeconds = 10
     package var logLevel = Log.Level.info
     package var logging = RequestLogging()
@@ -54,16 +54,14 @@ package struct Configuration: Sendable {
 
 extension Configuration {
     /// Lowers the limits of connections and of watchers (requests that wait for a change) to the number of available
-    /// file descriptors.
-    ///
-    /// A client beyond the limits then gets an error instead of waiting for a descriptor, and some connections remain
-    /// available to clients that are not watchers.
+    /// file descriptors. A client beyond the limits then gets an error instead of waiting for a descriptor, and some
+    /// connections remain available to clients that are not watchers.
     ///
     /// - Parameter files: the number of descriptors for connections; at least two. It includes the connections that the
     ///   daemon accepts only to send an error (`refusedConnections`).
     /// - Returns: a description of each change, with its reason, for the log.
     package mutating func lowerLimits(toFit files: Int) -> [String] {
-        // At most 95 % of the connections may come from one address, and at most 95 % may be watchers.
+        // At most 95 % of the connections may come from one address, and at most 95 % may be watchers (`/ 20` is 5 %).
         var changes: [String] = []
         transport.refusedConnections = min(transport.refusedConnections, max(1, files / 8))
         let maximum = max(1, files - transport.refusedConnections)

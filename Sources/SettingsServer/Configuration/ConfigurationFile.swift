@@ -7,9 +7,8 @@ package import SettingsModel
 internal import SettingsStorage
 package import SettingsWeb
 
-/// Reads and writes the configuration file.
-///
-/// A file with an unknown member is refused, because the member could be a misspelt option.
+/// Reads and writes the configuration file. A file with an unknown member is refused, because the member could be a
+/// misspelt option.
 extension Configuration {
     /// The maximum length of a configuration file in bytes.
     private static let maximumLength = 1 << 20
@@ -106,17 +105,18 @@ extension Configuration {
         }
     }
 
-    /// Reads a file. Follows a symbolic link, because Kubernetes mounts configuration files as links.
+    /// Reads a file. Follows a symbolic link, because Kubernetes mounts configuration files as links. Never waits for
+    /// a named pipe, because the start would hang if no process writes to the pipe.
     static func contents(of path: String, maximumLength: Int) throws(ConfigurationError) -> [UInt8] {
         let bytes: [UInt8]
         do throws(SystemError) {
-            bytes = try FileContents.read(path, upTo: maximumLength + 1, waitsForWriter: false)
+            bytes = try FileContents.read(path, upTo: maximumLength + 1, waitsForPipe: false)
         } catch {
-            throw ConfigurationError("cannot read the file: \(error)", remedy: "name a readable file")
+            throw ConfigurationError("cannot read the file: \(error)", remedy: "give the path of a readable file")
         }
         guard bytes.count <= maximumLength else {
             throw ConfigurationError(
-                "the file is longer than \(maximumLength) bytes", remedy: "shorten it, or name a different file")
+                "the file is longer than \(maximumLength) bytes", remedy: "shorten it, or choose a different file")
         }
         return bytes
     }
@@ -130,8 +130,8 @@ extension Configuration {
             remedy: suggestion.map { "did you mean \($0)?" } ?? "it must be one of \(names.joined(separator: ", "))")
     }
 
-    /// Suggests the JSON for an option that belongs in a different object. The manual writes `limits.connections`, and
-    /// the file has `{"limits": {"connections": 9}}`.
+    /// Suggests the JSON for an option in a wrong object, or with the dotted name of the manual: for the member
+    /// `"limits.connections": 9`, it suggests `{"limits": {"connections": 9}}`. Returns nil if no option is similar.
     private static func nested(_ member: JSONObject.Member) -> String? {
         let all = Option.all
         let suggestion =

@@ -7,7 +7,7 @@ extension Configuration {
     /// The name of the environment variable with the path of the configuration file.
     static let fileVariable = "SETTINGSD_CONFIG"
 
-    /// Applies the variables `SETTINGSD_…` of an environment. Throws if no option has the name of such a variable.
+    /// Applies the variables `SETTINGSD_…` of an environment. Throws if such a variable belongs to no option.
     package mutating func apply(environment: [String: String]) throws(ConfigurationError) {
         for option in Option.all {
             guard let text = environment[option.variable] else { continue }
@@ -19,7 +19,7 @@ extension Configuration {
         for name in environment.keys.sorted() where name.hasBytePrefix("SETTINGSD_") && !known.contains(name) {
             let suffix = String(decoding: name.utf8.dropFirst("SETTINGSD_".utf8.count), as: UTF8.self)
             guard !Self.isServiceLink(suffix) else { continue }
-            // Suggest the option if only the name of its object is missing.
+            // For `SETTINGSD_BUFFER_BYTES`, which lacks the name of an object, suggest `SETTINGSD_LIMITS_BUFFER_BYTES`.
             let candidates = known.filter { $0.utf8.reversed().starts(with: "_\(suffix)".utf8.reversed()) }
             let nearest =
                 candidates.min { $0.count < $1.count }
@@ -38,7 +38,7 @@ extension Configuration {
             || ["_SERVICE_PORT_", "_PORT_", "_ENV_"].contains { name.contains($0) } || suffix == "NAME"
     }
 
-    /// Sets the data directory, and the reason for its choice as the source of its value.
+    /// Sets the data directory. If it is not configured, its source becomes the reason for its choice.
     mutating func setDataDirectory(_ location: DataLocation) {
         if data == nil { sources["data"] = location.reason }
         data = location.path

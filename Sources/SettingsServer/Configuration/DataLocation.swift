@@ -28,7 +28,7 @@ package struct DataLocation: Hashable, Sendable {
             self.init(path: Self.settingsd(in: Self.join(home, ".local/state")), reason: "the default for a user")
         } else {
             throw ConfigurationError(
-                "cannot choose a data directory: the user has no home directory", remedy: "name one with --data")
+                "cannot choose a data directory: the user has no home directory", remedy: "set one with --data")
         }
     }
 
@@ -37,7 +37,7 @@ package struct DataLocation: Hashable, Sendable {
         self.reason = reason
     }
 
-    /// Returns the text if it can be a path. Otherwise throws an error, which calls the option `name`.
+    /// Returns the text if it can be a path. Otherwise throws an error. `name` is the option in the error message.
     static func path(_ text: String, named name: String) throws(ConfigurationError) -> String {
         guard !text.isEmpty, !text.utf8.contains(0) else {
             throw ConfigurationError("\(name) is not a path", remedy: "it must be a path such as /var/lib/settingsd")

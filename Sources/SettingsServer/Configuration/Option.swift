@@ -21,7 +21,7 @@ package struct Option: Sendable {
         case json
         /// Elements separated by commas.
         case list
-        /// Grants separated by commas. A grant itself may contain commas.
+        /// Grants separated by commas, as `a.*:read,write,b.*:read`. An element without a colon continues a grant.
         case grants
     }
 
@@ -38,7 +38,7 @@ package struct Option: Sendable {
     package var isList: Bool { variableSyntax == .list }
     /// True if a reload applies a new value. A new value of any other option takes effect at the next start.
     package private(set) var isReloadable = false
-    /// Stores a value in the configuration. The second argument is the name of the option in error messages.
+    /// Checks a value and stores it in the configuration. The second argument is the option's name in error messages.
     let read: @Sendable (JSONValue, String, inout Configuration) throws(ConfigurationError) -> Void
     /// Returns the value in the form that a configuration file has.
     let write: @Sendable (Configuration) -> JSONValue
@@ -104,7 +104,7 @@ extension Option {
         }
     }
 
-    /// An option whose value is a time in whole seconds. The configuration has it in nanoseconds.
+    /// An option whose value is a time in whole seconds. The configuration stores nanoseconds.
     static func seconds(
         _ name: String, _ range: ClosedRange<Int>, _ property: Property<UInt64>, _ help: String
     ) -> Option {

@@ -40,6 +40,7 @@ extension Option {
             }
             configuration.socketMode = mode
         } write: { configuration in
+            // Adding and dropping a leading 1 pads the mode to three digits.
             .string("0" + String(configuration.socketMode + 0o1000, radix: 8).dropFirst())
         },
         path(
@@ -194,7 +195,7 @@ extension Option {
         )
         .reloadable(),
         .bool(
-            "page", \.servesPage,
+            "page", \.servesWebPage,
             "true if the daemon serves a [web page](page.md) at `/ui/` to view and change settings"
         )
         .reloadable(),
@@ -263,10 +264,10 @@ extension Option {
                 + "exhausted, transfers below 64 KiB/s are ended"),
         .integer(
             "limits.queuedWriteBytes", 4096...1 << 40, \.writes.waitingBytes,
-            "bytes of queued writes, half of them for one caller while others wait; more get 503 `overloaded`"),
+            "bytes of queued writes, half of them for one caller while others wait; above the limit, 503 `overloaded`"),
         .integer(
             "limits.commitKeys", 100...1 << 30, \.writes.commitKeys,
-            "keys that one write may change; keys that a suite with a schema may store"),
+            "the number of keys that one write may change, and that a suite with a schema may store"),
         .integer("limits.batchWrites", 1...1_000_000, \.writes.batchCount, "writes that share one sync"),
         .integer("limits.batchBytes", 1024...1 << 30, \.writes.batchBytes, "bytes of writes that share one sync"),
     ]

@@ -18,7 +18,7 @@ struct SchemaFile: Sendable {
         do throws(FileError) {
             names = try POSIXFileSystem().list(folder)
         } catch {
-            throw ConfigurationError("schemas: \(error)", remedy: "name a readable folder")
+            throw ConfigurationError("schemas: \(error)", remedy: "give the path of a readable folder")
         }
         var files: [SchemaFile] = []
         // Skip names that begin with a dot: editors and mounted configuration folders create such files.

@@ -2,7 +2,7 @@ internal import HTTPServer
 internal import SettingsStorage
 
 extension Log {
-    func add(_ event: TransportEvent) {
+    func record(_ event: TransportEvent) {
         switch event {
         case .acceptPaused(let error):
             warning(

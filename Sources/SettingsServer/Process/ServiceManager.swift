@@ -12,7 +12,7 @@ package final class ServiceManager: Sendable {
     /// The path of the socket, or its abstract name after `@`.
     private let socket: String
     private let log: Log
-    /// Serializes the reports, so that the report of the stop is the last.
+    /// Serializes the reports, so that the report of the stop is the last report.
     private let queue = DispatchQueue(label: "settingsd.manager", qos: .userInitiated)
     private let isStopping = Atomic(false)
     /// The watchdog interval in nanoseconds: the service manager restarts the daemon if ``feedWatchdog()`` is not
@@ -21,7 +21,7 @@ package final class ServiceManager: Sendable {
 
     /// Reads the variables of the service manager. Returns nil if the environment names no notification socket.
     ///
-    /// - Parameter process: the process identifier, because the watchdog may supervise a different process.
+    /// - Parameter process: the identifier of this process. The watchdog may supervise a different process.
     package init?(environment: [String: String], process: Int32, log: Log) {
         guard let socket = environment["NOTIFY_SOCKET"], socket.hasBytePrefix("/") || socket.hasBytePrefix("@") else {
             return nil

@@ -165,7 +165,6 @@ package enum Program {
         CurrentProcess.exitWithoutHandlers(code: code.rawValue)
     }
 
-    /// Writes a line to the standard error output.
     static func printError(_ text: String) {
         LineWriter.standardError.append(Array((text + "\n").utf8))
     }

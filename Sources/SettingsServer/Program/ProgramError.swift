@@ -37,7 +37,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
 package struct ProgramError: Error, Hashable, Sendable {
     package let code: ExitCode
     package let problem: String
-    /// How to correct the problem; nil if the text of the problem contains this.
+    /// How to correct the problem; nil if this is unknown or a part of `problem`.
     package let remedy: String?
 
     package init(_ code: ExitCode, _ problem: String, remedy: String?) {

@@ -125,7 +125,7 @@ extension Response {
     fileprivate func with(_ body: BackgroundAnswers.Body) -> Response {
         var response = self
         response.body = body.bytes
-        response.owner = body
+        response.bodyOwner = body
         return response
     }
 }

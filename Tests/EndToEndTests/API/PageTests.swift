@@ -109,7 +109,7 @@ struct PageTests {
         #expect(try guarded.send(Request("GET /ui/"), as: nil).status == 200)
         #expect(try guarded.send(Request("GET /", Self.browser), as: nil).status == 302)
         #expect(try guarded.send(Request("GET /v1/suites"), as: nil).status == 401)
-        let plain = try TestDaemon { $0.servesPage = false }
+        let plain = try TestDaemon { $0.servesWebPage = false }
         #expect(try plain.send(Request("GET /ui/")).status == 404)
         #expect(try plain.send(Request("GET /", Self.browser)).status == 404)
     }

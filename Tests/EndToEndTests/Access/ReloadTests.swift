@@ -111,7 +111,7 @@ struct ReloadTests {
         #expect(answer.status == 422)
         #expect(answer.json?["detail"]?.string?.contains(hint) == true, "\(answer.text)")
         let line = try #require(daemon.process).line(containing: "cannot reload the configuration: ")
-        #expect(line.contains("; the daemon kept all settings"), "\(line)")
+        #expect(line.contains("; the daemon kept its options"), "\(line)")
         #expect(try daemon.send(Request("GET /v1", "Host: old.example")).status == 200)
     }
 

@@ -231,7 +231,7 @@ struct ConfigurationFileTests {
         #expect(
             error?.description
                 == "/nonexistent/settingsd.json: cannot read the file: open: No such file or directory (error 2): "
-                + "name a readable file")
+                + "give the path of a readable file")
     }
 
     @Test("A directory and a file without end are no configurations") func directoryFileWithoutEnd() {

@@ -45,7 +45,7 @@ struct DataLocationTests {
     @Test("Without a home there is no usual place") func withoutHomeThereNo() {
         let error = #expect(throws: ConfigurationError.self) { try location() }
         #expect(
-            error?.description == "cannot choose a data directory: the user has no home directory: name one with --data"
+            error?.description == "cannot choose a data directory: the user has no home directory: set one with --data"
         )
     }
 }
