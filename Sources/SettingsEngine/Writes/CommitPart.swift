@@ -1,17 +1,16 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The part of a commit that concerns one suite, which is a named set of settings.
+/// The part of a commit (an atomic change of settings) that concerns one suite (a named set of settings).
 struct CommitPart {
     let suite: SuiteName
     /// The changes of the suite as a whole: its creation or removal, or a change of its schema.
     var suiteChanges: [SuiteChange] = []
-    /// The changes of keys of the suite.
     var changes: [Change] = []
 }
 
 extension Commit {
-    /// The commit split by suite, in the order in which the commit names the suites.
+    /// The commit split by suite: first the suites of ``suiteChanges``, then the other suites, each in order.
     var parts: [CommitPart] {
         var parts: [CommitPart] = []
         var positions: [SuiteName: Int] = [:]

@@ -1,15 +1,16 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// A state (all suites of settings, and their history) with commits of other daemons, and a list of these commits.
+/// A state (all suites of settings, and the recent commits) to which commits of other daemons were applied, and a list
+/// of these commits. A daemon follows other daemons if they add commits to a log that it shares with them.
 ///
-/// The owner of a ``StagedState``, the state on which this daemon decides writes, passes the followed state to
-/// ``StagedState/follow(_:)``. That method needs the list of commits to update its index of idempotency keys.
+/// ``StagedState/follow(_:)`` takes a followed state. It needs the list of commits to update its table of the request
+/// keys (`Idempotency-Key`) by which repeated requests are recognised.
 package struct FollowedState: Sendable {
     package private(set) var state: State
     /// The applied commits, oldest first.
     private(set) var commits: [RetainedCommit] = []
-    /// The older commits that the history, which has a limit, dropped when it added ``commits``.
+    /// The older commits that the history (the recent commits in memory) evicted when it added ``commits``.
     private(set) var evicted: [RetainedCommit] = []
     /// True if ``replace(with:)`` was called. ``commits`` then has only the commits that were applied afterwards.
     private(set) var wasReplaced = false
@@ -19,17 +20,17 @@ package struct FollowedState: Sendable {
     }
 
     package mutating func apply(_ commit: Commit) throws(CommitMismatch) {
-        let kept = RetainedCommit(commit)
-        evicted += try state.apply(kept)
-        commits.append(kept)
+        let retained = RetainedCommit(commit)
+        evicted += try state.apply(retained)
+        commits.append(retained)
     }
 
-    /// Begins a new epoch: another history, whose revisions cannot be compared with the revisions so far.
+    /// Begins a new epoch (the name of a history). Its revisions cannot be compared with the revisions so far.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         state.beginEpoch(epoch, at: revision)
     }
 
-    /// Replaces the state with a state that was loaded, together with its history.
+    /// Replaces the state, with its history, by a state that was loaded.
     package mutating func replace(with state: State) {
         self = FollowedState(state)
         wasReplaced = true

@@ -6,16 +6,15 @@ internal import SettingsModel
 package struct Quotas: Equatable, Sendable {
     /// The maximum number of suites, which are named sets of settings.
     package var suites = 100_000
-    /// Counts the keys of a suite that have a stored value or are listed in the schema of the suite.
+    /// The maximum number of keys of a suite that have a stored value or are listed in the schema of the suite.
     package var keysPerSuite = 1_000_000
     package var valueBytes = 64 << 20
     package var suiteBytes = 256 << 20
-    /// Limits all suites together.
+    /// The maximum for all suites together.
     package var totalBytes = 384 << 20
 
     package init() {}
 
-    /// No limits.
     package static let none = {
         var quotas = Quotas()
         (quotas.suites, quotas.keysPerSuite) = (.max, .max)
@@ -31,10 +30,9 @@ struct StoredGrowth: Sendable {
 }
 
 extension Quotas {
-    /// Throws if a commit would increase the stored data of all suites beyond the quotas for all suites.
-    ///
-    /// - Parameter reader: the grants of a caller that may not read everything, otherwise nil. The error for this
-    ///   caller contains no amounts, because they include hidden suites and keys.
+    /// Throws if a commit would increase the stored data of all suites beyond a quota. `readLimits` is the grants of a
+    /// caller that may not read everything; nil if the caller may read everything. An error for a caller with
+    /// `readLimits` contains no amounts, because they include hidden suites and keys.
     private func check(_ growth: StoredGrowth, on state: State, for readLimits: Grants?) throws(Problem) {
         let count = state.suites.count + growth.suites
         if count > max(suites, state.suites.count) {
@@ -50,8 +48,8 @@ extension Quotas {
         }
     }
 
-    /// Throws if a commit would increase an amount beyond its quota. Every changed record stores the `origin` of the
-    /// commit (caller and note). The `readLimits` is nil for a caller that may read everything.
+    /// Throws if a commit would increase an amount beyond its quota. `origin` is the name and the note of the caller,
+    /// which every changed record stores. `readLimits` is nil for a caller that may read everything.
     func checkGrowth(
         _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, on state: State,
         for readLimits: Grants?
@@ -133,14 +131,15 @@ private struct SuiteUsage {
     }
 
     mutating func add(_ change: Change, growth: Int) {
-        // A commit that drops a suite also has a change for each key, which `add(_:to:)` has already subtracted.
+        // A commit that drops a suite also has a change for each key, but `add(_:to:)` has subtracted the whole suite.
         guard !isDropped else { return }
         size += growth
         guard !lists(change.key) else { return }
         keys += (change.stored == nil ? 0 : 1) - (change.oldStored == nil ? 0 : 1)
     }
 
-    /// Sets a schema that lists `count` keys. Counts again the keys that the suite stores before the write.
+    /// Sets a schema that lists `count` keys. Counts the keys again: the listed keys, and the other keys that the suite
+    /// stores before the write.
     private mutating func setSchema(listing listed: ListedKeys, count: Int, memorySize: Int, of suite: Suite?) {
         listedKeys = listed
         size += memorySize - (suite?.schema?.schema.memorySize ?? 0)
@@ -161,8 +160,9 @@ private struct SuiteUsage {
 }
 
 extension [Change] {
-    /// Returns true for most commits: each change removes a value, or replaces a value with a value that allocates no
-    /// memory, such as a number. A removal is never refused, even if its record grows by the origin of the commit.
+    /// Returns true for most commits: each change removes a value, or, without an origin (name and note of the caller),
+    /// replaces a stored value with a value that allocates no memory, such as a number. A removal is never refused,
+    /// even if its record grows by the origin.
     fileprivate func cannotExceedQuota(by origin: CommitOrigin?) -> Bool {
         // A loop over the array, or a method of a change, would copy each change. Access through a span copies nothing.
         let changes = span
@@ -186,9 +186,8 @@ extension Change {
 }
 
 extension Problem {
-    /// Makes the problem of a write that would exceed a quota.
-    ///
-    /// - Parameter amount: states the amount after the write; nil for a caller that may not learn the amount.
+    /// Makes the problem of a write that would exceed a quota. `amount` states the amount after the write; nil for a
+    /// caller that may not learn the amount.
     fileprivate init(_ amount: String?, _ quota: String, _ limit: Int, remedy: String) {
         let cause = amount.map { "\($0), and" } ?? "the write would exceed a quota:"
         self.init(.insufficientStorage, "\(cause) \(quota) allows \(limit); \(remedy), or raise \(quota)")

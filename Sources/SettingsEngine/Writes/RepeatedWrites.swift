@@ -3,9 +3,8 @@ internal import SettingsModel
 
 /// Answers to repeated requests. A client repeats a request with the same `Idempotency-Key` if it got no answer.
 extension WriteRequest {
-    /// Answers a repeated request from the commit of the first request. Throws if the two requests differ.
-    ///
-    /// - Parameter state: the present state. It provides the cursor of the answer, and the keys that are secret now.
+    /// Answers a repeated request from the commit of the first request. Throws if the two requests differ. The present
+    /// state has the cursor (epoch and revision) of the answer, and knows the keys that are secret now.
     func replay(_ commit: Commit, on state: State) throws(Problem) -> WriteAnswer {
         guard couldHaveMade(commit) else {
             throw Problem(
@@ -38,18 +37,18 @@ extension WriteRequest {
             commit: commit.revision)
     }
 
-    /// True if the commit may be the commit of this request.
-    ///
-    /// After an upgrade of the daemon, the digest in the commit may have another format than the digest of the request,
-    /// so that they cannot be compared. The request then counts as the same request, because otherwise a client could
-    /// not get an answer that it lost. The exception is a request that names another key than the commit.
+    /// True if the commit may be the commit of this request. After an upgrade of the daemon, the digest in the commit
+    /// may have another format than the digest of the request, so that the digests cannot be compared. The request then
+    /// counts as the same request, because otherwise a client could not get an answer that it lost. The exception is a
+    /// request for another setting than the setting in the commit.
     private func couldHaveMade(_ commit: Commit) -> Bool {
         if digest?.digestFormat == commit.requestDigest?.digestFormat { return digest == commit.requestDigest }
         guard case .setting(let operation) = command else { return true }
         return commit.changes.map(\.key) == [operation.key] && commit.changes.map(\.suite) == [operation.suite]
     }
 
-    /// Returns the answer that the commit stores. Only the commit of a request that changed nothing stores its answer.
+    /// Returns the answer that the commit stores. A commit stores an answer that does not follow from its changes: the
+    /// request changed nothing, or a restore skipped values.
     private func replay(_ answer: Commit.Answer, of commit: Revision, on state: State) -> WriteAnswer {
         switch answer {
         case .setting(var setting):
@@ -77,7 +76,7 @@ extension WriteRequest {
 }
 
 extension String {
-    /// The prefix of a digest that names its format, before the colon; nil for a digest of version 0.3.
+    /// The name of the format of a digest, before the colon; nil for a digest that version 0.3 of the daemon made.
     fileprivate var digestFormat: Substring? {
         utf8.firstIndex(of: UInt8(ascii: ":")).map { self[..<$0] }
     }

@@ -1,7 +1,8 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The writes that set or remove the schema of a suite, which is a named set of settings.
+/// The writes that set or remove the schema of a suite, which is a named set of settings. A draft is a write that is
+/// being decided: checked against the staged state, to compute its commit or its refusal.
 extension WriteDraft {
     mutating func setSchema(
         _ name: SuiteName, _ schema: Schema, onConflict policy: WriteRequest.ConflictPolicy
@@ -13,7 +14,8 @@ extension WriteDraft {
             return try decide(.schema(of: name), suites: [], [])
         }
         try checkCount((suite?.records.count ?? 0) + schema.keys.count)
-        // Each key is also looked up in the previous schema, which says whether the key is a secret.
+        // The budget of validation steps grows by the lookups of each key: in the new schema, and in the old schema to
+        // find out whether the key was a secret.
         steps += Self.stepsPerKey * (suite?.records.count ?? 0) * (suite?.schema == nil ? 1 : 2)
         if let keyword = schema.broadSuiteRule {
             let count = schema.effectiveValues(stored: suite?.storedValues() ?? [:]).count
@@ -25,12 +27,13 @@ extension WriteDraft {
                 throw problem
             }
         }
-        var reset: Set<KeyName> = []
+        var resetKeys: Set<KeyName> = []
         if policy != .keep, let stored = suite?.storedSettings(), !stored.isEmpty {
             let conflicts = schema.conflicts(storing: stored, steps: &steps)
             try checkSteps()
-            reset = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
-            let kept = stored.filter { !reset.contains($0.key) }
+            // `unlisted` has the conflicting keys beyond the maximum number that an error lists.
+            resetKeys = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
+            let kept = stored.filter { !resetKeys.contains($0.key) }
             // The rules about the suite as a whole do not apply to a suite without stored values.
             let conflictsAfterReset =
                 kept.isEmpty ? nil : conflicts.isEmpty ? conflicts : schema.conflicts(storing: kept, steps: &steps)
@@ -41,17 +44,15 @@ extension WriteDraft {
             }
         }
         var suites = suite == nil ? [SuiteChange(suite: name, kind: .created)] : []
-        var change = SuiteChange(
-            name, .schemaSet(revision: revision, document: schema.document), endingSchemaOf: suite)
+        var change = SuiteChange(name, .schemaSet(revision: revision, document: schema.document), endingSchemaOf: suite)
         change.schemaText = schema.text
         suites.append(change)
-        let changes = changes(of: suite, name, to: schema) { reset.contains($0) }
+        let changes = changes(of: suite, name, to: schema) { resetKeys.contains($0) }
         try checkSteps()
-        return try decide(
-            .schema(of: name), suites: suites, changes, created: suite?.schema == nil, schema: schema)
+        return try decide(.schema(of: name), suites: suites, changes, created: suite?.schema == nil, schema: schema)
     }
 
-    /// Returns the error for a document that is not a valid schema: the given problem, or the error of a failed guard.
+    /// Returns the error for a document that is not a valid schema: of a failed guard, otherwise the given problem.
     func refusal(of name: SuiteName, _ problem: Problem) -> Problem {
         do throws(Problem) {
             try checkSchemaGuards(of: name, state.suite(name))
@@ -74,7 +75,9 @@ extension WriteDraft {
         return try decide(.schema(of: name), suites: [removed], changes)
     }
 
-    /// Returns the changes of the sources and effective values of keys that another schema, or none (nil), causes.
+    /// Returns the changes of all keys if the suite gets another schema (nil: none) and the keys for which `isReset` is
+    /// true lose their stored values. A change has the effective value (the stored value, otherwise the default of the
+    /// schema) and its source (stored, default, unset or invalid).
     private mutating func changes(
         of suite: Suite?, _ name: SuiteName, to schema: Schema?, removing isReset: (KeyName) -> Bool
     ) -> [Change] {
@@ -90,7 +93,7 @@ extension WriteDraft {
             return steps > 0
         }
         for listed in schema?.keys ?? [] where listed.defaultValue != nil {
-            // This never fails, because the compiler of schemas accepts valid key names only.
+            // `KeyName` never throws here, because the compiler of schemas accepts valid key names only.
             guard let key = try? KeyName(listed.name), !recorded.contains(key) else { continue }
             let change = Change(
                 from: suite.record(key), of: suite, to: nil, schema: schema, revision: revision, time: time,
@@ -100,7 +103,7 @@ extension WriteDraft {
         return changes.ordered { $0.key < $1.key }
     }
 
-    /// Throws if the new schema would reveal a secret that the caller may not read, or change its rules.
+    /// Throws if the new schema would reveal a secret that the caller may not read, or change the rules of the secret.
     private func checkSecretsStay(in suite: Suite?, under schema: Schema?) throws(Problem) {
         guard let readLimits = request.readLimits, let suite else { return }
         var exposed: KeyName?
@@ -114,7 +117,7 @@ extension WriteDraft {
         if let exposed { throw Problem(secret: exposed, of: suite.id, to: "change the rules of") }
     }
 
-    /// Throws if a guard (precondition) of the request does not hold for the schema of the suite.
+    /// Throws if a guard (precondition such as `If-Match`) does not hold for the schema of the suite.
     private func checkSchemaGuards(of name: SuiteName, _ suite: Suite?) throws(Problem) {
         let revision = suite?.schemaRevision ?? .zero
         try checkGuards(
@@ -122,12 +125,9 @@ extension WriteDraft {
             current: .suite(SuiteRevision(suite: name, revision: revision)))
     }
 
-    /// Makes the error for stored values that conflict with a new schema.
-    ///
-    /// - Parameter resetHelps: true if the schema could be set after the conflicting values are removed.
-    private static func conflict(
-        _ conflicts: StoredConflicts, in suite: SuiteName, resetHelps: Bool
-    ) -> Problem {
+    /// Makes the error for stored values that conflict with a new schema. `resetHelps` is true if the schema could be
+    /// set after the conflicting values are removed.
+    private static func conflict(_ conflicts: StoredConflicts, in suite: SuiteName, resetHelps: Bool) -> Problem {
         let listed = conflicts.all.map { conflict in
             var conflict = conflict
             conflict.errors = conflict.errors.map { $0.inSuite(suite, under: .root) }
@@ -150,9 +150,8 @@ extension WriteDraft {
 }
 
 extension Schema {
-    /// True if a key is a secret in this schema and has the same rules as in the old schema.
-    ///
-    /// Otherwise a caller could guess a secret by changing the rules and reading whether the secret satisfies them.
+    /// True if a key is a secret in this schema and has the same rules as in the old schema. With new rules, a caller
+    /// could guess the secret by reading whether the secret satisfies them.
     fileprivate func keepsSecret(_ name: String, of old: Schema?) -> Bool {
         guard isSecret(name), let rules = key(name), let old, let oldRules = old.key(name) else { return false }
         return standaloneDocument(of: rules) == old.standaloneDocument(of: oldRules)
@@ -168,8 +167,8 @@ extension Schema {
 }
 
 extension Change {
-    /// Makes the change of a key that gets another stored value or schema (nil for none); nil if neither the value nor
-    /// the source changes. Subtracts the steps of schema validation.
+    /// Makes the change of a key if its stored value becomes `stored` and its suite gets `schema`; nil stands for none.
+    /// Returns nil if neither the value nor the source changes. Subtracts the steps of validation from `steps`.
     init?(
         from record: KeyRecord, of suite: Suite, to stored: JSONValue?, schema: Schema?, revision: Revision,
         time: Timestamp, steps: inout Int
@@ -192,8 +191,7 @@ extension Change {
         guard valueSource != record.valueSource || stored != record.stored || old != value else { return nil }
         self.init(
             suite: suite.id, key: record.key, old: old, new: value, oldSource: record.valueSource.source,
-            source: valueSource.source, revision: revision, modified: time,
-            isSecret: isSecret,
+            source: valueSource.source, revision: revision, modified: time, isSecret: isSecret,
             record: Record(
                 before: record, rejected: valueSource == .invalid ? stored : nil, isSecret: isSecret && stored != nil))
     }

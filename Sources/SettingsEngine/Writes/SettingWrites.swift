@@ -1,7 +1,8 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Writes of a single key: set, delete, or change in place. A schema can lock keys, and make keys secret.
+/// Writes of a single key: set, delete, or change in place. A draft is a write that is being decided: checked against
+/// the staged state, to compute its commit or its refusal. A schema can lock keys, and make keys secret.
 extension WriteDraft {
     mutating func writeSetting(_ operation: Transaction.Operation) throws(Problem) -> WriteDecision {
         let suite = state.suite(operation.suite)
@@ -12,6 +13,7 @@ extension WriteDraft {
         if suite == nil, !isSet { throw state.unknownSuite(operation.suite, for: request.readLimits) }
         let key = try makeKeyDraft(
             suite, operation.suite, operation.key, namedIn: .path, isRemoval: operation.action == .delete)
+        // The error of a failed guard (precondition such as `If-Match`) contains the setting with its violations.
         if !request.guards.isEmpty { try subtractStepsForViolations(of: key.before, in: suite) }
         try checkGuards(
             of: "\(key.key) of suite \(operation.suite)", at: key.before.revision, exists: key.before.stored != nil,
@@ -29,10 +31,9 @@ extension WriteDraft {
         let created = key.before.stored == nil && key.stored != nil && key.isWritten
         guard key.isDifferent else { return makeEmptyDecision(.setting(unwrittenSetting(key)), created: created) }
         let changes = [key.change(revision: revision, time: time, by: request.origin)]
-        let isFirst = key.isInNewSuite && key.stored != nil
-        let suites = isFirst ? [SuiteChange(suite: operation.suite, kind: .created)] : []
-        try quotas.checkGrowth(
-            suites, changes, by: request.origin, on: state, for: request.readLimits)
+        let createsNewSuite = key.isInNewSuite && key.stored != nil
+        let suites = createsNewSuite ? [SuiteChange(suite: operation.suite, kind: .created)] : []
+        try quotas.checkGrowth(suites, changes, by: request.origin, on: state, for: request.readLimits)
         guard !request.isDryRun else { return makeEmptyDecision(.setting(unwrittenSetting(key)), created: created) }
         return makeCommitDecision(.change(changes), created: created, suites: suites, changes)
     }
@@ -58,6 +59,7 @@ extension WriteDraft {
                 throw error.attributed(to: operation, index, member: "key", on: state)
             }
         }
+        // A condition on the value of a secret would reveal whether the caller has guessed the secret.
         for case .setting(let suite, let key, .value) in transaction.conditions {
             try checkSecret(key, in: state.suite(suite))
         }
@@ -115,10 +117,9 @@ extension WriteDraft {
     }
 
     /// The maximum number of failed conditions about one setting that an error lists. Each listed condition contains
-    /// the whole setting, and a short request can contain a hundred thousand conditions about the same large setting.
+    /// the whole setting, and a short request can contain a hundred thousand conditions about one large setting.
     private static let maximumFailuresPerSetting = 4
 
-    /// Throws an error that lists the failed conditions if there are any.
     private mutating func check(_ conditions: [Transaction.Condition]) throws(Problem) {
         var failed: [Problem.FailedCondition] = []
         var count = 0
@@ -134,6 +135,7 @@ extension WriteDraft {
                         index: Int64(index), current: .suite(SuiteRevision(suite: name, revision: current))))
             case .setting(let name, let key, let test):
                 let suite = state.suite(name)
+                // The keys of a missing suite have the revision of the last commit that dropped a suite.
                 let record = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
                 if let suite, let schema = suite.schema?.schema, record.stored == nil {
                     if schema.key(key.text, steps: &steps) == nil {
@@ -169,8 +171,8 @@ extension WriteDraft {
 }
 
 extension Problem {
-    /// Makes the error of a transaction from the error of one operation: adds the operation's index to the list
-    /// `failed`, and makes JSON Pointers relative to the request body.
+    /// Makes the error of a transaction from the error of one operation: lists the operation in `failed`, and makes
+    /// JSON Pointers relative to the request body. `member` is the wrong member of the operation; nil if none is known.
     fileprivate func attributed(
         to operation: Transaction.Operation, _ index: Int, member: String? = nil, on state: State
     ) -> Problem {
@@ -184,14 +186,13 @@ extension Problem {
             }
         }
         problem.failed = [
-            FailedCondition(
-                index: Int64(index), current: self.current ?? state.current(operation.suite, operation.key))
+            FailedCondition(index: Int64(index), current: self.current ?? state.current(operation.suite, operation.key))
         ]
         problem.current = nil
         return problem
     }
 
-    /// Adds the operations to which the pointers of the errors lead to `failed`: for each setting, the first operation.
+    /// Lists in `failed` the operations that the JSON Pointers of the errors name, the first for each setting.
     fileprivate func listingFailures(of operations: [Transaction.Operation], on state: State) -> Problem {
         var problem = self
         var listed: Set<KeyAddress> = []

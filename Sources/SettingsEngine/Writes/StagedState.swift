@@ -1,18 +1,19 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// The state (all suites of settings, and their history) with the commits that are decided but not yet durable.
+/// The state (all suites of settings, and the recent commits) with the commits that are decided but not yet durable. To
+/// decide a write is to check it against this state, and to compute its commit or its refusal.
 ///
 /// The decide stage of the daemon owns a staged state, and so does a Swift client that keeps suites in memory. The
-/// owner makes the commits durable and calls ``confirm(upTo:)``, or discards them with ``rollBack(to:)``.
+/// owner calls ``confirm(upTo:)`` after the commits became durable, or discards the commits with ``rollBack(to:)``.
 package struct StagedState: Sendable {
     /// The state after the last decided write.
     package private(set) var state: State
-    /// The revision of ``state``, read without copying the state.
+    /// The revision and the cursor (epoch and revision) of ``state``, read without copying the state.
     package var revision: Revision { state.revision }
-    /// The cursor (epoch and revision) of ``state``, read without copying the state.
     package var cursor: Cursor { state.cursor }
-    /// The defect of the program that prevented a commit from being applied. The owner must call ``rollBack(to:)``.
+    /// The reason why a decided commit could not be applied, which is a defect of the program; nil if every commit was
+    /// applied. Otherwise the owner must call ``rollBack(to:)``.
     package private(set) var mismatch: CommitMismatch?
     /// True if a write that stores a value may create its suite.
     package var createsSuites: Bool
@@ -21,10 +22,11 @@ package struct StagedState: Sendable {
     package var quotas: Quotas
     /// The highest revision that any commit was given, including commits that were rolled back.
     private var lastIssuedRevision: Revision
-    /// The commits in the history that have a request key, which is the `Idempotency-Key` of a write.
+    /// The commits in the history (the recent commits) that have a request key, which is the `Idempotency-Key` of a
+    /// write. A repeated request finds here the commit of the first request.
     private var commitsByKey: [CallerRequestKey: RetainedCommit] = [:]
-    /// The changes of ``commitsByKey`` by unconfirmed commits, oldest first. A change has the key, the previous entry,
-    /// and the revision of the commit.
+    /// The changes that unconfirmed commits made to ``commitsByKey``, oldest first: the key, the entry before the
+    /// change (nil if there was none), and the revision of the commit.
     private var unconfirmedChanges: [(key: CallerRequestKey, before: RetainedCommit?, revision: Revision)] = []
 
     /// The request key of a write, together with its caller. Two callers may use the same text as request key.
@@ -39,8 +41,8 @@ package struct StagedState: Sendable {
             caller = origin?.by
         }
 
-        fileprivate init?(_ kept: RetainedCommit) {
-            self.init(kept.commit.requestKey, of: kept.commit.origin)
+        fileprivate init?(_ retained: RetainedCommit) {
+            self.init(retained.commit.requestKey, of: retained.commit.origin)
         }
 
         /// Makes the key of a request; nil for a request without an `Idempotency-Key`, and for a dry run.
@@ -61,7 +63,8 @@ package struct StagedState: Sendable {
 
     /// Decides a write and applies its commit. A repeated request gets the answer to the first request.
     ///
-    /// - Returns: the answer, and the commit; nil if the write was a repeat or a dry run, or changed nothing.
+    /// - Returns: the answer, and the commit; nil for a repeat, a dry run, and a write without a request key that
+    ///   changes nothing.
     package mutating func write(
         _ request: WriteRequest, at now: Timestamp
     ) throws(Problem) -> (answer: WriteAnswer, commit: RetainedCommit?) {
@@ -73,23 +76,23 @@ package struct StagedState: Sendable {
             request, revision: revision, time: time(now), createsSuites: createsSuites, commitKeys: commitKeys,
             quotas: quotas)
         guard let commit = decision.commit.take() else { return (decision.answer, nil) }
-        let kept = RetainedCommit(commit)
+        let retained = RetainedCommit(commit)
         lastIssuedRevision = revision
         do {
-            try applyCommit(kept, schema: decision.schema)
+            try applyCommit(retained, schema: decision.schema)
         } catch {
             mismatch = error
         }
-        return (decision.answer, kept)
+        return (decision.answer, retained)
     }
 
     /// Returns the answer to the first request with the same request key, if any. Throws if the two requests differ.
     package func replay(_ request: WriteRequest) throws(Problem) -> WriteAnswer? {
-        guard let key = CallerRequestKey(request), let kept = commitsByKey[key] else { return nil }
-        return try request.replay(kept.commit, on: state)
+        guard let key = CallerRequestKey(request), let first = commitsByKey[key] else { return nil }
+        return try request.replay(first.commit, on: state)
     }
 
-    /// Continues with a state that also has commits of other daemons. Every commit of this state must be confirmed.
+    /// Continues with a state that also has commits of other daemons. All own commits must be durable or rolled back.
     package mutating func follow(_ followed: FollowedState) {
         unconfirmedChanges = []
         lastIssuedRevision = max(lastIssuedRevision, followed.state.revision)
@@ -115,7 +118,7 @@ package struct StagedState: Sendable {
     }
 
     private mutating func applyCommit(_ commit: RetainedCommit, schema: Schema?) throws(CommitMismatch) {
-        // The entry comes first, because a commit that is larger than the limit of the history evicts itself.
+        // The entry comes first: if the commit is larger than the history may be, it evicts itself in the loop.
         if let key = CallerRequestKey(commit) { setEntry(key, commit, at: commit.revision) }
         for evicted in try state.apply(commit, schema: schema) {
             guard let key = CallerRequestKey(evicted), commitsByKey[key]?.revision == evicted.revision else { continue }
@@ -123,13 +126,14 @@ package struct StagedState: Sendable {
         }
     }
 
-    /// Changes ``commitsByKey`` because of the commit with a revision.
+    /// Changes ``commitsByKey``, and records the change so that a rollback of the commit with the revision reverts it.
     private mutating func setEntry(_ key: CallerRequestKey, _ commit: RetainedCommit?, at revision: Revision) {
         unconfirmedChanges.append((key, commitsByKey[key], revision))
         commitsByKey[key] = commit
     }
 
-    /// Discards the commits after a state that is durable. Their revisions are never used again.
+    /// Discards the commits after a durable state. Never uses their revisions again, because a failed flush may have
+    /// stored the commits.
     package mutating func rollBack(to state: State) {
         confirm(upTo: state.revision)
         self.state = state
@@ -144,11 +148,11 @@ package struct StagedState: Sendable {
         }
     }
 
-    /// The largest backward step of the clock, in milliseconds, that counts as a correction of the clock.
+    /// The largest backward step of the clock, in milliseconds, that counts as a small correction of the clock.
     private static let maximumClockCorrection: Int64 = 60_000
 
-    /// Returns the time of the next commit. After a small correction of the clock, this is the time of the last commit,
-    /// so that times do not decrease. After a larger step, the time of the last commit was wrong.
+    /// Returns the time of the next commit. If the clock was set back a little, this is the time of the last commit, so
+    /// that times do not decrease. If the clock was set back further, the time of the last commit was wrong.
     private func time(_ now: Timestamp) -> Timestamp {
         let isBehind = now < state.time && state.time.milliseconds - now.milliseconds <= Self.maximumClockCorrection
         return isBehind ? state.time : now

@@ -3,7 +3,9 @@ internal import SettingsModel
 
 /// Writes to a suite, a named set of settings, as a whole: merge, replace, reset, and drop.
 ///
-/// A method adds the keys of the write to the draft, changes them in the draft, and makes the decision.
+/// A draft is a write that is being decided: checked against the staged state, to compute its commit or its refusal. A
+/// method adds the keys of the write to the draft, checks the guards (preconditions such as `If-Match`), changes the
+/// keys in the draft, and makes the decision.
 extension WriteDraft {
     /// Merges a map into the suite (RFC 7396): null removes the key, an object is merged into the effective value (the
     /// stored value, otherwise the default of the schema), and any other value is stored.
@@ -19,7 +21,8 @@ extension WriteDraft {
                 remove(key)
                 continue
             }
-            // Merging removes the nulls in an object even if the key has no value, so that a repeat changes nothing.
+            // If the key has no value, merge into null: this also removes the nulls in an object, so that the same
+            // merge changes nothing when it is sent again.
             do {
                 let merged = try (key.value ?? .null).merging(value)
                 set(key, to: merged, at: pointer, isDerived: value.object != nil)
@@ -32,8 +35,8 @@ extension WriteDraft {
 
     /// Replaces all stored values of the suite with a map, and removes the stored keys that the map does not have.
     ///
-    /// A schema can lock keys. Unless the request overrides locks, a member that names a locked key and has its present
-    /// value is not written. A client can therefore read a map, change other keys in it, and send it back.
+    /// A schema can lock keys. Unless the request overrides locks, a member with the present value of a locked key is
+    /// not written. A client can therefore read a map, change other keys in it, and send it back.
     mutating func replace(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         var written = values
@@ -88,7 +91,7 @@ extension WriteDraft {
         let suite = try requireSuite(name)
         if let part = firstPart(of: suite) { return try removePart(part, of: suite) }
         try checkLocks(in: suite) { _ in true }
-        // A dry run makes no parts, so its answer would list all keys.
+        // A dry run is not split into parts, so its answer would list all keys.
         if request.isDryRun { try checkCount(suite.records.count) }
         try checkGuards(of: name)
         let changes = suite.records.elements.compactMap { record -> Change? in
@@ -96,12 +99,12 @@ extension WriteDraft {
             return Change(from: record, of: suite, to: nil, schema: nil, revision: revision, time: time, steps: &steps)
         }
         var dropped = SuiteChange(name, .dropped, endingSchemaOf: suite)
-        // An undo also restores the revisions of the keys without a value.
+        // A read of the past needs the revisions of the keys without a value, which `changes` does not contain.
         dropped.forgotten = suite.forgottenKeys
         return try decide(.suite(name), suites: [dropped], changes)
     }
 
-    /// Returns the first stored keys, as many as one commit may change; nil if there are no more, and for a dry run.
+    /// Returns as many stored keys as one commit may change; nil if these are all stored keys, and for a dry run.
     private func firstPart(of suite: Suite) -> [KeyName]? {
         guard suite.records.count > commitKeys, !request.isDryRun else { return nil }
         var keys: [KeyName] = []
@@ -115,16 +118,16 @@ extension WriteDraft {
         return hasMore ? keys : nil
     }
 
-    /// Removes a part of the keys of a suite that a request resets or drops. The answer contains the remaining request.
-    /// A single commit of all keys would delay other writes for too long. The schema's rules about the suite as a whole
-    /// are checked only for the state after the last part.
+    /// Removes a part of the keys of a suite that a request resets or drops, because a single commit of all keys would
+    /// delay other writes for too long. The answer contains the remaining request. The schema's rules about the suite
+    /// as a whole need not hold between the parts: `reset` checks them for the suite without any stored value.
     private mutating func removePart(_ part: [KeyName], of suite: Suite) throws(Problem) -> WriteDecision {
         try checkLocks(in: suite) { _ in true }
         try checkGuards(of: suite.id)
         for key in part {
             let key = try findOrAddKey(suite, suite.id, key, namedIn: .path, isRemoval: true)
             remove(key)
-            // `check()`, which sets this property for other writes, is not called for a part.
+            // `check()` sets this property for other writes, but is not called for a part.
             key.isDifferent = true
         }
         var decision = try decide(.suite(suite.id), suites: [], changes())
@@ -139,7 +142,7 @@ extension WriteDraft {
     }
 
     /// Returns the keys that the members of a map name. Throws if a name is not a valid key, if a key is locked, or if
-    /// a merge needs a secret that the caller may not read. Runs before all other checks of the write.
+    /// a merge needs a secret that the caller may not read.
     private mutating func validNames(
         of values: JSONObject, in suite: Suite?, isMerged: Bool
     ) throws(Problem) -> [KeyName] {
@@ -160,9 +163,7 @@ extension WriteDraft {
         return names
     }
 
-    /// Adds the keys of a map to the draft. Returns them in the order of the map.
-    ///
-    /// - Parameter removesNull: true if a null member removes its key instead of storing null.
+    /// Adds the keys of a map to the draft, in the order of the map. If `removesNull`, a null member removes its key.
     private mutating func addKeys(
         _ names: [KeyName], of values: JSONObject, in suite: Suite?, _ name: SuiteName, removesNull: Bool
     ) throws(Problem) -> [KeyDraft] {
@@ -178,7 +179,7 @@ extension WriteDraft {
         return keys
     }
 
-    /// Throws if a stored key for which the predicate returns true is locked. Called before the keys are removed.
+    /// Throws if a stored key that the write removes, for which `isAffected` returns true, is locked.
     private mutating func checkLocks(in suite: Suite?, where isAffected: (KeyRecord) -> Bool) throws(Problem) {
         guard let suite, suite.schema != nil, !request.overridesLocks else { return }
         for record in suite.records.elements where record.stored != nil && isAffected(record) {
@@ -200,8 +201,8 @@ extension Suite {
 }
 
 extension SuiteChange {
-    /// Makes a change that replaces the schema of a suite, or the absence of a schema. The change records the old
-    /// schema and the old revisions, so that an undo can restore them.
+    /// Makes a change that sets or removes the schema of a suite, or drops the suite. The change records the old schema
+    /// and the old revisions, so that an undo or a read of the past can restore them.
     init(_ name: SuiteName, _ kind: Kind, endingSchemaOf suite: Suite?) {
         let replaced = suite?.schema.map {
             ReplacedSchema(document: $0.schema.document, text: $0.schema.text, revision: $0.revision)

@@ -1,18 +1,18 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Undo, which applies the inverse of a commit, and restore, which stores the values of a moment in the past again.
+/// Undo, which applies the inverse of a commit, and restore, which stores the values of a moment in the past again. A
+/// draft is a write that is being decided: checked against the staged state, to compute its commit or its refusal.
 extension WriteDraft {
-    /// A value of the past that the write stores again.
     private struct PastValue {
         let key: KeyName
-        /// The value; nil if the key had no stored value.
+        /// The value; nil if the key had no stored value, so that the write removes its value.
         let stored: JSONValue?
         /// True if the value was a secret in the past.
         let isSecret: Bool
     }
 
-    /// Undoes a commit, in one suite or, if the name is nil, in all suites that the commit changed.
+    /// Undoes a commit, in one suite (a named set of settings) or, if the name is nil, in all suites that it changed.
     mutating func undo(
         _ undo: UndoRequest, of name: SuiteName?, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
@@ -20,9 +20,9 @@ extension WriteDraft {
         if let name { try checkGuards(of: name) }
         let parts = commit.parts.filter { name == nil || $0.suite == name }
         if !undo.isForced {
-            let read = request.past?.later ?? []
+            let commitsFromFiles = request.past?.later ?? []
             let later = parts.compactMap {
-                state.recentPast.laterChanges(of: $0, after: commit.revision, read, for: request.readLimits)
+                state.recentPast.laterChanges(of: $0, after: commit.revision, commitsFromFiles, for: request.readLimits)
             }
             guard later.isEmpty else { throw Self.changedSince(commit.revision, Array(later.joined())) }
         }
@@ -33,25 +33,25 @@ extension WriteDraft {
             schema: inverse.schema)
     }
 
-    /// Returns the commit to undo. Throws if the caller has no right to undo it. The request does not name the keys of
-    /// the commit, so the error does not name keys that the caller may not read.
+    /// Returns the commit to undo. Throws if the caller has no right to undo the commit. The error does not show
+    /// whether keys exist that the caller may not read.
     private func commit(toUndo revision: Revision, in name: SuiteName?) throws(Problem) -> Commit {
-        let read = request.past?.commit
+        let fromFile = request.past?.commit
         guard let grants = request.grants else {
-            return try state.recentPast.commit(toUndo: revision, in: name, for: nil, read: read)
+            return try state.recentPast.commit(toUndo: revision, in: name, for: nil, fromFile: fromFile)
         }
         let hidden = Problem(
             .forbidden,
-            "this caller may not undo commit \(revision): the caller may not read all of its changes, or it has none"
-        )
+            "cannot undo commit \(revision): it does not exist, is no longer kept or changed nothing, or this caller "
+                + "may not read all of its changes")
         let commit: Commit
         do throws(Problem) {
-            commit = try state.recentPast.commit(toUndo: revision, in: name, for: grants.readLimits, read: read)
+            commit = try state.recentPast.commit(toUndo: revision, in: name, for: grants.readLimits, fromFile: fromFile)
         } catch {
-            // A caller that may not see all suites gets the same error for a commit in hidden suites and for no commit.
+            // A caller that may not see all suites gets the same error for a commit in hidden suites as for no commit.
             throw name == nil && grants.readLimits != nil ? hidden : error
         }
-        // An undo keeps a suite that the commit created.
+        // An undo keeps a suite that the commit created, so it needs no right to drop the suite.
         for change in commit.suiteChanges where change.kind != .created && (name == nil || change.suite == name) {
             guard grants.canReadAll(of: change.suite) else { throw hidden }
             try grants.demand(.schema, on: change.suite, .all)
@@ -110,7 +110,7 @@ extension WriteDraft {
     private struct Inverse {
         var suites: [SuiteChange] = []
         var changes: [Change] = []
-        /// The compiled schema that the inverse sets; nil if it sets no schema or several schemas.
+        /// The compiled schema that the inverse sets; nil for none, or for several, which `State.apply` compiles.
         var schema: Schema?
     }
 
@@ -162,7 +162,7 @@ extension WriteDraft {
         inverse.changes += (schemaCommit?.changes ?? []).merged(with: valueCommit?.changes ?? [])
     }
 
-    /// Throws if the caller may not read a secret: the answer would show whether it equals the restored value.
+    /// Throws if the caller may not read a secret: the answer would show whether the secret has the restored value.
     private func checkSecret(_ key: KeyName, of suite: SuiteName) throws(Problem) {
         guard let readLimits = request.readLimits, !readLimits.canReadSecret(suite, key) else { return }
         throw Problem(secret: key, of: suite, to: "restore")
@@ -179,7 +179,7 @@ extension WriteDraft {
         }
     }
 
-    /// Makes a draft for a part of the write, without the preconditions, the request key and the quotas.
+    /// Makes a draft for a part of the write, without the preconditions, request key and quotas of the whole write.
     private func makeSubdraft(on state: State) -> WriteDraft {
         var request = request
         (request.guards, request.requestKey, request.isDryRun, request.steps) = ([], nil, false, steps)
@@ -188,7 +188,7 @@ extension WriteDraft {
             commitKeys: commitKeys, quotas: .none)
     }
 
-    /// Restores the schema, or the absence of a schema, before a change. Recreates a suite that the change dropped.
+    /// Restores the schema before a change, or removes the schema if there was none. Recreates a dropped suite.
     private mutating func restoreSchema(
         before change: SuiteChange, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
@@ -234,7 +234,7 @@ extension WriteDraft {
         }
     }
 
-    /// Returns the values that the present schema does not allow, without its rules about the suite as a whole.
+    /// Returns the values that the present schema does not allow. Does not check its rules about the suite as a whole.
     private mutating func conflicts(_ values: [PastValue], in suite: Suite?) -> StoredConflicts {
         guard let schema = suite?.schema?.schema else { return StoredConflicts(keys: []) }
         let settings = values.compactMap { value in
@@ -244,7 +244,7 @@ extension WriteDraft {
         return StoredConflicts(keys: found.keys, unlisted: found.unlisted)
     }
 
-    /// Makes the error for values that the present schema does not allow: the listed conflicts, and `more` conflicts.
+    /// Makes the error for values that the present schema does not allow. Counts, but does not list, `more` conflicts.
     private func conflict(_ conflicts: [SchemaConflict], more: Int, in suite: SuiteName) -> Problem {
         let listed = conflicts.map { $0.inSuite(suite) }
         let others = listed.count + more - 1
@@ -284,22 +284,22 @@ extension WriteDecision {
 }
 
 extension RecentPast {
-    /// Returns the commit to undo. Throws if it is no longer kept, or did not change the suite (any suite, if the name
-    /// is nil). `read` is the commit if it was read from a file, because it is no longer in memory.
+    /// Returns the commit to undo: `fromFile` if it was read from a past file (a file with older commits), otherwise
+    /// from memory. Throws if it is no longer kept, or did not change the suite (any suite, if the name is nil).
     fileprivate func commit(
-        toUndo revision: Revision, in name: SuiteName?, for readLimits: Grants?, read: RetainedCommit?
+        toUndo revision: Revision, in name: SuiteName?, for readLimits: Grants?, fromFile: RetainedCommit?
     ) throws(Problem) -> Commit {
         guard revision <= state.revision else {
             throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(state.revision)")
         }
         if let name {
-            guard state.hasSuite(name) || history.hasCommits(of: name) || read?.affects(name) ?? false else {
+            guard state.hasSuite(name) || history.hasCommits(of: name) || fromFile?.affects(name) ?? false else {
                 throw state.unknownSuite(name, for: readLimits)
             }
-            if read == nil { try checkAvailable(revision.advanced(by: -1) ?? .zero, of: name) }
+            if fromFile == nil { try checkAvailable(revision.advanced(by: -1) ?? .zero, of: name) }
         }
-        if let kept = read ?? history.commit(revision) {
-            if name.map({ kept.affects($0) }) ?? (kept.firstSuite != nil) { return kept.commit }
+        if let found = fromFile ?? history.commit(revision) {
+            if name.map({ found.affects($0) }) ?? (found.firstSuite != nil) { return found.commit }
         } else if name == nil, revision <= history.oldestAvailable {
             var problem = Problem(.historyGone, "commit \(revision) is no longer kept")
             problem.oldest = history.oldestAvailable
@@ -309,14 +309,15 @@ extension RecentPast {
     }
 
     /// Returns the later changes of the keys that a commit changed in a suite; nil if neither the keys, nor the suite
-    /// or its schema, changed later. `read` are later commits that were read from a file, oldest first.
+    /// or its schema, changed later. `fromFiles` are later commits that were read from past files, oldest first.
     fileprivate func laterChanges(
-        of part: CommitPart, after revision: Revision, _ read: [RetainedCommit], for readLimits: Grants?
+        of part: CommitPart, after revision: Revision, _ fromFiles: [RetainedCommit], for readLimits: Grants?
     ) -> [Change]? {
         let (name, suite) = (part.suite, state.suite(part.suite))
-        let kept = history.commits(of: name, after: revision).map(\.commit)
-        let keptRevisions = Set(kept.map(\.revision))
-        let commits = read.filter { !keptRevisions.contains($0.revision) && $0.affects(name) }.map(\.commit) + kept
+        let recent = history.commits(of: name, after: revision).map(\.commit)
+        let recentRevisions = Set(recent.map(\.revision))
+        let older = fromFiles.filter { !recentRevisions.contains($0.revision) && $0.affects(name) }
+        let commits = older.map(\.commit) + recent
         let keys = Set(part.changes.map(\.key).filter { suite?.record($0).revision != revision })
         let isSuiteChanged = part.suiteChanges.contains { change in
             switch change.kind {
@@ -325,11 +326,11 @@ extension RecentPast {
             case .schemaSet, .schemaRemoved: suite?.schemaRevision != revision
             }
         }
-        // The keys of a dropped suite do not exist, so that only later commits show whether they changed.
+        // The keys of a dropped suite do not exist, so that only later commits show whether the keys changed.
         let isDropped = suite == nil && part.suiteChanges.contains { $0.kind == .dropped }
         guard isSuiteChanged || !keys.isEmpty && !isDropped || isDropped && !commits.isEmpty else { return nil }
         let later = commits.flatMap(\.changes)
-        // An error does not contain the value of a secret, even if the reader may read the secret.
+        // An error does not contain the value of a secret, even if the caller may read the secret.
         return state.shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: readLimits).map {
             $0.isSecret ? $0.concealed() : $0
         }
@@ -337,7 +338,7 @@ extension RecentPast {
 }
 
 extension Suite {
-    /// Returns the keys, in order, for which this suite stores another value than another state of the same suite.
+    /// Returns the keys, in order, whose stored values differ between two states of the same suite.
     fileprivate func differences(from other: Suite?, _ filter: KeyFilter) -> [KeyName] {
         var keys: [KeyName] = []
         records.forEach { record in

@@ -1,23 +1,23 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The limits of a write that are checked while the write is decided.
-///
+/// The limits of a write that is being decided: checked against the staged state, to compute its commit or its refusal.
 /// Each write has a budget of validation steps, so that validation does not delay other writes for long.
 extension WriteDraft {
-    /// Throws if the budget is exhausted. Inlined, because the compiler copies the draft for a call.
+    /// Throws if the budget is exhausted. Inlined, because the compiler would copy the draft for a call.
     @inline(__always)
     func checkSteps() throws(Problem) {
         if steps <= 0 { throw .tooManySteps }
     }
 
-    /// Throws if a write changes too many keys, which would delay other writes. Inlined for the same reason.
+    /// Throws if a write names too many keys, which would delay other writes. Inlined for the same reason.
     @inline(__always)
     func checkCount(_ keys: Int) throws(Problem) {
         if keys > commitKeys { throw Problem(tooManyKeys: commitKeys) }
     }
 
-    /// Subtracts the steps of finding the violations of an invalid stored value, which an error lists.
+    /// Subtracts the steps of finding the violations of an invalid stored value (which the schema no longer allows),
+    /// because an error about the setting lists them.
     mutating func subtractStepsForViolations(of record: KeyRecord, in suite: Suite?) throws(Problem) {
         guard record.valueSource == .invalid, let suite else { return }
         _ = suite.violations(ofStoredValueIn: record, steps: &steps)
@@ -27,18 +27,18 @@ extension WriteDraft {
 
 /// Validation of the values that a write stores, after all its operations.
 extension WriteDraft {
-    /// The maximum number of unknown keys for which the error suggests similar keys, which takes a search of all keys.
+    /// The maximum number of unknown keys for which the error suggests similar keys. Each takes a search of all keys.
     private static let maximumSuggestions = 16
     /// The number of violations after which no further value is validated, which limits the size of the error.
     private static let maximumViolations = 1000
 
-    /// Throws if the schemas do not allow the write. The error lists unknown keys and invalid values, or, if there are
-    /// none, violations of rules about suites as a whole, such as `minProperties`.
+    /// Throws if the schemas do not allow the write. The error lists unknown keys and invalid values. If there are no
+    /// unknown keys, it also lists violations of rules about suites (named sets of settings) as a whole, such as
+    /// `minProperties`.
     mutating func check() throws(Problem) {
         try check(keyDrafts)
     }
 
-    /// Throws if the schemas do not allow the changes of some keys of the write.
     mutating func check(_ keys: some Collection<KeyDraft>) throws(Problem) {
         var violations: [Violation] = []
         for key in keys {
@@ -88,7 +88,7 @@ extension WriteDraft {
         }
     }
 
-    /// Returns the violations of rules about suites as a whole that the suites do not have before the write.
+    /// Returns the violations of rules about suites as a whole, except violations that existed before the write.
     private mutating func suiteViolations(_ keyDrafts: [KeyDraft]) -> [Violation] {
         var checkedSuites: Set<SuiteName> = []
         var violations: [Violation] = []
@@ -118,7 +118,6 @@ extension WriteDraft {
 }
 
 extension Problem {
-    /// The problem of a write that exhausts its budget of validation steps.
     fileprivate static var tooManySteps: Problem {
         Problem(violations: [
             Violation(
@@ -136,7 +135,7 @@ extension Problem {
 }
 
 extension Violation {
-    /// Makes the violation of a suite that has too many keys for a rule about all keys, such as `minProperties`.
+    /// Makes the violation of a suite with too many keys for the rule about all keys that the keyword states.
     init(tooManyKeysUnder keyword: String) {
         self.init(
             pointer: .root, keyword: keyword,
@@ -154,7 +153,7 @@ extension WriteDraft.UnknownKey {
 }
 
 extension Violation {
-    /// Returns the violation, without details if they concern a key that the caller may not read.
+    /// Returns the violation. Removes the details if `readLimits` (nil: no limits) do not permit to read its key.
     fileprivate func shown(to readLimits: Grants?, of suite: SuiteName) -> Violation {
         guard let readLimits, !isShown(to: readLimits, of: suite) else { return self }
         return Violation(

@@ -1,12 +1,12 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// An estimate of the processor time and memory that deciding a write takes. The size of values is measured in units of
-/// extent: one unit for each JSON value and for each eight bytes of text.
+/// The estimated processor time and memory for deciding a write: checking it, and computing its commit or its refusal.
+/// The size of values is measured in units of extent: one for each JSON value and for each eight bytes of text.
 package struct WriteCost {
-    /// The cost of reading and replacing stored values, and of checking rules about whole suites.
+    /// The cost of reading and replacing stored values, and of checking the schema's rules about a suite as a whole.
     package var cost = Cost.zero
-    /// True if the decide stage must validate names or values. ``cost`` does not include the steps of the validator.
+    /// True if names or values must be validated against a schema. ``cost`` does not include this validation.
     package var checksValues = false
 }
 
@@ -54,8 +54,9 @@ extension State {
         return checksValues
     }
 
+    /// - Parameter checkedAgainst: the schema against which the value was validated already; nil if it was not.
     private func addCost(
-        of operation: Transaction.Operation, _ checked: SchemaVersion?, to meter: inout CostMeter
+        of operation: Transaction.Operation, _ checkedAgainst: SchemaVersion?, to meter: inout CostMeter
     ) -> Bool {
         let key = operation.key
         let (isChange, isRemoval) =
@@ -72,41 +73,39 @@ extension State {
         // A removed key is not in `records`, so it costs the same as a key that never existed.
         let (stored, valueSource) =
             records.with(key.text.utf8Span.span) { ($0.stored, $0.valueSource) } ?? (nil, .unset)
-        // The decide stage compares the previous value with the new value, and the history keeps the previous value.
+        // Deciding compares the previous value with the new value, and the history keeps the previous value.
         let before = isChange ? Suite.effectiveValue(of: key, valueSource, stored, under: schema) : stored
         meter.add(before, each: .decidedUnit)
         guard let schema else { return false }
-        let isChecked = isRemoval || checked === schema
+        let isChecked = isRemoval || checkedAgainst === schema
         return schema.schema.hasSuiteRules || valueSource == .invalid || !isChecked
     }
 
-    /// Adds the cost of a write that reads and replaces all values of a suite.
+    /// Adds the cost of a write that reads and replaces all values of a suite (a named set of settings).
     private func addCost(ofWhole suite: SuiteName, to meter: inout CostMeter) {
         guard !meter.isExceeded else { return }
         self.suite(suite)?.addDecisionCost(to: &meter)
     }
 
     private func addCost(of undo: UndoRequest, to meter: inout CostMeter) {
-        guard let kept = history.commit(undo.revision) else { return }
-        meter.add(.undoing(commitBytes: kept.size))
-        kept.forEachSuite { history.addCost(ofCommitsOf: $0, after: undo.revision, to: &meter, Cost.undoing) }
+        guard let retained = history.commit(undo.revision) else { return }
+        meter.add(.undoing(commitBytes: retained.size))
+        retained.forEachSuite { history.addCost(ofCommitsOf: $0, after: undo.revision, to: &meter, Cost.undoing) }
         // If the undo restores a schema, the validator checks all stored values against it.
-        for suite in Set(kept.commit.suiteChanges.map(\.suite)) { addCost(ofWhole: suite, to: &meter) }
+        for suite in Set(retained.commit.suiteChanges.map(\.suite)) { addCost(ofWhole: suite, to: &meter) }
     }
 
     private func addCost(of restore: RestoreRequest, in name: SuiteName, to meter: inout CostMeter) {
         addCost(ofWhole: name, to: &meter)
-        // To find the last commit before an instant, the search may compare all commits. Twice the limit of an event
-        // loop is over that limit, so that the write is always prepared in the background.
+        // The search for the last commit before an instant may compare all commits. Add twice the limit of an event
+        // loop, so that the write is certainly prepared in the background.
         let start: Revision = if case .revision(let revision) = restore.moment { revision } else { .zero }
         if start == .zero { meter.add(Cost(microseconds: 2 * Cost.loopLimit.microseconds)) }
         history.addCost(ofCommitsOf: name, after: start, to: &meter, Cost.undoing)
     }
 
     /// Adds the cost of a write that changes some keys of a suite.
-    private func addCost(
-        ofChanging names: some Sequence<String>, in suite: SuiteName, to meter: inout CostMeter
-    ) {
+    private func addCost(ofChanging names: some Sequence<String>, in suite: SuiteName, to meter: inout CostMeter) {
         guard let suite = self.suite(suite) else { return }
         meter.add(suite.suiteRuleCost)
         // A written key costs four units of extent for its record, plus the extent of its stored value.

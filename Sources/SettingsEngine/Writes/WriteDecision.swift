@@ -1,9 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The decision on a write that is accepted: its answer and its commit.
-///
-/// If the write is refused, the deciding functions throw a `Problem` instead.
+/// The decision on an accepted write: its answer and its commit. To decide a write is to check it against a state, and
+/// to compute its commit or its refusal. For a refusal, the deciding functions throw a `Problem` instead.
 package struct WriteDecision: Sendable {
     /// The answer, which is sent after the commit is durable.
     package var answer: WriteAnswer
@@ -14,11 +13,9 @@ package struct WriteDecision: Sendable {
 }
 
 extension State {
-    /// Decides a write on this state. Does not apply the commit.
+    /// Decides a write on this state. Does not apply the commit, which gets the revision and the time.
     ///
     /// - Parameters:
-    ///   - revision: the revision that the commit gets.
-    ///   - time: the time that the commit gets.
     ///   - createsSuites: true if a write that stores a value may create its suite.
     ///   - commitKeys: the maximum number of keys that the write may change.
     package func decide(
@@ -48,7 +45,7 @@ extension State {
 
 /// Making the decision of a draft.
 extension WriteDraft {
-    /// The suite or schema that a write names. The `ETag` of the answer contains its revision.
+    /// The suite (named set of settings) or schema that a write names. The `ETag` of the answer contains its revision.
     enum Target {
         case suite(SuiteName)
         case schema(of: SuiteName)
@@ -60,17 +57,16 @@ extension WriteDraft {
         return try decide(target, suites: createdSuites(), changes())
     }
 
-    /// Makes the decision from validated changes. Throws if they exceed a quota. The target is nil if the write names
-    /// no single suite. `created` is true if the write sets a schema where there was none.
+    /// Makes the decision from validated changes. Throws if the changes exceed a quota. The target is nil if the write
+    /// names no single suite. `created` is true if the write sets a schema where there was none.
     func decide(
         _ target: Target?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
     ) throws(Problem) -> WriteDecision {
-        try quotas.checkGrowth(
-            suites, changes, by: request.origin, on: state, for: request.readLimits)
+        try quotas.checkGrowth(suites, changes, by: request.origin, on: state, for: request.readLimits)
         let isChanged = !suites.isEmpty || !changes.isEmpty
-        let isDone = isChanged && !request.isDryRun
-        // Without a commit, the answer has the present revision, which a client can use in a precondition.
-        let shownRevision = isDone ? revision : target.map(currentRevision) ?? state.revision
+        let appliesChanges = isChanged && !request.isDryRun
+        // If nothing is applied, the answer has the present revision, which a client can use in a precondition.
+        let shownRevision = appliesChanges ? revision : target.map(currentRevision) ?? state.revision
         var changes = changes
         if let origin = request.origin {
             for index in changes.indices { changes[index].origin = origin }
@@ -82,14 +78,13 @@ extension WriteDraft {
         var summary = WriteSummary(
             revision: shownRevision, changed: isChanged, changes: changes, isDryRun: request.isDryRun)
         if case .schema? = target { summary.schemaRevision = shownRevision }
-        let isDropped = isDone && suites.contains { $0.kind == .dropped }
+        let isDropped = appliesChanges && suites.contains { $0.kind == .dropped }
         let tag = target == nil ? nil : isDropped ? .zero : shownRevision
-        guard isDone else { return makeEmptyDecision(.summary(summary), created: created, tag: tag) }
+        guard appliesChanges else { return makeEmptyDecision(.summary(summary), created: created, tag: tag) }
         return makeCommitDecision(
             .summary(summary), created: created, tag: tag, suites: suites, changes, schema: schema)
     }
 
-    /// Makes the decision of a write with a commit.
     func makeCommitDecision(
         _ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil, suites: [SuiteChange], _ changes: [Change],
         schema: Schema? = nil
@@ -99,14 +94,14 @@ extension WriteDraft {
                 body, created: created, cursor: Cursor(epoch: state.epoch, revision: revision), tag: tag,
                 commit: revision),
             commit: Commit(
-                revision: revision, time: time, suiteChanges: suites, changes: changes,
-                by: request.origin,
+                revision: revision, time: time, suiteChanges: suites, changes: changes, by: request.origin,
                 requestKey: request.requestKey, requestDigest: request.requestKey == nil ? nil : request.digest),
             schema: schema)
     }
 
-    /// Makes the decision of a write that changes nothing, or of a dry run. With a request key (`Idempotency-Key`), the
-    /// decision has a commit without changes that stores the answer, so that a repeat also changes nothing.
+    /// Makes the decision of a write that changes nothing, or of a dry run. If a write that changes nothing has a
+    /// request key (`Idempotency-Key`), its commit has no changes and stores the answer. A repeat then gets the same
+    /// answer, even if other writes came between.
     func makeEmptyDecision(_ body: WriteAnswer.Body, created: Bool, tag: Revision? = nil) -> WriteDecision {
         guard request.requestKey != nil, !request.isDryRun else {
             return WriteDecision(answer: WriteAnswer(body, created: created, cursor: state.cursor, tag: tag))
@@ -120,7 +115,7 @@ extension WriteDraft {
         return decision
     }
 
-    /// Returns the revision with which the preconditions of a write are compared.
+    /// Returns the revision with which the preconditions of a write to the target are compared.
     private func currentRevision(of target: Target) -> Revision {
         switch target {
         case .suite(let name): state.suite(name)?.revision ?? .zero
@@ -142,14 +137,12 @@ extension WriteDraft {
         current: @autoclosure () -> Problem.Current
     ) throws(Problem) {
         for condition in request.guards where !condition.holds(revision: revision, exists: exists) {
-            var problem = Problem(
-                .preconditionFailed, condition.detail(name(), revision: revision, exists: exists))
+            var problem = Problem(.preconditionFailed, condition.detail(name(), revision: revision, exists: exists))
             problem.current = current()
             throw problem
         }
     }
 
-    /// Throws if a guard of the request does not hold for a suite.
     func checkGuards(of name: SuiteName) throws(Problem) {
         let suite = state.suite(name)
         let revision = suite?.revision ?? .zero
@@ -174,7 +167,6 @@ extension WriteDraft {
         throw Problem(secret: key, of: suite.id, to: "change in place, or compare,")
     }
 
-    /// Returns the suite. Throws if it does not exist.
     func requireSuite(_ name: SuiteName) throws(Problem) -> Suite {
         guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: request.readLimits) }
         return suite

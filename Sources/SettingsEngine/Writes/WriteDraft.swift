@@ -1,14 +1,15 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A write that is being decided: an unchanging state, and the pending changes of the keys that the write names.
+/// A write that is being decided: an unchanging state, and the pending changes of the keys that the write names. To
+/// decide a write is to check it against the state, and to compute its commit or its refusal.
 ///
 /// The operations change the drafts of the keys one after another, so each operation sees the results of earlier
 /// operations. ``check()`` validates the final values against the schemas. The decision contains the changes.
 struct WriteDraft {
     /// A key that the write names. A class, so that several operations on one key change the same object.
     final class KeyDraft {
-        /// The named set of settings that contains the key.
+        /// The suite (named set of settings) that contains the key.
         let suite: SuiteName
         /// True if the suite does not exist before the write.
         let isInNewSuite: Bool
@@ -31,21 +32,21 @@ struct WriteDraft {
         var isWritten = false
         /// The location of the value in the request body, to which errors about the value point.
         var pointer = JSONPointer.root
-        /// True if the event loop has validated the value.
+        /// True if the event loop has validated ``stored``, so that ``check()`` need not validate it.
         var isChecked = false
         /// True if the schema of the suite does not admit the key. Operations on the key are then not applied.
         var isUnknown = false
-        /// The value of ``differsFromBefore``, stored by ``check()`` because comparing long values takes time.
+        /// The value of ``differsFromBefore`` after all operations. Stored, because comparing long values takes time.
         var isDifferent = false
 
         init(
-            _ before: KeyRecord, in suite: SuiteName, isNew: Bool, under rules: SchemaVersion?, schema: KeySchema?,
-            isHidden: Bool
+            _ before: KeyRecord, in suite: SuiteName, isInNewSuite: Bool, under suiteSchema: SchemaVersion?,
+            schema: KeySchema?, isHidden: Bool
         ) {
             self.suite = suite
-            isInNewSuite = isNew
-            isUnderSuiteRules = rules?.schema.hasSuiteRules ?? false
-            valueBefore = Suite.effectiveValue(of: before.key, before.valueSource, before.stored, under: rules)
+            self.isInNewSuite = isInNewSuite
+            isUnderSuiteRules = suiteSchema?.schema.hasSuiteRules ?? false
+            valueBefore = Suite.effectiveValue(of: before.key, before.valueSource, before.stored, under: suiteSchema)
             self.isHidden = isHidden
             stored = before.stored
             isStoredSecret = before.isSecret
@@ -77,7 +78,7 @@ struct WriteDraft {
         }
     }
 
-    /// The part of a request that names a key. An unknown key gets 404 in a path, and 422 in a body.
+    /// The part of a request that names a key. The status for an unknown key is 404 in a path, and 422 in a body.
     enum RequestLocation {
         case path
         case body(JSONPointer)
@@ -85,9 +86,8 @@ struct WriteDraft {
 
     let request: WriteRequest
     let state: State
-    /// The revision that the commit of the write gets.
+    /// The revision and the time that the commit of the write gets.
     let revision: Revision
-    /// The time that the commit of the write gets.
     let time: Timestamp
     /// True if storing a value may create a suite.
     let createsSuites: Bool
@@ -98,13 +98,14 @@ struct WriteDraft {
     private(set) var keyDrafts: [KeyDraft] = []
     /// The keys in the request body that the schemas do not admit. The error lists them together with invalid values.
     private(set) var unknownKeys: [UnknownKey] = []
-    /// Finds a draft by its key. Empty while there are less than two drafts.
+    /// The drafts by key. Empty while there are less than two drafts, because most writes name one key.
     private var index: [KeyAddress: KeyDraft] = [:]
-    /// The remaining size of all in-place results, in values or units of eight bytes of text (128 MB of text).
+    /// The remaining extent of all results of in-place changes, initially the extent of 128 MB of text. The extent
+    /// counts one unit for each JSON value, and one for each eight bytes of text.
     private var remainingResultExtent = 16 << 20
     /// The remaining validation steps of the whole write. Each value also has its own limit of steps.
     var steps: Int
-    /// The steps that each key adds to ``steps``, for its own lookup in the schema.
+    /// The validation steps that each key adds to ``steps``, so that its lookup in the schema is free.
     static let stepsPerKey = 32
 
     /// A key in a request body that the schema of its suite does not admit.
@@ -140,13 +141,12 @@ struct WriteDraft {
         }
         let new = try makeKeyDraft(suite, name, key, namedIn: location, isRemoval: isRemoval)
         keyDrafts.append(new)
-        // Most writes name one key and need no index.
         if keyDrafts.count == 2 { index[KeyAddress(suite: keyDrafts[0].suite, key: keyDrafts[0].key)] = keyDrafts[0] }
         if keyDrafts.count >= 2 { index[KeyAddress(suite: name, key: key)] = new }
         return new
     }
 
-    /// Makes the draft of a key without adding it to ``keyDrafts``. A write of a single key needs no more.
+    /// Makes the draft of a key without adding it to ``keyDrafts``, for a write of a single key, which needs no list.
     mutating func makeKeyDraft(
         _ suite: Suite?, _ name: SuiteName, _ key: KeyName, namedIn location: RequestLocation, isRemoval: Bool
     ) throws(Problem) -> KeyDraft {
@@ -156,18 +156,20 @@ struct WriteDraft {
         try checkCount(keyDrafts.count + 1)
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
         steps += Self.stepsPerKey
-        let rules = suite?.schema
-        let schema = rules?.schema.key(key.text, steps: &steps)
+        let suiteSchema = suite?.schema
+        let schema = suiteSchema?.schema.key(key.text, steps: &steps)
         try checkSteps()
         let isHidden = request.readLimits != nil && suite?.isHidden(before, from: request.readLimits) ?? false
-        let new = KeyDraft(before, in: name, isNew: suite == nil, under: rules, schema: schema, isHidden: isHidden)
-        if rules != nil, schema == nil, let suite, !isRemoval || new.before.stored == nil {
+        let new = KeyDraft(
+            before, in: name, isInNewSuite: suite == nil, under: suiteSchema, schema: schema, isHidden: isHidden)
+        if suiteSchema != nil, schema == nil, let suite, !isRemoval || new.before.stored == nil {
             try reportUnknownKey(suite, new, namedIn: location)
         }
         return new
     }
 
-    /// Reports a key that the schema of the suite does not admit. Does nothing for a suite without a schema.
+    /// Throws an error for a key in a path that the schema of the suite does not admit, and adds a key in a body to
+    /// ``unknownKeys``. Does nothing for a suite without a schema.
     private mutating func reportUnknownKey(
         _ suite: Suite, _ key: KeyDraft, namedIn location: RequestLocation
     ) throws(Problem) {
@@ -177,12 +179,12 @@ struct WriteDraft {
         unknownKeys.append(UnknownKey(suite: suite, key: key.key, pointer: pointer))
     }
 
-    /// Reports a key in a condition of a transaction that the schema of the suite does not admit.
+    /// Adds a key in a condition of a transaction that the schema of the suite does not admit to ``unknownKeys``.
     mutating func reportUnknownKey(_ key: KeyName, in suite: Suite, at pointer: JSONPointer) {
         unknownKeys.append(UnknownKey(suite: suite, key: key, pointer: pointer))
     }
 
-    /// Inlined, because the compiler copies the draft for a call.
+    /// Inlined, because the compiler would copy the draft for a call.
     @inline(__always)
     private func find(_ key: KeyName, in suite: SuiteName) -> KeyDraft? {
         switch keyDrafts.count {
@@ -195,12 +197,9 @@ struct WriteDraft {
 
 /// Operations on a key.
 extension WriteDraft {
-    /// Sets the pending value of a key. Converts `1.0` to an integer if the schema requires an integer.
-    ///
-    /// - Parameters:
-    ///   - pointer: the location of the value in the request body.
-    ///   - isChecked: true if the event loop has validated the value.
-    ///   - isDerived: true if the value was computed from the previous value. A value computed from a secret is secret.
+    /// Sets the stored value of a key draft. Converts `1.0` to an integer if the schema requires an integer.
+    /// `isChecked` is true if the event loop has validated the value. `isDerived` is true if the value was computed
+    /// from the previous value. A value that was computed from a secret is a secret.
     mutating func set(
         _ key: KeyDraft, to value: JSONValue, at pointer: JSONPointer = .root, isChecked: Bool = false,
         isDerived: Bool = false
@@ -212,7 +211,6 @@ extension WriteDraft {
         key.isChecked = isChecked
     }
 
-    /// Removes the stored value of a key.
     func remove(_ key: KeyDraft) {
         key.stored = nil
         key.isStoredSecret = false
@@ -247,15 +245,15 @@ extension WriteDraft {
         else {
             throw Problem(
                 .invalidOperation,
-                "cannot change \(key.key) of suite \(key.suite) in place: the result is too large, or the request makes "
-                    + "too many large results; store the whole value with a PUT, or divide it among several keys")
+                "cannot change \(key.key) of suite \(key.suite) in place: the result is too large, or the request "
+                    + "makes too many large results; store the whole value with a PUT, or divide it among several keys")
         }
     }
 
     /// The extent of about 16 MB of text, the default limit of a request body.
     private static let maximumResultExtent = (2 << 20) + 1024
 
-    /// Makes the problem of an in-place operation that failed, or whose test of the present value failed.
+    /// Makes the problem of an in-place operation that failed: it cannot be applied, or its test of the value failed.
     func problem(_ error: OperationError, in operation: String, of key: KeyDraft) -> Problem {
         var problem = Problem(error, ofSecret: key.isSecret)
         switch error.kind {
@@ -278,7 +276,7 @@ extension WriteDraft {
         keyDrafts.filter(\.isDifferent).map { $0.change(revision: revision, time: time, by: request.origin) }
     }
 
-    /// The creations of suites that do not exist before the write and in which it stores a value.
+    /// The creations of suites that do not exist before the write, and in which the write stores a value.
     func createdSuites() -> [SuiteChange] {
         var created: [SuiteChange] = []
         var names: Set<SuiteName> = []
@@ -291,7 +289,6 @@ extension WriteDraft {
 }
 
 extension WriteDraft.KeyDraft {
-    /// Makes the change of the key for the commit.
     func change(revision: Revision, time: Timestamp, by origin: CommitOrigin?) -> Change {
         Change(
             suite: suite, key: key, old: valueBefore, new: value, oldSource: before.valueSource.source,
@@ -299,7 +296,7 @@ extension WriteDraft.KeyDraft {
             record: Change.Record(before: before, isSecret: isStoredSecret))
     }
 
-    /// The setting in the answer of a write without a commit: the value after the write, with the revision before it.
+    /// The setting in the answer to a write that is not applied: the value after the write, with the present revision.
     var setting: SettingState {
         var setting = SettingState(
             suite: suite, key: key, value: isDifferent ? value : valueBefore, source: valueSource.source,

@@ -1,7 +1,8 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// A write that a client requests: a command, its preconditions, and the caller. A suite is a named set of settings.
+/// A write that a client requests: a command, its preconditions, and the rights of the caller. A suite is a named set
+/// of settings. To decide a write is to check it against a state, and to compute its commit or its refusal.
 package struct WriteRequest: Sendable {
     /// The change that the client requests. Indirect, so that a copy of the request copies a reference.
     package indirect enum Command: Sendable {
@@ -15,11 +16,9 @@ package struct WriteRequest: Sendable {
         case resetSuite(SuiteName, prefix: String)
         /// Removes the suite and its schema.
         case dropSuite(SuiteName)
-        /// Sets the schema of the suite.
         case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
         /// Refuses a document that is not a valid schema. The answer is the problem, unless a ``Guard`` does not hold.
         case refuseSchema(SuiteName, Problem)
-        /// Removes the schema of the suite.
         case removeSchema(SuiteName)
         /// Applies several operations, all or none.
         case transaction(Transaction)
@@ -65,31 +64,32 @@ package struct WriteRequest: Sendable {
     package var guards: [Guard] = []
     /// True if the write must change nothing, and the answer shows the changes that it would make.
     package var isDryRun = false
-    /// The rights of the caller on suites and keys; nil if the caller may do everything. The decision checks the rights
-    /// on keys that the request does not name, such as the keys of an undo.
+    /// The rights of the caller on suites and keys; nil if the caller may do everything. Deciding the write checks the
+    /// rights on keys that the request does not name, such as the keys of an undo.
     package var grants: Grants?
-    /// The grants of a caller that may not read everything, otherwise nil. The grants limit what the answer reveals.
+    /// The grants of a caller that may not read everything; nil if the caller may read everything.
     package var readLimits: Grants? { grants?.readLimits }
-    /// True if locked keys may be written.
+    /// True if the write may change keys that a schema locks.
     package var overridesLocks = false
     /// The name of the caller, and the reason that it gave for the write.
     package var origin: CommitOrigin?
     /// The `Idempotency-Key` of the request. A repeated request with this key gets the answer to the first request.
     package var requestKey: RequestKey?
-    /// A digest of the request, which shows whether a request with the same request key is the same request.
+    /// A digest of the request, which shows whether another request with the same request key is a repeat of it.
     package var digest: String?
-    /// The schema against which the event loop has validated the value of a `set`. The value is not validated again
-    /// while this schema is in force.
+    /// The schema against which the event loop has validated the value of a `set`; nil if it has not. If the suite
+    /// still has this schema, the value is not validated again.
     package var checkedAgainst: SchemaVersion?
     /// The number of bytes of memory that the request uses.
     package var size = 0
-    /// The validation steps that the decision may take, beside steps for each key. They take some hundred milliseconds.
+    /// The maximum validation steps, in addition to some for each key. Two million take some hundred milliseconds.
     package var steps = 2_000_000
 
-    /// The past data that an undo or a restore needs and that is not in memory; nil if memory has everything.
+    /// The data that an undo or a restore needs from past files, which have older commits than the history in memory;
+    /// nil if the write needs no past file.
     package var past: Past?
 
-    /// Data of the past that were read from files. A class, so that most requests store only a nil reference.
+    /// Data from past files. A class, so that most requests store only a nil reference.
     package final class Past: Sendable {
         /// The commit to undo; nil for a restore.
         let commit: RetainedCommit?
@@ -107,7 +107,7 @@ package struct WriteRequest: Sendable {
         }
     }
 
-    /// The approximate number of bytes of memory that a request uses in addition to its body.
+    /// The approximate number of bytes of memory that a request takes in addition to its body.
     package static let overhead = 512
 }
 
@@ -123,7 +123,7 @@ package struct WriteAnswer: Sendable {
     package enum Body: Sendable {
         /// The setting in an answer without a commit, or in the answer to a repeated request.
         indirect case setting(SettingState)
-        /// The setting after the only change of a commit. The array is the array of the commit, so nothing is copied.
+        /// The setting after the only change of a commit, in the array of the commit, so that nothing is copied.
         case change([Change])
         /// The changes of a write that is not about a single setting.
         indirect case summary(WriteSummary)
@@ -135,7 +135,7 @@ package struct WriteAnswer: Sendable {
     /// The cursor (epoch and revision) of the state that the answer describes.
     package var cursor: Cursor
     /// The revision of the suite or schema after a write to a whole suite or a schema, for the `ETag` of the answer.
-    /// Zero if the suite was dropped; nil for any other write.
+    /// Zero if the suite was dropped; nil for a write of a setting, or in several suites.
     package var tag: Revision?
     /// The revision of the commit of this write, or of the write that it repeats; nil if there is no commit.
     package var commit: Revision?
@@ -151,9 +151,7 @@ package struct WriteAnswer: Sendable {
         }
     }
 
-    package init(
-        _ body: Body, created: Bool = false, cursor: Cursor, tag: Revision? = nil, commit: Revision? = nil
-    ) {
+    package init(_ body: Body, created: Bool = false, cursor: Cursor, tag: Revision? = nil, commit: Revision? = nil) {
         self.body = body
         self.created = created
         self.cursor = cursor
@@ -161,7 +159,6 @@ package struct WriteAnswer: Sendable {
         self.commit = commit
     }
 
-    /// The cost of rendering the answer.
     package func renderingCost(within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         switch body {

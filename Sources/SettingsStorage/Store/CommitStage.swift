@@ -3,24 +3,25 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The second stage of the write path: makes the commits of a batch durable with one flush, then publishes the state.
+/// The second stage of the write path: makes the commits of a batch (the results of writes that share one flush)
+/// durable in the commit log, then publishes the state (makes it visible to readers). The first stage has *decided* the
+/// writes: checked each write against a state, and computed its commit or its refusal.
 ///
 /// Runs on the commit thread. `@unchecked Sendable` is safe, because ``WritePipeline`` owns the only reference. No
 /// other code publishes states, or calls the methods of the log that flush, maintain or follow it.
 final class CommitStage: @unchecked Sendable {
-    /// The outcome of a flush.
     enum FlushOutcome {
         case durable
-        /// The commits are not stored, or it is unknown whether they are. The results of the batch contain the error.
+        /// It is certain or possible that the commits are not stored. The results of the batch contain the error.
         case failed
         /// Other daemons committed first, so the writes must be decided again.
         case overtaken
     }
 
-    /// A failed flush.
     private struct Failure {
         let error: CommitLogError
-        /// The generation (see ``WriteBatch/generation``), all of whose batches depend on the lost commits.
+        /// The generation of the batch (see ``WriteBatch/generation``). Later batches of the same generation were
+        /// decided on a state with the lost commits.
         let generation: Int
         /// The last revision that the flush would have made durable.
         let lastRevision: Revision
@@ -32,17 +33,15 @@ final class CommitStage: @unchecked Sendable {
     private let monotonic: MonotonicClock
     /// The published state.
     private(set) var state: State
-    /// The previously published state. Released after the results are sent, because releasing it takes time.
+    /// The state that was published before. Released after the results are sent, because releasing it takes time.
     private var replacedState: State?
     private var lastFailure: Failure?
-    /// The request keys (`Idempotency-Key`) of commits for which it is unknown whether they are stored.
+    /// The request keys (`Idempotency-Key`) of commits that may be stored or not, after a failed flush.
     private(set) var unresolvedKeys: Set<StagedState.CallerRequestKey> = []
-    /// The listeners to notify about the published state.
+    /// The listeners to notify of the published state after the results are sent.
     private var pendingListeners: [any PublicationListener] = []
 
-    init(
-        _ state: State, published: Published, log: any CommitLog, metrics: WriteMetrics, monotonic: MonotonicClock
-    ) {
+    init(_ state: State, published: Published, log: any CommitLog, metrics: WriteMetrics, monotonic: MonotonicClock) {
         self.state = state
         self.published = published
         self.log = log
@@ -50,16 +49,18 @@ final class CommitStage: @unchecked Sendable {
         self.monotonic = monotonic
     }
 
-    /// Makes the commits of a batch durable and publishes the state. On failure, the dependent results become errors.
-    ///
-    /// - Parameter timeout: the nanoseconds after the first arrival at which a log on other machines stops waiting.
+    /// Makes the commits of a batch durable and publishes the state. If the flush fails, the results that depend on it
+    /// become errors. `timeout` is the nanoseconds after the arrival of the oldest decided write of the batch at which
+    /// the flush gives up waiting for other machines.
     func commit(_ batch: inout WriteBatch, within timeout: UInt64) -> FlushOutcome {
-        let isRequired = log.requiresFlush && batch.oldestArrival != nil
-        guard batch.hasCommits || isRequired else { return .durable }
+        // `oldestArrival` is nil if no result depends on the state. No result is then wrong without a flush.
+        let requiresFlush = log.requiresFlush && batch.oldestArrival != nil
+        guard batch.hasCommits || requiresFlush else { return .durable }
         let start = monotonic.now()
         defer { recordTimes(of: &batch, flushStart: start) }
         do throws(CommitLogError) {
             try flush(batch, by: (batch.oldestArrival ?? start) + timeout)
+            // After a successful flush, no earlier commit has an unknown outcome.
             unresolvedKeys = []
             if let state = batch.state { publish(state) }
             return .durable
@@ -67,21 +68,21 @@ final class CommitStage: @unchecked Sendable {
             if error.outcome == .overtaken { return .overtaken }
             lastFailure = Failure(
                 error: error, generation: batch.generation, lastRevision: batch.state?.revision ?? state.revision)
-            // Without a required flush, the results before the first commit depend on durable commits only.
-            refuse(&batch, from: isRequired ? 0 : batch.firstCommit ?? 0)
+            // Unless the log requires a flush, the results before the first commit depend on durable commits only.
+            refuse(&batch, from: requiresFlush ? 0 : batch.firstCommit ?? 0)
             return .failed
         }
     }
 
-    /// Refuses the writes of a batch if its generation ended because of a failed flush. Returns false if other daemons
-    /// committed first, so that the writes must be decided again.
-    func refuseStale(_ batch: inout WriteBatch) -> Bool {
+    /// Called for a batch whose generation has ended. If a failed flush ended the generation, refuses the writes. If
+    /// other daemons committed first, returns false, so that the writes are decided again.
+    func refuseAfterFailedFlush(_ batch: inout WriteBatch) -> Bool {
         guard lastFailure?.generation == batch.generation else { return false }
         refuse(&batch, from: 0)
         return true
     }
 
-    /// Publishes the state after the commits of other daemons. Returns nil if there are none.
+    /// Applies and publishes new commits of other daemons. Returns nil if there are none.
     func follow() -> FollowedState? {
         guard let followed = log.follow(from: state) else { return nil }
         publish(followed.state)
@@ -129,11 +130,12 @@ final class CommitStage: @unchecked Sendable {
     }
 }
 
-/// The results after a failed flush.
+/// Replacing results after a failed flush.
 extension CommitStage {
     /// Replaces the results from a position on with errors, because they depend on commits that did not become durable.
     ///
-    /// Keeps refusals that do not depend on the state, and answers to repeats of requests whose commit is durable.
+    /// Keeps refusals that do not depend on the state, such as a timeout. A write with a request key
+    /// (`Idempotency-Key`) may repeat an earlier request: keeps its answer if the commit of that request is durable.
     private func refuse(_ batch: inout WriteBatch, from position: Int) {
         guard let lastFailure else { return }
         batch.replaceResults(from: position) { write, result in
@@ -142,9 +144,9 @@ extension CommitStage {
                 result.cursor = state.cursor
             }
             guard result.wasDecided else { return }
-            let lostCommit = dependsOnLostCommit(result, lastFailure)
+            let dependsOnLostCommit = self.dependsOnLostCommit(result, lastFailure)
             if let key = StagedState.CallerRequestKey(write.request) {
-                if lostCommit {
+                if dependsOnLostCommit {
                     if lastFailure.error.outcome == .unknown { unresolvedKeys.insert(key) }
                 } else if keepRepeatedAnswer(&result) {
                     return
@@ -152,17 +154,18 @@ extension CommitStage {
                     return result.answer = .failure(.firstRequestUnresolved)
                 }
             }
-            result.answer = .failure(Problem(lastFailure.error, wasCommitted: lostCommit))
+            result.answer = .failure(Problem(lastFailure.error, dependsOnLostCommit: dependsOnLostCommit))
         }
     }
 
-    /// True if the answer is about a commit of the failed flush, of the write itself or of the write that it repeats.
+    /// True if the failed flush contained the commit of the write, or the commit of the request that the write repeats.
     private func dependsOnLostCommit(_ result: WriteResult, _ failure: Failure) -> Bool {
         guard case .success(let answer) = result.answer, let commit = answer.commit else { return false }
         return commit > state.revision && commit <= failure.lastRevision
     }
 
-    /// Keeps the answer to a repeat of a request whose commit is durable. Returns false for any other result.
+    /// If the result is the answer to a repeated request whose commit is durable, updates only the cursor of the
+    /// answer. Otherwise returns false.
     private func keepRepeatedAnswer(_ result: inout WriteResult) -> Bool {
         guard case .success(var answer) = result.answer, result.commit == nil, let commit = answer.commit,
             commit <= state.revision
@@ -174,11 +177,10 @@ extension CommitStage {
 }
 
 extension Problem {
-    /// Makes the problem of a write whose result depends on a failed flush.
-    ///
-    /// - Parameter wasCommitted: true if the flush contained the commit of the write.
-    init(_ error: CommitLogError, wasCommitted: Bool) {
-        let isUnknown = wasCommitted && error.outcome == .unknown
+    /// Makes the problem of a write whose result depends on a failed flush. `dependsOnLostCommit` is true if the flush
+    /// contained the commit of the write or of the request that it repeats. Otherwise the write is certainly not done.
+    init(_ error: CommitLogError, dependsOnLostCommit: Bool) {
+        let isUnknown = dependsOnLostCommit && error.outcome == .unknown
         let code: ErrorCode =
             switch error.cause {
             case .full where !isUnknown: .insufficientStorage

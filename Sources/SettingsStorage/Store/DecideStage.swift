@@ -3,31 +3,32 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The first stage of the write path: decides writes on a staged state, which also has commits that are not durable.
+/// The first stage of the write path. To decide a write is to check it against the staged state, and to compute its
+/// commit or its refusal. The staged state has all decided commits, including commits that are not yet durable.
 ///
 /// Runs on the decide thread. `@unchecked Sendable` is safe, because ``WritePipeline`` owns the only reference.
 final class DecideStage: @unchecked Sendable {
-    /// The queued writes that the decide stage decides in one run, limited by number, bytes and time.
+    /// The queued writes that the decide stage takes at once, and the data with which it decides them.
     struct Slice: Sendable {
         let writes: [PendingWrite]
         let limits: WriteLimits
         /// True if the daemon is stopping, so that costly writes are refused.
         let isStopping: Bool
-        /// A number that grows whenever staged commits are discarded.
+        /// A number that grows whenever staged commits are discarded, for example after a failed flush.
         let generation: Int
-        /// The state to which the staged state must return first; nil if no staged commits were discarded.
+        /// The state to which the staged state must return first; nil if the last slice had the same generation.
         let restart: Restart?
         /// The last durable revision.
         let durableRevision: Revision
-        /// The request keys (`Idempotency-Key`) of commits for which it is unknown whether they are stored.
+        /// The request keys (`Idempotency-Key`) of commits that may be stored or not, after a failed flush.
         let unresolvedKeys: Set<StagedState.CallerRequestKey>
     }
 
-    /// The state with which a new generation begins.
+    /// The state with which a new generation begins: ``base``, or the last of ``followed`` if there is one.
     struct Restart: Sendable {
         /// The published state when the old generation ended.
         let base: State
-        /// The states after commits that other daemons added later, oldest first.
+        /// The states with commits that other daemons added later, oldest first.
         var followed: [FollowedState] = []
     }
 
@@ -36,13 +37,14 @@ final class DecideStage: @unchecked Sendable {
         var batch: WriteBatch
         /// The writes that were not decided, because the time of the slice ended or the batch reached its size limit.
         var undecided: ArraySlice<PendingWrite> = []
-        /// The end of the last costly write, and the total duration of the costly writes; nil if there are none.
-        var costlyWrites: (end: UInt64, time: UInt64)?
-        /// Repeats of writes for which it is unknown whether they are stored. They wait until the log knows.
+        /// When the last costly write was decided, and the nanoseconds that deciding the costly writes took; nil if the
+        /// slice has none.
+        var costlyWrites: (end: UInt64, duration: UInt64)?
+        /// Repeats of requests whose commits may be stored or not. The repeats wait until the log knows.
         var postponed: [PendingWrite] = []
     }
 
-    /// The clock is read once for this number of cheap writes, which take some microseconds each.
+    /// The stage reads the clock once for this number of cheap writes, because each takes only some microseconds.
     private static let writesPerClockReading = 16
 
     private var staged: StagedState
@@ -50,9 +52,7 @@ final class DecideStage: @unchecked Sendable {
     private let monotonic: MonotonicClock
     private let clock: @Sendable () -> Timestamp
 
-    init(
-        _ state: State, log: any CommitLog, monotonic: MonotonicClock, clock: @escaping @Sendable () -> Timestamp
-    ) {
+    init(_ state: State, log: any CommitLog, monotonic: MonotonicClock, clock: @escaping @Sendable () -> Timestamp) {
         self.log = log
         self.monotonic = monotonic
         self.clock = clock
@@ -77,7 +77,7 @@ final class DecideStage: @unchecked Sendable {
             decide(write, of: slice, at: start, into: &decisions)
             guard write.isCostly else { continue }
             let end = monotonic.now()
-            decisions.costlyWrites = (end, (decisions.costlyWrites?.time ?? 0) + end - now)
+            decisions.costlyWrites = (end, (decisions.costlyWrites?.duration ?? 0) + end - now)
             now = end
         }
         decisions.batch.setState(after: staged, decideTime: monotonic.now() - start)
@@ -118,7 +118,7 @@ final class DecideStage: @unchecked Sendable {
         }
     }
 
-    /// True if the request repeats a write for which it is unknown whether it is stored.
+    /// True if the request repeats a request whose commit may be stored or not.
     private func repeatsUnresolvedWrite(
         _ request: WriteRequest, _ unresolvedKeys: Set<StagedState.CallerRequestKey>
     ) -> Bool {

@@ -2,22 +2,23 @@ package import SettingsAPI
 package import SettingsEngine
 package import SettingsModel
 
-/// Reads the past of suites (named sets of settings): from the history in memory (`RecentPast`), or also from files.
-///
-/// The methods may read files, so event loops must not call them.
+/// Reads earlier states and commits of suites (named sets of settings). `RecentPast` reads only the history, which is
+/// the recent commits in memory. `PastView` also reads past files, which have older commits, so event loops must not
+/// call it.
 package protocol PastReading: Sendable {
-    /// Returns the revision at a moment (a revision or an instant). Throws if the moment is in the future, or if the
-    /// state of the suite at the moment is no longer kept.
+    /// Returns the revision of the last commit at a moment, which is a revision or an instant. Throws if the revision
+    /// does not exist yet, or if the state of the suite at the moment is no longer kept.
     func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision
-    /// Returns a suite as it was after a commit; nil if it did not exist.
+    /// Returns a suite as it was after a commit; nil if the suite did not exist.
     func suite(_ name: SuiteName, at revision: Revision) throws(Problem) -> Suite?
     /// Returns a page of the commits that changed a suite, the newest first. Throws if the suite is unknown.
     func history(_ query: HistoryQuery) throws(Problem) -> SuiteHistory
-    /// Returns the net changes of a suite between two moments, in any order, that a caller with the grants may see.
+    /// Returns the net changes of a suite from one moment to another, which may be earlier. `readLimits` has the grants
+    /// of a caller that may not read everything; nil if the caller may read everything.
     func difference(
-        of name: SuiteName, from: Moment, to: Moment, for reader: Grants?
+        of name: SuiteName, from: Moment, to: Moment, for readLimits: Grants?
     ) throws(Problem) -> SuiteDifference
-    /// Reads the past data that an undo or a restore needs, into the request. Throws if the data are no longer kept.
+    /// Adds the data that an undo or a restore needs from past files to the request. Throws if they are no longer kept.
     func complete(_ request: inout WriteRequest) throws(Problem)
 }
 

@@ -2,7 +2,7 @@ internal import Platform
 internal import SettingsAPI
 package import SettingsEngine
 
-/// The identifier of a write. The receiver of the result chooses both parts, and finds its request by them.
+/// The identifier of a write. The receiver of the result chooses both numbers, and finds its request by them.
 package struct WriteID: Hashable, Sendable {
     package let high: UInt64
     package let low: UInt32
@@ -18,11 +18,11 @@ package final class PendingWrite: Sendable {
     package let id: WriteID
     package let request: WriteRequest
     let receiver: any WriteReceiver
-    /// The client to which the write counts. The queue serves clients in turn. All writes with nil count as one client.
+    /// The client that sent the write. The queue serves clients in turn, and counts all writes with nil as one client.
     let caller: ClientKey?
-    /// The nanoseconds that the decision is estimated to take.
+    /// The estimated nanoseconds for deciding the write: checking it, and computing its commit or its refusal.
     let estimatedTime: UInt64
-    /// The monotonic time at which the write was queued.
+    /// The monotonic time, in nanoseconds, at which the write was queued.
     let arrival: UInt64
 
     init(
@@ -37,12 +37,12 @@ package final class PendingWrite: Sendable {
         self.arrival = arrival
     }
 
-    /// True if the write delays others noticeably. ``WriteQueue`` serves cheap writes first, for a bounded time.
+    /// True if the write delays others noticeably. ``WriteQueue`` serves other writes first, for a limited time.
     var isCostly: Bool { estimatedTime >= Self.costlyThreshold }
 
     /// A write with at least this estimated time, in nanoseconds, is costly.
     package static let costlyThreshold: UInt64 = 1_000_000
-    /// The nanoseconds that deciding a write of one short value takes. No estimate is lower.
+    /// The nanoseconds that deciding a write of one short value takes, which is the minimum of an estimate.
     package static let minimumTime: UInt64 = 10_000
 }
 

@@ -1,30 +1,34 @@
 internal import SettingsAPI
 internal import SettingsEngine
 
-/// The data that the two stages of the write path, decide and commit, share. ``WritePipeline`` protects it with a lock.
+/// The data that the two stages of the write path share. The decide stage takes queued writes, checks each write, and
+/// computes its commit or its refusal. The commit stage flushes batches of commits to the commit log, and publishes the
+/// new state to readers. ``WritePipeline`` protects the data with a lock.
 struct PipelineContents: Sendable {
     /// A pause of the decide stage after a flush, so that more writes arrive and share the next flush.
     struct Gathering: Sendable {
         /// The number of queued writes at which the pause ends.
         let count: Int
-        /// The monotonic time at which the pause ends.
+        /// The monotonic time, in nanoseconds, at which the pause ends in any case.
         let end: UInt64
     }
 
     var limits: WriteLimits
     var queue = WriteQueue()
     var isStopping = false
-    /// The batches that wait for the commit stage. The decide stage appends to the last batch.
+    /// The batches (results of writes that share one flush) that wait for the commit stage. The decide stage appends to
+    /// the last batch.
     private var batches: [WriteBatch] = []
     /// A number that grows whenever staged commits are discarded: a flush failed, or other daemons committed first.
     private(set) var generation = 0
-    /// The state to which the decide stage must return before its next write; nil unless the generation changed.
+    /// The state to which the decide stage must return before its next write; nil if it has seen the generation.
     private var restart: DecideStage.Restart?
     /// The last durable revision.
     var durableRevision: Revision
-    /// The request keys (`Idempotency-Key`) of commits for which it is unknown whether they are stored.
+    /// The request keys (`Idempotency-Key`) of commits that may be stored or not, after a failed flush.
     var unresolvedKeys: Set<StagedState.CallerRequestKey> = []
-    /// Repeats of the writes of ``unresolvedKeys``. They return to the queue after the next maintenance of the log.
+    /// Writes with a key of ``unresolvedKeys``. They return to the queue after the next maintenance of the log, which
+    /// tries to find out whether the commits are stored.
     private var postponed: [PendingWrite] = []
     var gathering: Gathering?
     var isMaintenanceDue = false
@@ -49,25 +53,27 @@ struct PipelineContents: Sendable {
 extension PipelineContents {
     /// Returns true, and marks the decide stage as running, if the caller must start the stage.
     mutating func startDeciding(_ now: UInt64) -> Bool {
-        guard !isDeciding, restart != nil || !queue.isEmpty && hasRoom && !isGathering(now) else { return false }
+        guard !isDeciding, restart != nil || !queue.isEmpty && canTakeWrites && !isGathering(now) else { return false }
         isDeciding = true
         return true
     }
 
-    /// True if a slice may be decided: the waiting batch is below its limits, or another batch may begin.
-    private var hasRoom: Bool {
+    /// True if the decide stage may take writes: no batch waits, or the last waiting batch is below its limits. If the
+    /// log permits only one batch in flight, no batch may wait or be flushed.
+    private var canTakeWrites: Bool {
         guard let last = batches.last else { return !isFlushing || maximumBatchesInFlight > 1 }
         return maximumBatchesInFlight > 1 && last.results.count < limits.batchCount && last.bytes < limits.batchBytes
     }
 
+    /// True during the pause in which the decide stage waits for more writes.
     private func isGathering(_ now: UInt64) -> Bool {
         gathering.map { queue.count < $0.count && now < $0.end } ?? false
     }
 
-    /// Removes the next writes from the queue, and returns the work for the decide stage.
+    /// Removes the next writes from the queue, and returns them with the data that the decide stage needs.
     mutating func takeSlice(_ now: UInt64) -> DecideStage.Slice {
         var writes: [PendingWrite] = []
-        if hasRoom {
+        if canTakeWrites {
             gathering = nil
             let (count, bytes) = batches.last.map { ($0.results.count, $0.bytes) } ?? (0, 0)
             writes = queue.dequeue(
@@ -79,11 +85,11 @@ extension PipelineContents {
             durableRevision: durableRevision, unresolvedKeys: unresolvedKeys)
     }
 
-    /// Adds the results of a slice to the batches for the commit stage, and returns undecided writes to the queue.
+    /// Adds the results of a slice to the batches for the commit stage, and puts undecided writes back into the queue.
     mutating func add(_ decisions: DecideStage.Decisions) {
         queue.requeue(decisions.undecided)
         if let costly = decisions.costlyWrites {
-            queue.noteCostlyWrites(endedAt: costly.end, duration: costly.time, limits)
+            queue.noteCostlyWrites(endedAt: costly.end, duration: costly.duration, limits)
         }
         postponed += decisions.postponed
         guard !decisions.batch.isEmpty else { return }
@@ -106,10 +112,9 @@ extension PipelineContents {
         return true
     }
 
-    /// The work of one run of the commit stage.
     struct CommitWork: Sendable {
         var batches: [WriteBatch] = []
-        /// The nanoseconds after the arrival of a write at which a log on other machines stops waiting.
+        /// The nanoseconds after the arrival of a write at which its flush gives up waiting for other machines.
         var timeout: UInt64 = 0
         var isMaintenanceDue = false
     }
@@ -121,11 +126,11 @@ extension PipelineContents {
         return CommitWork(batches: batches, timeout: limits.queueTimeout, isMaintenanceDue: isMaintenanceDue)
     }
 
-    /// Begins a new generation, in which writes are decided on the published state.
+    /// Begins a new generation, in which the decide stage starts again from the published state.
     ///
     /// - Parameters:
     ///   - base: the published state when the old generation ended.
-    ///   - followed: the state after commits that other daemons added; nil if there are none.
+    ///   - followed: the base with commits that other daemons added; nil if there are none.
     mutating func beginGeneration(
         after base: State, followed: FollowedState? = nil, unresolvedKeys: Set<StagedState.CallerRequestKey>
     ) {
@@ -136,8 +141,7 @@ extension PipelineContents {
         restart = next
     }
 
-    /// Returns the postponed writes to the queue.
-    mutating func returnPostponed() {
+    mutating func requeuePostponed() {
         queue.returnToFront(postponed)
         postponed = []
     }

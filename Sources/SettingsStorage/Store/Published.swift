@@ -1,9 +1,10 @@
 internal import SettingsEngine
 internal import Synchronization
 
-/// The published state, which all readers see, and the listeners that wait for the next publication.
+/// The published state, which all readers see, and the listeners for the next published state.
 ///
-/// A lock protects both. It is held for short operations only, and never while a listener is called. Thread-safe.
+/// A lock protects the state and the listeners. It is held for short operations only, and never while a listener is
+/// called. Thread-safe.
 final class Published: Sendable {
     private struct Contents {
         var state: State
@@ -14,7 +15,7 @@ final class Published: Sendable {
     private struct Listener {
         let id: ListenerID
         let listener: any PublicationListener
-        /// True if the listener must be notified of the next publication.
+        /// True if the listener has asked to be notified when the next state is published.
         var isWaiting = false
     }
 
@@ -62,7 +63,8 @@ final class Published: Sendable {
         _ = removed
     }
 
-    /// Marks a listener for the next publication, and returns the state before it.
+    /// Makes the next publication notify a listener. Returns the present state in the same step, so that the listener
+    /// misses no publication.
     func watch(_ id: ListenerID) -> State {
         contents.withLock { contents in
             if let index = contents.listeners.firstIndex(where: { $0.id == id }) {
@@ -79,7 +81,7 @@ package protocol PublicationListener: AnyObject, Sendable {
     func published()
 }
 
-/// The identifier of a listener that was added to the store.
+/// The identifier of a listener, assigned by `addListener`.
 package struct ListenerID: Hashable, Sendable {
     fileprivate let number: Int
 }

@@ -1,6 +1,7 @@
-// The target SettingsStorage keeps the settings. The store publishes a state to readers. The write pipeline decides
-// each write, makes its commit durable in a log, and publishes the new state. Persistence/ contains the log in a data
-// directory: journals, snapshots, recovery, past files, check, repair and backup.
+// The target SettingsStorage keeps the settings. The store gives readers the published state. The write pipeline
+// decides each write (checks it, and computes its commit or its refusal), makes the commit durable in the commit log,
+// and publishes the new state. Persistence/ contains the log in a data directory: journals, snapshots, recovery, past
+// files (files with older commits), check, repair and backup.
 //
 // The target does not know HTTP, access control, or the protocol of a log that several daemons share.
 //
@@ -24,7 +25,6 @@ package final class Store: Sendable {
     /// Makes a store that begins with a recovered state.
     ///
     /// - Parameters:
-    ///   - log: the log that makes commits durable.
     ///   - monotonic: the clock for timeouts.
     ///   - clock: the wall clock, which gives commits their time.
     package init(
@@ -40,7 +40,7 @@ package final class Store: Sendable {
     /// The published state.
     package var state: State { published.state }
 
-    /// Calls the body under the lock that a publication needs. The body must be short, and must not call the store.
+    /// Calls the body with the published state under a lock. The body must be short, and must not call the store.
     package func read<Result>(_ body: (borrowing State) -> Result) -> Result {
         published.read(body)
     }
@@ -49,8 +49,8 @@ package final class Store: Sendable {
     ///
     /// - Parameters:
     ///   - id: identifies the write to the receiver.
-    ///   - caller: the client to which the write counts in the queue, which serves clients in turn.
-    ///   - estimatedTime: the nanoseconds that the decision is estimated to take.
+    ///   - caller: the client that sent the write. The queue serves clients in turn, and counts nil as one client.
+    ///   - estimatedTime: the estimated nanoseconds for deciding the write.
     package func makeWrite(
         _ id: WriteID, _ request: consuming WriteRequest, for receiver: any WriteReceiver, caller: ClientKey? = nil,
         estimatedTime: UInt64 = PendingWrite.minimumTime
@@ -60,8 +60,8 @@ package final class Store: Sendable {
             arrival: monotonic.now())
     }
 
-    /// Queues writes. Writes of a connection are decided in order, except costly writes (see
-    /// ``PendingWrite/isCostly``).
+    /// Queues writes. The pipeline decides the writes of a caller in order, except that it may decide later writes
+    /// before a costly write (see ``PendingWrite/isCostly``).
     ///
     /// - Returns: refusals of the writes for which the queue has no room. The receivers get the other results.
     package func enqueue(_ writes: [PendingWrite]) -> [WriteResult] {
@@ -73,9 +73,7 @@ package final class Store: Sendable {
     }
 
     /// Makes and queues one write. Returns its refusal if the queue has no room.
-    package func enqueue(
-        _ id: WriteID, _ request: WriteRequest, for receiver: any WriteReceiver
-    ) -> WriteResult? {
+    package func enqueue(_ id: WriteID, _ request: WriteRequest, for receiver: any WriteReceiver) -> WriteResult? {
         enqueue([makeWrite(id, request, for: receiver)]).first
     }
 
@@ -85,10 +83,10 @@ package final class Store: Sendable {
         set { pipeline.limits = newValue }
     }
 
-    /// True if deciding the queued writes takes so long that connections should send one write at a time.
+    /// True if deciding the queued writes takes so long that event loops should queue only one write per connection.
     package var isBusy: Bool { pipeline.isBusy }
 
-    /// Refuses costly writes from now on, including queued writes, so that the daemon can stop soon.
+    /// Refuses costly writes from now on, including queued costly writes, so that the daemon can stop soon.
     package func refuseCostlyWrites() {
         pipeline.refuseCostlyWrites()
     }
@@ -107,17 +105,19 @@ package final class Store: Sendable {
         published.removeListener(id)
     }
 
-    /// Subscribes a listener to the next publication only. Returns the state before it, so the listener misses none.
+    /// Subscribes a listener to the next publication only. Returns the present state in the same step, so that the
+    /// listener misses no publication.
     package func watch(_ id: ListenerID) -> State {
         published.watch(id)
     }
 
-    /// Calls the body on the decide thread after the present slice. The watchdog uses it to check that the thread runs.
+    /// Calls the body on the decide thread after the present slice, which is the queued writes that the thread takes at
+    /// once. The watchdog uses this call to check that the thread is not blocked.
     package func runAfterDecideSlice(_ body: @escaping @Sendable () -> Void) {
         pipeline.runAfterDecideSlice(body)
     }
 
-    /// Calls the body on the commit thread after the present batches, for the same purpose.
+    /// Calls the body on the commit thread after the present batches. The watchdog uses this call in the same way.
     package func runAfterCommitBatch(_ body: @escaping @Sendable () -> Void) {
         pipeline.runAfterCommitBatch(body)
     }

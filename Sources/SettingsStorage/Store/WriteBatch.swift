@@ -1,23 +1,24 @@
 package import SettingsAPI
 package import SettingsEngine
 
-/// Decided writes and their results. One flush of the commit log makes all commits of a batch durable.
+/// Writes that are decided (checked against a state, with a commit or a refusal as the result), and their results. One
+/// flush of the commit log makes all commits of a batch durable.
 struct WriteBatch: Sendable {
-    /// The generation of the staged state on which the writes were decided. A new generation begins when staged commits
-    /// are discarded, for example after a failed flush. All batches of the old generation are then invalid.
+    /// The generation of the staged state, on which the writes were decided. A new generation begins when commits that
+    /// are not yet durable are discarded, for example after a failed flush. All old batches are then invalid.
     let generation: Int
     private(set) var writes: [PendingWrite] = []
     /// The results of ``writes``, at the same positions.
     private(set) var results: [WriteResult] = []
     /// The total size of the writes: for each, the memory size of its request or its commit, whichever is larger.
     private(set) var bytes = 0
-    /// The position of the first result with a commit. Results from there on depend on commits that may not be durable.
+    /// The position of the first result with a commit. This and all later results depend on commits of the batch.
     private(set) var firstCommit: Int?
-    /// The state after the last commit; nil if there is no commit.
+    /// The state after the last commit of the batch; nil if there is no commit.
     private(set) var state: State?
-    /// The reason why a commit could not be applied to the state on which it was decided: a defect of the program.
+    /// The reason why a commit could not be applied to the staged state, which is a defect of the program.
     private(set) var mismatch: CommitMismatch?
-    /// The earliest arrival of the writes whose results depend on the state; nil if no result does.
+    /// The earliest arrival of the decided writes; nil if no result depends on the state.
     private(set) var oldestArrival: UInt64?
     /// The nanoseconds that deciding the writes took.
     private(set) var decideTime: UInt64 = 0
@@ -76,9 +77,8 @@ struct WriteBatch: Sendable {
         for index in position..<results.count { replace(writes[index], &results[index]) }
     }
 
-    /// Sends the results, with one call for each receiver, and releases the writes.
-    ///
-    /// A result ends the memory reservation of its request, so the request is released first.
+    /// Sends the results, with one call for each receiver. Releases the writes first, because a receiver that gets a
+    /// result ends the memory reservation of the request.
     mutating func sendResults() {
         guard let first = writes.first?.receiver else { return }
         guard writes.contains(where: { $0.receiver !== first }) else {
@@ -99,22 +99,21 @@ struct WriteBatch: Sendable {
     }
 }
 
-/// The result of a write: an answer or a problem.
-///
-/// It does not contain the request, because releasing a million values would block an event loop for 0.1 s.
+/// The result of a write: an answer or a problem. The result does not contain the request, which may have a million
+/// values: an event loop receives the result, and releasing these values would block the loop for 0.1 s.
 package struct WriteResult: Sendable {
     package let id: WriteID
     package var answer: Result<WriteAnswer, Problem>
-    /// The commit that the write made; nil if it made none.
+    /// The commit that the write made; nil if the write made no commit.
     package var commit: RetainedCommit?
-    /// The cursor (epoch and revision) of the state on which the write was decided.
+    /// The cursor (epoch and revision) of the state after the write; after a failed flush, of the published state.
     package var cursor: Cursor
-    /// False if the write was refused for a reason that does not depend on the state, such as a timeout.
+    /// False if the write was refused before it was decided, for a reason that does not depend on the state.
     package var wasDecided = true
     /// The durations of the stages; nil unless the write was slow.
     package var times: WriteTimes?
 
-    /// Makes the result of a write that is refused for a reason that does not depend on the state.
+    /// Makes the result of a write that is refused for a reason that does not depend on the state, such as a timeout.
     package static func refusal(of id: WriteID, because problem: Problem, at cursor: Cursor) -> WriteResult {
         WriteResult(id: id, answer: .failure(problem), commit: nil, cursor: cursor, wasDecided: false)
     }
@@ -124,13 +123,13 @@ package struct WriteResult: Sendable {
     }
 }
 
-/// The nanoseconds that a slow write spent in each stage.
+/// The nanoseconds that a slow write took in each step.
 package struct WriteTimes: Sendable {
-    /// The time in the queue.
+    /// The time before the flush, without ``deciding``: in the queue, and in a batch that waits for the commit stage.
     package var waiting: UInt64 = 0
     /// The time that deciding all writes of the batch took.
     package var deciding: UInt64 = 0
-    /// The time of the flush.
+    /// The time of the flush and the publication.
     package var syncing: UInt64 = 0
 
     /// A write that takes longer than this many nanoseconds is slow, and reports its times.

@@ -1,19 +1,19 @@
 package import SettingsEngine
 
-/// The limits of the write path: of the queue, of a slice (writes that are decided in one run), and of a batch (writes
-/// that share one flush to the log).
+/// The limits of the write path: of the queue, of a slice (the queued writes that the decide stage takes at once), and
+/// of a batch (the results of writes that share one flush). To decide a write is to compute its commit or its refusal.
 package struct WriteLimits: Sendable {
-    /// The maximum total bytes of queued requests. The queue refuses further writes.
+    /// The maximum total bytes of queued requests. The queue refuses writes that would exceed the maximum.
     package var waitingBytes = 64 << 20
-    /// The maximum number of writes that share one flush.
+    /// The maximum number of writes in a batch.
     package var batchCount = 4096
-    /// The maximum total bytes of writes that share one flush. A single larger write gets its own flush.
+    /// The total bytes of writes at which a batch is full. A single larger write gets its own batch.
     package var batchBytes = 8 << 20
-    /// The nanoseconds after which a slice of the decide stage ends.
+    /// The nanoseconds after which the decide stage ends a slice. The remaining writes return to the queue.
     package var sliceTime: UInt64 = 20_000_000
-    /// The nanoseconds after its arrival at which a write without a result is refused.
+    /// The nanoseconds after the arrival of a write at which the write is refused if it has no result.
     package var queueTimeout: UInt64 = 10_000_000_000
-    /// The maximum nanoseconds for which a costly write waits while cheap writes are decided first.
+    /// The maximum nanoseconds for which a costly write (``PendingWrite/isCostly``) waits for cheap writes.
     package var maximumYield: UInt64 = 1_000_000_000
     /// The maximum number of keys that one write may change, and that a suite may contain when its schema is changed.
     package var commitKeys = 100_000
@@ -24,6 +24,7 @@ package struct WriteLimits: Sendable {
 
     package init() {}
 
-    /// The time limit of the decide stage, after the arrival of a write. The flush gets the last tenth of the timeout.
+    /// The nanoseconds after the arrival of a write at which the decide stage refuses the write. The last tenth of
+    /// ``queueTimeout`` is left for the flush.
     var decideTimeout: UInt64 { queueTimeout / 10 * 9 }
 }

@@ -5,12 +5,14 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// Queues writes, decides them, makes their commits durable, and publishes the state after the commits.
+/// Queues writes, decides them, makes their commits durable, and publishes the state after the commits. To decide a
+/// write is to check it against the staged state, and to compute its commit or its refusal. The staged state has all
+/// decided commits; readers see the published state, whose commits are durable.
 ///
 /// Two stages form a pipeline. Each stage has a serial Dispatch queue, so it runs on one thread at a time:
 ///
-/// - The **decide** stage takes a slice of the queued writes, decides each write on the staged state, and puts the
-///   results into a batch. While the commit stage waits for the disk, the decide stage works on the next batch.
+/// - The **decide** stage takes a slice of the queued writes, decides each write, and puts the results into a batch.
+///   While the commit stage waits for the disk, the decide stage works on the next batch.
 /// - The **commit** stage takes the waiting batches one after another. For each batch, it makes the commits durable
 ///   with a single flush (group commit), publishes the new state, and sends the results to the event loops.
 ///
@@ -19,9 +21,12 @@ internal import Synchronization
 /// Every result waits for the flush of its batch. A refusal waits, too, because it may depend on a staged commit.
 ///
 /// If a flush fails, the commit stage increments the *generation* number and refuses every batch of the old generation.
-/// The decide stage returns to the published state before it decides a write in the new generation. The generation
-/// changes before the refusals are sent, and the decide stage reads it together with the writes of a slice, so a write
-/// that follows a refusal is always decided on the published state.
+/// The decide stage returns to the published state before it decides a write in the new generation. The commit stage
+/// changes the generation before it sends the refusals, and the decide stage reads the generation together with the
+/// writes of a slice. A write that follows a refusal is therefore always decided on the published state.
+///
+/// If other daemons added commits to a shared log first, the flush is *overtaken*. The generation also changes, but the
+/// commit stage publishes these commits, and returns the writes to the queue.
 ///
 /// Thread-safe.
 final class WritePipeline: Sendable {
@@ -34,7 +39,7 @@ final class WritePipeline: Sendable {
     private let commitQueue = DispatchQueue(label: "settingsd.commit", qos: .userInitiated)
     /// The nanoseconds that deciding the queued writes is estimated to take.
     private let queuedTime = Atomic<UInt64>(0)
-    /// If ``queuedTime`` exceeds this value, connections should send one write at a time.
+    /// If ``queuedTime`` exceeds this value, event loops should queue only one write per connection.
     private let busyThreshold: UInt64
 
     init(
@@ -52,13 +57,11 @@ final class WritePipeline: Sendable {
         commitStage = CommitStage(state, published: published, log: log, metrics: metrics, monotonic: monotonic)
     }
 
-    /// The limits of the writes that are decided from now on.
     var limits: WriteLimits {
         get { contents.withLock { $0.limits } }
         set { update { $0.limits = newValue } }
     }
 
-    /// True if deciding the queued writes takes so long that connections should send one write at a time.
     var isBusy: Bool { queuedTime.load(ordering: .relaxed) > busyThreshold }
 
     /// Queues writes. Returns the writes for which the queue has no room.
@@ -71,12 +74,11 @@ final class WritePipeline: Sendable {
         return refused
     }
 
-    /// Refuses costly writes from now on, including queued writes.
     func refuseCostlyWrites() {
         update { $0.isStopping = true }
     }
 
-    /// Calls the body once, on the commit thread, when every queued write has its result.
+    /// Calls the body once, on the commit thread, with the published state, when every queued write has its result.
     func whenIdle(_ body: @escaping @Sendable (State) -> Void) {
         update { $0.idleHandlers.append(body) }
     }
@@ -86,12 +88,10 @@ final class WritePipeline: Sendable {
         update { $0.isMaintenanceDue = true }
     }
 
-    /// Calls the body on the decide thread after the present slice, even if writes are queued.
     func runAfterDecideSlice(_ body: @escaping @Sendable () -> Void) {
         decideQueue.async(execute: body)
     }
 
-    /// Calls the body on the commit thread after the present batches.
     func runAfterCommitBatch(_ body: @escaping @Sendable () -> Void) {
         commitQueue.async(execute: body)
     }
@@ -132,7 +132,7 @@ extension WritePipeline {
         for handler in idleHandlers { handler(commitStage.state) }
     }
 
-    /// Takes the waiting batches. If the decide stage stopped because they were full, `update` starts it again.
+    /// Takes the waiting batches. If the decide stage has paused because the last batch is full, `update` starts it.
     private func takeCommitWork() -> PipelineContents.CommitWork {
         var work = PipelineContents.CommitWork()
         update { work = $0.takeCommitWork() }
@@ -141,7 +141,7 @@ extension WritePipeline {
 
     private func commit(_ batch: consuming WriteBatch, within timeout: UInt64) {
         guard contents.withLock({ $0.generation == batch.generation }) else {
-            if commitStage.refuseStale(&batch) { return batch.sendResults() }
+            if commitStage.refuseAfterFailedFlush(&batch) { return batch.sendResults() }
             return contents.withLock { $0.queue.returnToFront(batch.writes) }
         }
         switch commitStage.commit(&batch, within: timeout) {
@@ -162,8 +162,7 @@ extension WritePipeline {
             let base = commitStage.state
             let followed = commitStage.follow()
             contents.withLock { contents in
-                contents.beginGeneration(
-                    after: base, followed: followed, unresolvedKeys: commitStage.unresolvedKeys)
+                contents.beginGeneration(after: base, followed: followed, unresolvedKeys: commitStage.unresolvedKeys)
                 contents.queue.returnToFront(batch.writes)
             }
             commitStage.finishPublication()
@@ -176,15 +175,14 @@ extension WritePipeline {
         let followed = commitStage.follow()
         contents.withLock { contents in
             if let followed {
-                contents.beginGeneration(
-                    after: base, followed: followed, unresolvedKeys: commitStage.unresolvedKeys)
+                contents.beginGeneration(after: base, followed: followed, unresolvedKeys: commitStage.unresolvedKeys)
             }
-            contents.returnPostponed()
+            contents.requeuePostponed()
         }
         commitStage.finishPublication()
     }
 
-    /// Makes the decide stage wait until a number of further writes are queued, or until the timeout.
+    /// Makes the decide stage wait until `count` further writes are queued, or until the timeout in nanoseconds.
     private func gather(_ count: Int, timeout: UInt64) {
         let end = monotonic.now() + timeout
         contents.withLock { $0.gathering = PipelineContents.Gathering(count: count + $0.queue.count, end: end) }
@@ -195,7 +193,7 @@ extension WritePipeline {
         }
     }
 
-    /// Marks the commit stage as stopped. Returns the idle handlers if no work is left.
+    /// Marks the commit stage as not running. Returns the idle handlers if no work is left.
     private func finishCommitting() -> [@Sendable (State) -> Void] {
         var handlers: [@Sendable (State) -> Void] = []
         update { contents in

@@ -1,20 +1,21 @@
 internal import Platform
 internal import SettingsEngine
 
-/// The queue of writes that are not decided yet. The decide stage dequeues them.
+/// The queue of writes that wait for the decide stage, which checks each write, and computes its commit or its refusal.
 ///
 /// Cheap writes and costly writes (at least 1 ms of deciding, see ``PendingWrite/isCostly``) have different rules:
 ///
 /// - Cheap writes are served round-robin over callers, and first come, first served within a caller.
 /// - Costly writes are served if no cheap write waits. Otherwise a costly write waits until twenty times its estimated
 ///   time has passed since its arrival, and until twenty times the duration of the last costly write has passed since
-///   the end of that write. Each wait is at most ``WriteLimits/maximumYield``, so a costly write never starves. Costly
+///   that write was decided. Each wait is at most ``WriteLimits/maximumYield``, so a costly write never starves. Costly
 ///   writes are also served round-robin over callers.
 ///
 /// While cheap writes wait, costly writes therefore get at most about a twentieth of the decide stage's time,
 /// regardless of the number of callers that send costly writes.
 ///
-/// A connection with a costly write is not read until the answer, so the writes of a connection keep their order.
+/// Cheap writes may overtake a costly write. The writes of a connection still keep their order, because an event loop
+/// accepts no other request of the connection until a costly write is answered.
 struct WriteQueue: Sendable {
     private struct Caller: Sendable {
         var cheap = Deque<PendingWrite>()
@@ -24,10 +25,10 @@ struct WriteQueue: Sendable {
         var isEmpty: Bool { cheap.isEmpty && costly.isEmpty }
     }
 
-    /// A costly write waits for this multiple of its time while cheap writes are served.
+    /// While cheap writes are served, a costly write waits for this multiple of its time. See the type.
     private static let yieldFactor: UInt64 = 20
 
-    /// Writes that are served before all other writes, because they were dequeued before but must be decided again.
+    /// Writes that were dequeued before but must be decided again. They are served before all other writes.
     private var front = Deque<PendingWrite>()
     private var callers: [ClientKey?: Caller] = [:]
     /// The callers with cheap writes. The queue serves the first caller next.
@@ -44,7 +45,8 @@ struct WriteQueue: Sendable {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Adds a write. Returns false if the queue is full, or if the caller would fill over half of it while others wait.
+    /// Adds a write. Returns false if the queued requests would exceed the limit in bytes, or if the requests of the
+    /// caller would exceed half of the limit while other callers have queued writes.
     mutating func append(_ write: PendingWrite, within limit: Int) -> Bool {
         let size = write.request.size
         guard bytes + size <= limit else { return false }
@@ -72,7 +74,7 @@ struct WriteQueue: Sendable {
         return true
     }
 
-    /// Returns dequeued writes to the front of their callers' queues, in their order.
+    /// Puts dequeued writes back to the front of their callers' queues, in their order.
     mutating func requeue(_ writes: some BidirectionalCollection<PendingWrite>) {
         for write in writes.reversed() {
             let caller = callers[write.caller] ?? Caller()
@@ -88,7 +90,7 @@ struct WriteQueue: Sendable {
         }
     }
 
-    /// Returns dequeued writes to the front of the whole queue, in their order.
+    /// Puts dequeued writes back to the front of the whole queue, in their order.
     mutating func returnToFront(_ writes: some BidirectionalCollection<PendingWrite>) {
         for write in writes.reversed() {
             front.prepend(write)
@@ -99,7 +101,8 @@ struct WriteQueue: Sendable {
 
 /// Dequeuing writes.
 extension WriteQueue {
-    /// Removes the writes of the next slice: at least one write, and as many as the limits allow.
+    /// Removes the writes of the next slice, which are the writes that the decide stage takes at once: at least one
+    /// write, and as many as the limits allow.
     mutating func dequeue(
         atMost maximumCount: Int, bytes maximumBytes: Int, now: UInt64, _ limits: WriteLimits
     ) -> [PendingWrite] {
@@ -124,7 +127,7 @@ extension WriteQueue {
         return dequeued
     }
 
-    /// Notes when costly writes were decided and for how many nanoseconds, so that the next costly write waits.
+    /// Notes when costly writes were decided, and for how many nanoseconds. The next costly write waits accordingly.
     mutating func noteCostlyWrites(endedAt end: UInt64, duration: UInt64, _ limits: WriteLimits) {
         yieldEnd = end + Self.yieldTime(forCost: duration, limits)
     }
@@ -157,6 +160,7 @@ extension WriteQueue {
         return true
     }
 
+    /// Dequeues cheap writes, one of each caller in turn, until the slice is full or no cheap write is left.
     private mutating func dequeueCheap(into dequeued: inout [PendingWrite], _ capacity: inout SliceCapacity) {
         while let caller = cheapCallers.first, let index = callers.index(forKey: caller) {
             let isOnlyCaller = cheapCallers.count == 1
@@ -178,7 +182,6 @@ extension WriteQueue {
         estimatedTime += write.estimatedTime
     }
 
-    /// The remaining capacity of a slice, which is the writes that the decide stage dequeues at once.
     private struct SliceCapacity {
         private var count: Int
         private var bytes: Int
@@ -189,7 +192,8 @@ extension WriteQueue {
             (self.count, self.bytes, self.time) = (count, bytes, time)
         }
 
-        /// Subtracts a write. Returns false if the slice has no capacity for it. The first write is always admitted.
+        /// Subtracts a write. Returns false if the slice has no capacity for it. Always admits the first write, so that
+        /// a write that is larger than a slice is also decided.
         mutating func admit(_ write: PendingWrite) -> Bool {
             let (size, estimate) = (write.request.size, write.estimatedTime)
             guard !hasAdmittedWrite || count > 0 && size <= bytes && estimate <= time else { return false }

@@ -142,7 +142,8 @@ struct HidingTests {
             let answer = try guarded.send(Request(#"POST \#(target) {"revision":\#(revision)}"#), as: "player")
             #expect(answer.status == 403, "\(revision): \(answer.text)")
             let detail =
-                "this caller may not undo commit \(revision): the caller may not read all of its changes, or it has none"
+                "cannot undo commit \(revision): it does not exist, is no longer kept or changed nothing, or this "
+                + "caller may not read all of its changes"
             #expect(answer.json?["detail"]?.string == detail)
         }
         #expect(try guarded.send(#"POST /v1/undo {"revision":3}"#, as: "player").status == 200)
