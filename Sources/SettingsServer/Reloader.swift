@@ -120,7 +120,7 @@ final class Reloader: Sendable {
         for change in configuration.lowerLimits(toFit: availableFiles) { log.info(change) }
         log.setLevel(configuration.logLevel)
         server?.update(configuration.transport)
-        service?.watchers.renew(configuration.watchers)
+        service?.watchers.setLimits(configuration.watchers)
         service?.store.limits = configuration.writes
         service?.budget.update(limit: configuration.bufferBytes)
         install(policies)
