@@ -2,7 +2,7 @@ internal import HTTPWire
 internal import SettingsEngine
 
 /// A resource of the HTTP API: its path, its methods and their query parameters. A suite is a named set of settings.
-/// The router and the errors for wrong methods and parameters use this table. A test compares `openapi.json` with it.
+/// The router and the errors for wrong methods and parameters use this table. A test compares it with `openapi.json`.
 /// The raw values must not change: digests of requests, which commits store to recognize repeats, depend on them.
 enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     case service = "/v1"

@@ -164,7 +164,7 @@ extension WatchNotifier {
         } catch {
             handler.answer(id, Response(toObserver: error, cursor: state.cursor))
         }
-        // A half-close or a stop of the daemon answers all watchers. The request was not a watcher during the search.
+        // A half-close or a stop during the search did not answer the request, because it was not a watcher yet.
         if loop.peerState(of: id) == .halfClosed || handler.isStopping { handler.peerHalfClosed(id) }
     }
 }

@@ -44,8 +44,8 @@ struct WatchRequest: Sendable {
         keepsLatest = query.flag(.latest)
     }
 
-    /// True if the request waits for the creation of a suite that does not exist: if the client knows an earlier state,
-    /// or if a long poll has the parameter `wait`. A request that does not wait gets an error.
+    /// True if the request waits for the creation of a suite that does not exist: a stream with a revision to resume
+    /// from, or a long poll with such a revision or the parameter `wait`, unless `wait` is 0.
     var waitsForSuite: Bool {
         if isStream { return since != nil }
         return (wait != nil || since != nil) && wait != 0
