@@ -122,8 +122,7 @@ final class Reloader: Sendable {
         for change in configuration.lowerLimits(toFit: availableFiles) { log.info(change) }
         log.setLevel(configuration.logLevel)
         server?.update(configuration.transport)
-        // `renew` replaces the limits only; existing watchers continue.
-        service?.watchers.renew(configuration.watchers)
+        service?.watchers.setLimits(configuration.watchers)
         service?.store.limits = configuration.writes
         service?.budget.update(limit: configuration.bufferBytes)
         install(policies)

@@ -117,7 +117,7 @@ extension APIHandler {
         work.isWanted = { flag.isSet }
         if !mustAnswer {
             work.refuse = { refusal in
-                mailbox.run { $0.refuse(key, because: Problem(refusal, orTimeout: .tooMuchBackgroundWork)) }
+                mailbox.run { $0.refuse(key, because: Problem(refusal, ifTimedOut: .tooMuchBackgroundWork)) }
             }
         }
         (scheduler ?? service.rendering).submit(work)
@@ -146,7 +146,7 @@ extension APIHandler {
         item.isWanted = { flag.isSet }
         if let refuse {
             item.refuse = { refusal in
-                finish { refuse($0, Problem(refusal, orTimeout: .tooMuchBackgroundWork)) }
+                finish { refuse($0, Problem(refusal, ifTimedOut: .tooMuchBackgroundWork)) }
             }
         }
         service.rendering.submit(item)

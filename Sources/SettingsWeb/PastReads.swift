@@ -67,7 +67,7 @@ extension State {
         _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?, budget: Int
     ) throws(Problem) -> Rendering {
         var keys: [KeyName] = []
-        for text in request.query.texts(.watchedKey) {
+        for text in request.query.texts(.filterKey) {
             do {
                 keys.append(try KeyName(text))
             } catch {

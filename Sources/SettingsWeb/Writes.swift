@@ -113,7 +113,7 @@ extension APIHandler {
         // The scheduler drops the write if its connection has closed, unless a part of the write is completed.
         work.isWanted = { isWanted.isSet || hasEarlierCommits }
         work.refuse = { refusal in
-            var problem = Problem(refusal, orTimeout: .tooManyWrites)
+            var problem = Problem(refusal, ifTimedOut: .tooManyWrites)
             problem.outcome = .notDone
             refuse(problem)
         }

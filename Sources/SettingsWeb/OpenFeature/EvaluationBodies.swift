@@ -4,10 +4,11 @@ internal import SettingsEngine
 internal import SettingsModel
 
 /// The answer to the evaluation of all flags of a suite in OpenFeature's remote evaluation protocol (OFREP): the flags
-/// that the reader may see, and the address of the event stream that announces changes. A flag is a key with its value.
+/// that the caller may see, and the address of the event stream that announces changes. A suite is a named set of
+/// settings. A flag is a key of the suite with its value.
 struct FlagList: JSONWritable {
     private let suite: Suite
-    /// The grants of a caller that may not see everything; nil for a caller that may see everything.
+    /// The grants (rights on suites and keys) of a caller that may not read everything; nil if it may read everything.
     private let readLimits: Grants?
 
     init(_ suite: Suite, for readLimits: Grants?) {
@@ -22,12 +23,14 @@ struct FlagList: JSONWritable {
         writer.beginObject()
         writer.name(literal: "flags")
         writer.beginArray()
-        let seesAll = readLimits?.canReadAll(of: suite.id) ?? true
-        let visible = suite.keys(prefix: "", after: nil, limit: .max - 1) {
-            seesAll || readLimits?.canRead(suite.id, $0) ?? true
+        let canReadAll = readLimits?.canReadAll(of: suite.id) ?? true
+        let readable = suite.keys(prefix: "", after: nil, limit: .max - 1) {
+            canReadAll || readLimits?.canRead(suite.id, $0) ?? true
         }
-        for record in visible.records where !suite.isHidden(record, from: readLimits) {
+        // The right to read a key does not include the right to read its value if the value is secret.
+        for record in readable.records where !suite.isHidden(record, from: readLimits) {
             if record.valueSource == .invalid {
+                // The schema does not allow the stored value.
                 EvaluationFailure(suite.invalidStored(record), ofFlag: record.name).write(to: &writer)
             } else {
                 Flag(suite.id, record, value: suite.effectiveValue(of: record)).write(to: &writer)
@@ -69,8 +72,8 @@ extension Response {
         setBody(EvaluationFailure(problem, ofFlag: key?.text), of: problem)
     }
 
-    /// An error in OpenFeature's format that does not concern a single flag.
-    init(toFlagObserver problem: Problem, cursor: Cursor?) {
+    /// The answer with an error to a client that requests OpenFeature's event stream, so it concerns no single flag.
+    init(toFlagWatcher problem: Problem, cursor: Cursor?) {
         self.init(problem, cursor: cursor)
         setBody(EvaluationFailure(problem, ofFlag: nil), of: problem)
     }

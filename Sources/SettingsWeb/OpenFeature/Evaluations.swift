@@ -5,10 +5,11 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// OpenFeature's remote evaluation protocol (OFREP 0.3.0), with which SDKs read a suite. Each key is a flag.
+/// OpenFeature's remote evaluation protocol (OFREP 0.3.0), with which SDKs read the settings of a suite as flags.
 ///
 /// An evaluation is a read, although the client sends it with POST: it requires the right to read, waits for earlier
 /// writes of its connection, and uses the caches. The context in the body has no effect: all users share the settings.
+/// A parameter `readLimits` is the grants of a caller that may not read everything; nil if it may read everything.
 extension APIHandler {
     /// Answers the most frequent kind of request with little parsing: without a query or preconditions, for a small
     /// stored value. Returns nil for any other request, which `evaluate` answers.
@@ -19,18 +20,19 @@ extension APIHandler {
             let route = Route(head.path, in: bytes), route.resource == .evaluation,
             let found = findPlain(route, bytes), !(readLimits != nil && found.isSecret)
         else { return nil }
-        // A program mostly sends the same context again. It is not parsed again then.
+        // Most programs send the same context with each request, so the last valid context is not parsed again.
         if !body.hasSameBytes(as: lastValidContext.span) {
             guard (try? EvaluationContext.check(body)) != nil else { return nil }
             lastValidContext = body.withUnsafeBufferPointer { Array($0) }
         }
         let flag = Flag(found.suite, found.record, value: found.record.stored)
+        // The cursor contains a digest of the grants, so that it is not valid for a caller with other grants.
         return Response(
             status: 200, contentType: .json, fields: cache.fields(at: found.cursor.withGrantsDigest(of: readLimits)),
             body: flag.jsonBytes())
     }
 
-    /// Evaluates a flag, or all flags of a suite.
+    /// Evaluates a flag, or all flags of a suite. The cursor of `state` already contains the digest of the grants.
     func evaluate(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
@@ -51,7 +53,7 @@ extension APIHandler {
             } else {
                 try evaluateAll(of: suite, request, bytes, exchange, on: state)
             }
-        // Later requests of the connection must not change the answer, so they wait until it is complete.
+        // As for other reads, later requests of the connection wait until the answer is complete.
         if case .later = handling { return .laterBlockingConnection }
         return handling
     }
@@ -66,16 +68,18 @@ extension APIHandler {
         if try request.ifNoneMatch(in: bytes)?.matches(tag) ?? false {
             return .answer(Response(notModified: tag, cursor: cursor))
         }
+        // Requests with the same answer key (the suite, the grants, and the kind of answer) share the answer.
         let answerKey = AnswerKey(WatchSubject(suite.id, for: readLimits), .flags)
         if let cached = cache.entry(for: answerKey, at: revision) {
             return .answer(Response(json: cached.response.body, cursor: cursor, tag: tag))
         }
-        // An estimate for the flags that have no stored value.
+        // An estimate for flags with default values: eight units for each key. A unit is about one JSON value.
         let costOfDefaults = 8 * (suite.schema?.schema.keys.count ?? 0) * Cost.renderedUnit
         let rendering = Rendering(cost: { costOfDefaults + suite.renderingCost(within: $0) }) {
             Response(json: FlagList(suite, for: readLimits).jsonBytes(), cursor: cursor, tag: tag)
         }
         guard !rendering.exceedsLoopLimit else {
+            // The client revision is zero, because the answer does not depend on the commits that the client knows.
             return renderAnswer(
                 rendering, to: exchange.ticket, for: ClientKey(of: request.caller, exchange),
                 as: .answerKey(answerKey, clientRevision: .zero, revision: state.revision))
@@ -87,7 +91,7 @@ extension APIHandler {
 }
 
 extension Suite {
-    /// Evaluates a key. Throws if the key is unknown to the reader, or if the schema does not allow the stored value.
+    /// Evaluates a key. Throws if the key is unknown or hidden from the caller, or if the stored value is invalid.
     fileprivate func flag(_ key: KeyName, for readLimits: Grants?, at cursor: Cursor) throws(Problem) -> Rendering {
         let record = record(key)
         guard admits(key) || record.stored != nil, !isHidden(record, from: readLimits) else {
@@ -103,7 +107,7 @@ extension Suite {
 
 /// The evaluation context that a client sends: a JSON object whose members the daemon ignores.
 private enum EvaluationContext {
-    /// Throws 400 unless the body is an object with a context. Later versions of the protocol may add other members.
+    /// Throws 400 unless the body has an object `context`. Later versions of the protocol may add other members.
     static func check(_ body: Span<UInt8>) throws(Problem) {
         let document: JSONValue
         do {
@@ -114,6 +118,7 @@ private enum EvaluationContext {
         guard document["context"]?.object == nil else { return }
         var problem = Problem(
             .badRequest, "the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}")
+        // By this pointer, `EvaluationFailure` recognizes an invalid context.
         problem.pointer = EvaluationFailure.context
         throw problem
     }

@@ -4,9 +4,8 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The parsed head of a request: the route, the query and the header fields.
-///
-/// It stores ranges of the bytes of the request. Methods have the bytes as a parameter: a struct cannot store a span.
+/// The parsed head of a request: the route, the query and the header fields. A struct cannot store a span, so this
+/// struct stores ranges, and its methods have the bytes as a parameter.
 struct APIRequest {
     let head: RequestHead
     let route: Route
@@ -32,7 +31,7 @@ struct APIRequest {
         }
         query = Query()
         guard !parameters.all.isEmpty else { return }
-        // Every request that demands a minimum revision may limit the wait for that revision.
+        // Every request that demands a minimum revision may limit the wait for this revision with `wait`.
         query = try Query(parameters, for: route.resource, head.method, additional: demandsRevision ? [.wait] : [])
     }
 
@@ -41,7 +40,7 @@ struct APIRequest {
     func suite(in bytes: Span<UInt8>) throws(Problem) -> SuiteName { try route.suiteName(in: bytes) }
     func key(in bytes: Span<UInt8>) throws(Problem) -> KeyName { try route.keyName(in: bytes) }
 
-    /// Returns the value of a header field, or nil. Joins the values of a repeated field with commas.
+    /// Returns the value of a header field; nil if it is missing. Joins the values of a repeated field with commas.
     func fieldValue(_ name: FieldName, in bytes: Span<UInt8>) -> String? {
         guard head.isRepeated(name) else { return head.field(name).map { bytes.text(in: $0) } }
         let values = head.values(of: name, in: bytes).map { bytes.text(in: $0) }
@@ -51,7 +50,7 @@ struct APIRequest {
 
 /// Preconditions (RFC 9110, section 13).
 extension APIRequest {
-    /// Reads the preconditions of a write, which the write path calls guards.
+    /// Reads the preconditions of a write as guards, which are preconditions on the revision of the written object.
     func guards(in bytes: Span<UInt8>) throws(Problem) -> [WriteRequest.Guard] {
         var guards: [WriteRequest.Guard] = []
         if let ifMatch = try ifMatch(in: bytes) { guards.append(ifMatch) }
@@ -72,13 +71,13 @@ extension APIRequest {
     }
 }
 
-/// Fields that demand a minimum revision of the state.
+/// Fields that demand a minimum revision (the number of the last commit) of the state from which the answer comes.
 extension APIRequest {
-    /// True if the request demands a minimum revision. The request may have to wait until that revision is published.
+    /// True if the request may demand a minimum revision, and may have to wait until this revision is published.
     var demandsRevision: Bool { head.has(.settingsAtLeast) || head.has(.settingsFresh) }
 
-    /// Reads `Settings-At-Least`; nil if the request does not have the field. The answer must come from a state that
-    /// includes the commit at this cursor.
+    /// Reads `Settings-At-Least`; nil if the request does not have the field. A cursor consists of an epoch, which
+    /// names a history, and a revision. The answer must come from a state of this history with at least this revision.
     func minimumCursor(in bytes: Span<UInt8>) throws(Problem) -> Cursor? {
         guard let text = fieldValue(.settingsAtLeast, in: bytes) else { return nil }
         guard let cursor = Cursor(text) else {
@@ -116,7 +115,7 @@ extension APIRequest {
         return false
     }
 
-    /// True if `Accept` prefers server-sent events to JSON. If both have the same quality, the field must list
+    /// True if `Accept` prefers server-sent events to JSON. If both types have the same quality, the field must list
     /// `text/event-stream` itself: a range such as `*/*` includes both types and is no preference.
     func prefersEventStream(in bytes: Span<UInt8>) -> Bool {
         guard let text = fieldValue(.accept, in: bytes) else { return false }
@@ -125,7 +124,7 @@ extension APIRequest {
         return events > json || events == json && events > 0 && ranges.lists("text/event-stream")
     }
 
-    /// The format of the body, according to `Content-Type`. Parameters such as `charset` are ignored.
+    /// The format of the body, according to `Content-Type` without parameters; JSON if the field is repeated.
     func bodyFormat(in bytes: Span<UInt8>) -> BodyFormat {
         guard !head.isRepeated(.contentType), let field = head.field(.contentType) else { return .json }
         var end = field.lowerBound
@@ -143,7 +142,7 @@ extension APIRequest {
 /// The format of a request body. A body with an unknown media type is parsed as JSON, so that a command-line tool such
 /// as curl works with the media type that it sends by default.
 ///
-/// The raw values must not change: they are part of the request digests that commits store to recognize repeats.
+/// The raw values must not change: digests of requests, which commits store to recognize repeats, depend on them.
 enum BodyFormat: String {
     case json, mergePatch, jsonPatch
 }
@@ -163,9 +162,7 @@ struct MediaRanges {
     }
 
     /// True if the field lists the type itself, not only a range such as `*/*`.
-    func lists(_ type: String) -> Bool {
-        ranges.contains { $0.type == type }
-    }
+    func lists(_ type: String) -> Bool { ranges.contains { $0.type == type } }
 
     /// Returns the quality of the most specific range that includes the type; 0 if no range includes it.
     func quality(of type: String) -> Int {

@@ -5,7 +5,8 @@ internal import SettingsModel
 /// Cross-origin resource sharing (CORS): the header fields that make browsers allow web pages of the configured origins
 /// to call the daemon. If no origins are configured, answers get no additional fields.
 struct CrossOrigin {
-    /// The fields to add to answers: a block for requests without a configured origin, then a block for each origin.
+    /// The fields to add to answers: the first block for requests without a configured origin, then a block for each
+    /// origin. A request comes from an origin if its field `Origin` names the origin.
     let fieldBlocks: [FieldBlock]
     /// The index of the block of each origin in `fieldBlocks`.
     private let blockIndices: [String: Int]
@@ -19,6 +20,7 @@ struct CrossOrigin {
         var indices: [String: Int] = [:]
         for origin in policy.origins.sorted(by: { $0.precedesInBytes($1) }) {
             indices[origin] = old?.blockIndices[origin] ?? blocks.count
+            // An origin with an old index has its block already.
             guard indices[origin] == blocks.count else { continue }
             var block = common
             block.append("Access-Control-Allow-Origin", text: origin)
@@ -34,10 +36,10 @@ struct CrossOrigin {
         return blockIndices[bytes.text(in: origin).lowercased()] ?? 0
     }
 
-    /// Answers a preflight request, which a browser sends before a request of a page; nil for any other request.
-    ///
-    /// The answer lists the methods of the path and checks no rights. The request that follows is refused if necessary,
-    /// because the page can read that refusal, but not the answer to a preflight request.
+    /// Answers a preflight request, which a browser sends before a request of a page; nil for any other request. The
+    /// answer contains the cursor (the position in the history), which is nil if the caller must not learn it. The
+    /// preflight request needs no rights. If necessary, the request of the page is refused, because the page can read
+    /// this refusal, but not the answer to the preflight request.
     func preflight(_ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor?) -> Response? {
         guard head.method == .options, head.has(.accessControlRequestMethod), blockIndex(for: head, bytes) > 0 else {
             return nil
@@ -46,7 +48,7 @@ struct CrossOrigin {
         var response = Response(allowing: methods, cursor())
         response.fields.append("Access-Control-Allow-Methods", text: methods.joined(separator: ", "))
         let requested = head.field(.accessControlRequestHeaders).map { bytes.text(in: $0) } ?? ""
-        // A page may send a field of a later version of the API. New fields of the API begin with `Settings-`.
+        // Later versions of the API may have other fields, which begin with `Settings-`. A page may send them already.
         let settingsFields = requested.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }
             .filter { $0.hasPrefix("settings-") }
         let credentials = ["Authorization", "X-API-Key"]

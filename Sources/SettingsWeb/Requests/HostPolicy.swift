@@ -6,7 +6,7 @@ internal import SettingsModel
 /// The host names under which clients may address the daemon, and the origins whose web pages may call it.
 ///
 /// A malicious web page can make its own host name resolve to this machine and then call the daemon (DNS rebinding).
-/// The browser sends that name as `Host`, and the page can change neither `Host` nor `Origin`. Therefore the daemon
+/// The browser sends this name as `Host`, and the page can change neither `Host` nor `Origin`. Therefore the daemon
 /// refuses requests with a host name or an origin that is not configured.
 package struct HostPolicy: Sendable {
     /// The allowed host names in addition to `localhost`, in lower case.
@@ -59,19 +59,16 @@ package struct HostPolicy: Sendable {
     }
 }
 
-/// A check of `Host` and `Origin`. It remembers the last admitted host, because most requests have the same host.
+/// Checks `Host` and `Origin` of requests. Stores the last admitted host, because most requests have the same host.
 struct HostCheck {
     private let policy: HostPolicy
     private var lastAdmitted: [UInt8]?
 
-    init(_ policy: HostPolicy) {
-        self.policy = policy
-    }
+    init(_ policy: HostPolicy) { self.policy = policy }
 
-    /// Refuses a request whose host or origin is not admitted.
-    ///
-    /// A request over a Unix domain socket may have any host, because the path of the socket identifies the daemon. If
-    /// it has an `Origin`, it came from a web page through a proxy, so the policy applies to it.
+    /// Refuses a request whose host or origin is not admitted. A request over a Unix domain socket may have any host,
+    /// because the path of the socket identifies the daemon. If such a request has an `Origin`, it came from a web page
+    /// through a proxy, so the policy applies to the request.
     mutating func check(_ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress) throws(Problem) {
         let origin = head.field(.origin)
         if origin == nil, peer.isUnix || isLastAdmitted(head.host, bytes) { return }

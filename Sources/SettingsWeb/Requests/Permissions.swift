@@ -12,15 +12,15 @@ enum RequiredRight {
     case anyGrant
     /// The caller needs a right that does not concern suites, such as reading metrics.
     case service(Rights)
-    /// The caller needs a right on the key in the path. If the path has no key, the caller needs the right on all keys
-    /// of the suite (`coversWholeSuite`), or on at least one key of the suite.
+    /// The caller needs a right on the key in the path. If the path has no key, the caller needs the right on at least
+    /// one key of the suite or, if `coversWholeSuite` is true, on the suite as a whole and all of its keys.
     case suite(Rights, coversWholeSuite: Bool = false)
 }
 
 extension Resource {
-    /// The right for each resource and method. `APIRequest.checkGrants` checks what the query and the body require.
+    /// The right for each resource and method. `APIRequest.checkGrants` checks the rights for the query and the body.
     func requiredRight(for method: Method) -> RequiredRight {
-        // A caller that may read a resource gets 405 for a method that the resource does not support.
+        // An unsupported method needs only the right to read, so that a caller with this right gets 405 and not 403.
         let isRead = method.isSafe || !allows(method)
         return switch self {
         case .health, .ready: .nothing
@@ -28,9 +28,11 @@ extension Resource {
         case .metrics, .cluster: .service(.metrics)
         case .reload: .service(.reload)
         case .backup: .service(.admin)
+        // PUT replaces the values of all keys. `checkGrants` checks the rights on the keys of PATCH and DELETE.
         case .suite: .suite(isRead ? .read : .write, coversWholeSuite: !isRead && method == .put)
         case .keys, .observation, .history, .difference, .evaluation, .evaluationOfAll, .evaluationEvents: .suite(.read)
-        // The write rights for an undo depend on the undone commit, so they are checked when the write is decided.
+        // The write rights for an undo depend on the undone commit. The decide stage, a thread that computes the commit
+        // or the refusal of each write, checks these rights.
         case .undo: .suite(.read)
         case .restore, .setting: .suite(isRead ? .read : .write)
         case .schema: .suite(isRead ? .read : .schema, coversWholeSuite: true)
@@ -40,9 +42,10 @@ extension Resource {
 
 extension AccessPolicy {
     /// Returns the caller if it has the right that the method and the path require; nil if they require no right.
-    /// Otherwise throws 401 or 403, even for an unknown path, which does not reveal which paths exist.
+    /// Otherwise throws 401 or 403, also for an unknown path, so that the error does not reveal which paths exist.
     ///
     /// - Parameters:
+    ///   - user: the user at the other end of a Unix domain socket; nil for another socket.
     ///   - recent: a cache of the tokens that were presented recently.
     ///   - found: is set to the caller of the credential, even if the request is then refused.
     func admit(
@@ -52,6 +55,7 @@ extension AccessPolicy {
         let route = head.hasAsteriskForm ? nil : Route(head.path, in: bytes)
         let requirement = route?.resource.requiredRight(for: head.method) ?? .anyGrant
         if case .nothing = requirement { return nil }
+        // With `opensMetrics`, everybody may read the metrics.
         if opensMetrics, route?.resource == .metrics { return nil }
         let caller = try caller(
             authorization: head.field(.authorization), key: head.field(.apiKey), in: bytes, from: user, recent: &recent,
@@ -72,9 +76,8 @@ extension AccessPolicy {
     }
 }
 
-/// The rights that the query and the body require.
 extension APIRequest {
-    /// Throws 403 unless the caller has the rights that the query requires.
+    /// Throws 403 or 401 unless the caller has the rights that the query requires.
     func checkGrants(in bytes: Span<UInt8>) throws(Problem) {
         guard let caller, !method.isSafe, let suite = route.suite == nil ? nil : try suite(in: bytes) else { return }
         if route.resource == .suite, method == .delete {
@@ -82,6 +85,8 @@ extension APIRequest {
             if query.flag(.drop) { try caller.demand(.schema, on: suite, .all) }
         }
         guard overridesLocks else { return }
+        // `.some` demands the right on at least one key: the keys are in the body or, for an undo, in the undone
+        // commit, so the rights on these keys are checked later.
         switch route.resource {
         case .setting: try caller.demand(.override, on: suite, .key(try key(in: bytes).text))
         case .suite where method == .patch, .undo, .restore: try caller.demand(.override, on: suite, .some)
@@ -89,7 +94,7 @@ extension APIRequest {
         }
     }
 
-    /// Throws 403 unless the caller has the rights on all suites and keys that the body names.
+    /// Throws 403 or 401 unless the caller has the rights on all suites and keys that the body names.
     func checkGrants(_ command: WriteRequest.Command) throws(Problem) {
         guard let caller else { return }
         let rights: [Rights] = overridesLocks ? [.write, .override] : [.write]
@@ -123,7 +128,7 @@ extension APIRequest {
         }
     }
 
-    /// True if the request may write keys that the schema of the suite marks as locked.
+    /// True if the request has `override=locked`, to write keys that the schema of the suite marks as locked.
     var overridesLocks: Bool { query.text(.override) != nil }
 
     /// Checks one element of an array in the body. An error gets a JSON Pointer to the element.
@@ -138,8 +143,9 @@ extension APIRequest {
     }
 }
 
+/// The subject of a watch is the suites, keys and prefixes that the request names.
 extension WatchSubject {
-    /// Throws 403 unless the caller may read at least one key of each suite that the watch names.
+    /// Throws 403 or 401 unless the caller may read at least one key of each named suite.
     func checkGrants(of caller: Caller?) throws(Problem) {
         guard let caller else { return }
         for suite in suites { try caller.demand(.read, on: suite, .some) }

@@ -2,7 +2,8 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The entity tags in an `If-Match` or `If-None-Match` field.
+/// The entity tags in an `If-Match` or `If-None-Match` field. The entity tag of a setting, suite or schema is its
+/// revision (the number of the commit that last changed it), possibly with a digest of the grants of the caller.
 enum TagList: Hashable {
     /// The field is `*`, which matches every tag.
     case any
@@ -11,7 +12,7 @@ enum TagList: Hashable {
 
     /// Parses `*` or a list of quoted tags. Empty list elements are ignored, but a list without any tag is refused.
     ///
-    /// - Parameter comparesWeakly: true if a weak tag such as `W/"17"` counts as `"17"`. Otherwise it matches nothing.
+    /// - Parameter comparesWeakly: true if a weak tag such as `W/"17"` counts as `"17"`; false if it matches nothing.
     init(_ text: String, in field: String, comparesWeakly: Bool) throws(Problem) {
         let bytes = Array(text.utf8)
         var tags: [EntityTag] = []
@@ -60,7 +61,6 @@ enum TagList: Hashable {
         return Problem(.badRequest, "\(field) must be * or a tag such as \"17\", but is \(text)\(hint)")
     }
 
-    /// True if a tag is in the list.
     func matches(_ tag: EntityTag) -> Bool {
         switch self {
         case .any: true
@@ -69,10 +69,8 @@ enum TagList: Hashable {
     }
 }
 
-/// A guard is a precondition on the revision of a setting, suite or schema. An entity tag consists of a revision and
-/// possibly a digest of the grants of the reader. Guards ignore the digest.
+/// A guard is a precondition on the revision of a setting, suite or schema. It ignores the digests in entity tags.
 extension WriteRequest.Guard {
-    /// The guard that `If-Match` sets.
     init(ifMatch tags: TagList) {
         switch tags {
         case .any: self = .exists
@@ -80,7 +78,6 @@ extension WriteRequest.Guard {
         }
     }
 
-    /// The guard that `If-None-Match` sets.
     init(ifNoneMatch tags: TagList) {
         switch tags {
         case .any: self = .isAbsent
@@ -89,7 +86,7 @@ extension WriteRequest.Guard {
     }
 
     /// The guard as text: equal for fields that differ only in order, spaces or repeated tags. The text must not
-    /// change, because it is part of the request digests that commits store.
+    /// change: digests of requests, which commits store to recognize repeats, depend on it.
     var canonicalText: String {
         switch self {
         case .isAt(let revisions): "at \(Set(revisions).sorted())"
@@ -99,7 +96,7 @@ extension WriteRequest.Guard {
         }
     }
 
-    /// Throws 412 with the current state if the guard, which is the `If-Match` of a read, does not hold.
+    /// Throws 412 with the current state if the guard, the `If-Match` of a read, does not hold for the object `name`.
     func check(_ name: String, at revision: Revision, current: @autoclosure () -> Problem.Current) throws(Problem) {
         guard !holds(revision: revision, exists: true) else { return }
         var problem = Problem(.preconditionFailed, detail(name, revision: revision, exists: true))
@@ -107,9 +104,8 @@ extension WriteRequest.Guard {
         throw problem
     }
 
-    /// Throws 412 if the guard, which is the `If-Match` of a read, does not hold for the revision of a suite.
+    /// Throws 412 if the guard, which is the `If-Match` of a read, does not hold for a suite that exists.
     func check(suite: SuiteName, at revision: Revision) throws(Problem) {
-        try check(
-            "suite \(suite)", at: revision, current: .suite(SuiteRevision(suite: suite, revision: revision)))
+        try check("suite \(suite)", at: revision, current: .suite(SuiteRevision(suite: suite, revision: revision)))
     }
 }

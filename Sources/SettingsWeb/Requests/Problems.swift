@@ -4,7 +4,8 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Errors of the HTTP protocol, of schemas and of limits. A problem is the JSON body of an error answer.
+/// Errors of the HTTP protocol, of schemas and of limits. A problem is the JSON body of an error answer. The outcome
+/// `notDone` tells the client that the request had no effect.
 extension Problem {
     /// The error for a request or connection that the HTTP server rejects before a handler gets a request.
     init(_ rejection: Rejection) {
@@ -56,9 +57,7 @@ extension Problem {
         self.errors = violations
     }
 
-    /// The error for a request that takes more memory than all requests and answers together may take.
-    ///
-    /// - Parameter allowed: the maximum memory of one request in bytes.
+    /// The error for a request that takes more memory than `allowed`, the maximum for one request. Both are in bytes.
     init(memoryOfRequest bytes: Int, allowed: Int) {
         self.init(
             .tooLarge,
@@ -67,20 +66,20 @@ extension Problem {
         self.limit = Int64(allowed)
     }
 
-    /// The error for a request whose background work was refused by its scheduler.
-    ///
-    /// - Parameter timeout: the error to use if the work waited too long.
-    init(_ refusal: WorkScheduler.Refusal, orTimeout timeout: Problem) {
+    /// The error for a request whose background work the scheduler refused: `timeoutError` if the work waited too long.
+    init(_ refusal: WorkScheduler.Refusal, ifTimedOut timeoutError: Problem) {
         switch refusal {
-        case .timedOut: self = timeout
+        case .timedOut: self = timeoutError
         case .tooLarge(let bytes, let capacity): self.init(memoryOfRequest: bytes, allowed: capacity)
         }
     }
 
+    /// The error for a watcher (a request that waits for changes) if the memory for watched names is exhausted.
     static var tooManyNames: Problem {
         Problem(
             .overloaded, retryAfterMs: 1000,
-            "clients observe too many names and prefixes; try again in a moment, or observe fewer of them")
+            "cannot observe: the memory for observed names and prefixes is exhausted; try again in a moment, or "
+                + "observe fewer names and prefixes")
     }
 
     static var tooMuchBackgroundWork: Problem {

@@ -2,14 +2,15 @@ internal import HTTPWire
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The validated query of a request.
+/// The validated query of a request: the parameters after the `?` of the target, with their values.
 struct Query {
+    /// The sent parameters in their order. The text is nil for a parameter without a value, such as `dryRun`.
     private var arguments: [(parameter: Parameter, text: String?)] = []
 
     init() {}
 
-    /// Throws 400 if a parameter is invalid, or is neither a parameter of the resource and method nor an additional
-    /// one.
+    /// Throws 400 if a parameter is unknown, has an invalid value, or is repeated although it is not repeatable. The
+    /// known parameters are the parameters of the resource and method, and the `additional` parameters.
     init(
         _ parameters: QueryParameters, for resource: Resource, _ method: Method, additional: [Parameter] = []
     ) throws(Problem) {
@@ -17,22 +18,23 @@ struct Query {
         for sent in parameters.all {
             let last = arguments.last?.parameter
             let parameter: Parameter
+            // The values of a repeated parameter usually follow each other, so this comparison comes first.
             if let last, last.name.hasSameBytes(as: sent.name) {
                 parameter = last
             } else if let found = known.first(where: { $0.name.hasSameBytes(as: sent.name) }) {
                 parameter = found
             } else {
-                throw Self.unknown(sent.name, among: known.map(\.name))
+                throw Self.unknownParameter(sent.name, among: known.map(\.name))
             }
             guard parameter.isRepeatable || !has(parameter) else {
                 throw Problem(.badRequest, "the parameter \(parameter.name) must not be repeated")
             }
-            try Self.check(sent.value, as: parameter)
+            try Self.checkValue(sent.value, of: parameter)
             arguments.append((parameter, sent.value))
         }
     }
 
-    private static func unknown(_ name: String, among known: [String]) -> Problem {
+    private static func unknownParameter(_ name: String, among known: [String]) -> Problem {
         let nearest = NameSuggestion.nearest(to: name, among: known)
         let allowed =
             switch known.count {
@@ -46,11 +48,11 @@ struct Query {
         return problem
     }
 
-    private static func check(_ text: String?, as parameter: Parameter) throws(Problem) {
+    private static func checkValue(_ text: String?, of parameter: Parameter) throws(Problem) {
         switch parameter.kind {
         case .flag:
             if let text, text != "true", text != "false" {
-                throw expected("true or false, or have no value", for: parameter, found: text)
+                throw valueError("true or false, or have no value", for: parameter, found: text)
             }
         case .text, .suite, .key, .resumePoint:
             if text == nil { throw Problem(.badRequest, "the parameter \(parameter.name) needs a value") }
@@ -61,39 +63,40 @@ struct Query {
             }
         case .revision:
             if text.flatMap({ Revision($0) }) == nil {
-                throw expected("a revision such as 17", for: parameter, found: text)
+                throw valueError("a revision such as 17", for: parameter, found: text)
             }
         case .moment:
             if text.flatMap({ Moment($0) }) == nil {
-                throw expected(
+                throw valueError(
                     "a revision such as 17, or an instant such as 2026-11-20T10:00:00Z", for: parameter, found: text)
             }
         case .count(let range):
-            guard let count = text.flatMap(number), range.contains(count) else {
-                throw expected("a number from \(range.lowerBound) to \(range.upperBound)", for: parameter, found: text)
+            guard let count = text.flatMap(parseNumber), range.contains(count) else {
+                throw valueError(
+                    "a number from \(range.lowerBound) to \(range.upperBound)", for: parameter, found: text)
             }
         case .choice(let words):
             guard let text, words.contains(where: { $0.hasSameBytes(as: text) }) else {
-                throw expected(words.joined(separator: " or "), for: parameter, found: text)
+                throw valueError(words.joined(separator: " or "), for: parameter, found: text)
             }
         }
     }
 
     /// Parses a number of decimal digits without a sign.
-    private static func number(_ text: String) -> Int? {
+    private static func parseNumber(_ text: String) -> Int? {
         text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(text) : nil
     }
 
-    private static func expected(_ description: String, for parameter: Parameter, found: String?) -> Problem {
+    private static func valueError(_ description: String, for parameter: Parameter, found: String?) -> Problem {
         Problem(.badRequest, "\(parameter.name) must be \(description), but is \(found.map { "\"\($0)\"" } ?? "empty")")
     }
 }
 
 extension Query {
     /// Sorted texts that are equal for queries with the same meaning, such as `dryRun` and `dryRun=true`. The texts
-    /// must not change, because they are part of the request digests that commits store.
+    /// must not change: digests of requests, which commits store to recognize repeats, depend on them.
     var canonicalTexts: [String] {
-        // `wait` does not change the effect of a write.
+        // `wait` limits how long a write waits before it is processed. It does not change the effect of the write.
         let parameters = arguments.filter { $0.parameter.name != Parameter.wait.name }.compactMap { parameter, text in
             if case .flag = parameter.kind { return text == "false" ? nil : parameter.name }
             return "\(parameter.name)=\(text ?? "")"
@@ -101,32 +104,17 @@ extension Query {
         return parameters.sorted { $0.precedesInBytes($1) }
     }
 
-    func has(_ parameter: Parameter) -> Bool {
-        arguments.contains { $0.parameter.name == parameter.name }
-    }
+    func has(_ parameter: Parameter) -> Bool { arguments.contains { $0.parameter.name == parameter.name } }
 
     /// True if the query has the flag and does not set it to `false`.
-    func flag(_ parameter: Parameter) -> Bool {
-        has(parameter) && text(parameter) != "false"
-    }
+    func flag(_ parameter: Parameter) -> Bool { has(parameter) && text(parameter) != "false" }
 
-    func text(_ parameter: Parameter) -> String? {
-        arguments.first { $0.parameter.name == parameter.name }?.text
-    }
-
+    /// The first value; nil if the query does not have the parameter, or has it without a value.
+    func text(_ parameter: Parameter) -> String? { arguments.first { $0.parameter.name == parameter.name }?.text }
     func texts(_ parameter: Parameter) -> [String] {
         arguments.compactMap { $0.parameter.name == parameter.name ? $0.text : nil }
     }
-
-    func revision(_ parameter: Parameter) -> Revision? {
-        text(parameter).flatMap { Revision($0) }
-    }
-
-    func moment(_ parameter: Parameter) -> Moment? {
-        text(parameter).flatMap { Moment($0) }
-    }
-
-    func count(_ parameter: Parameter) -> Int? {
-        text(parameter).flatMap(Self.number)
-    }
+    func revision(_ parameter: Parameter) -> Revision? { text(parameter).flatMap { Revision($0) } }
+    func moment(_ parameter: Parameter) -> Moment? { text(parameter).flatMap { Moment($0) } }
+    func count(_ parameter: Parameter) -> Int? { text(parameter).flatMap(Self.parseNumber) }
 }

@@ -17,18 +17,16 @@ package struct RequestRate: Equatable, Sendable {
     fileprivate var interval: UInt64 { 1_000_000_000 / UInt64(max(1, perSecond)) }
 }
 
-/// Limits the rate of requests of each caller, with a token bucket for each caller.
+/// Limits the rate of requests of each caller on all event loops, with a token bucket for each caller. Thread-safe.
 ///
 /// Each request consumes a token, and the bucket refills at the rate. The limiter stores only the time at which a
 /// bucket will be full. A request delays this time by the refill time of one token. Full buckets are not stored.
-///
-/// All event loops share the limiter. Thread-safe.
 final class RequestRateLimiter: Sendable {
     /// The time at which the bucket of each caller will be full, in nanoseconds.
     private let fullTimes = Mutex<[ClientKey: UInt64]>([:])
     private static let maximumBuckets = 16_384
 
-    /// Consumes a token of a caller. Returns nil; or, if the bucket is empty, the nanoseconds until it has a token.
+    /// Consumes a token of a caller. Returns nil on success; otherwise the nanoseconds until the bucket has a token.
     func consumeToken(of key: ClientKey, at now: UInt64, _ rate: RequestRate) -> UInt64? {
         let timeToFill = rate.interval * UInt64(max(1, rate.burst))
         return fullTimes.withLock { fullTimes in
@@ -40,15 +38,15 @@ final class RequestRateLimiter: Sendable {
         }
     }
 
-    /// Returns the token of a request that is not served now, and that consumes a token again when it is served.
+    /// Puts back the token of a request that is postponed and will consume another token when it is served.
     func returnToken(of key: ClientKey, _ rate: RequestRate) {
         fullTimes.withLock { fullTimes in
             if let time = fullTimes[key] { fullTimes[key] = time - min(time, rate.interval) }
         }
     }
 
-    /// Removes the buckets that are full. If more than half of the maximum remain, removes the half of them that will
-    /// be full first, because they limit their callers least.
+    /// Removes the full buckets. If more than half of the maximum remain, also removes the half of the remaining
+    /// buckets that will be full first, because these buckets limit their callers least.
     private static func evict(from fullTimes: inout [ClientKey: UInt64], at now: UInt64) {
         fullTimes = fullTimes.filter { $0.value > now }
         guard fullTimes.count > maximumBuckets / 2 else { return }
@@ -70,7 +68,8 @@ extension Problem {
 }
 
 extension ClientKey {
-    /// The key for limits per caller: the name of a known caller, otherwise the user or the address of the peer.
+    /// The key for limits per caller: the name of a caller for which grants (rights on suites) are configured. A caller
+    /// with only the grants of anonymous callers is limited by the user or the address of the peer.
     init(of caller: Caller?, _ exchange: Exchange) {
         if let caller, caller.hasOwnGrants {
             self = .caller(caller.name)

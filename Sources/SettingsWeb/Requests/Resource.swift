@@ -1,10 +1,9 @@
 internal import HTTPWire
 internal import SettingsEngine
 
-/// A resource of the HTTP API: its path, its methods and their query parameters.
-///
-/// The router and the errors for wrong methods and parameters use this table. A test verifies that `openapi.json`
-/// agrees with it. Request digests, which commits store, contain the raw values, so the raw values must not change.
+/// A resource of the HTTP API: its path, its methods and their query parameters. A suite is a named set of settings.
+/// The router and the errors for wrong methods and parameters use this table. A test compares it with `openapi.json`.
+/// The raw values must not change: digests of requests, which commits store to recognize repeats, depend on them.
 enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     case service = "/v1"
     case suites = "/v1/suites"
@@ -57,17 +56,13 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
         return names
     }
 
-    func allows(_ method: Method) -> Bool {
-        methods.contains(method == .head ? .get : method) || method == .options
-    }
+    func allows(_ method: Method) -> Bool { methods.contains(method == .head ? .get : method) || method == .options }
 
-    /// True if a request with this method changes nothing. The evaluation of flags reads, although it uses POST.
+    /// True if a request with this method changes nothing. An evaluation of OpenFeature reads, although it uses POST.
     func isRead(by method: Method) -> Bool { method.isSafe || self == .evaluation || self == .evaluationOfAll }
 
     /// True for resources of OpenFeature's remote evaluation protocol (OFREP), which has its own format for errors.
-    var isOpenFeature: Bool {
-        self == .evaluation || self == .evaluationOfAll || self == .evaluationEvents
-    }
+    var isOpenFeature: Bool { self == .evaluation || self == .evaluationOfAll || self == .evaluationEvents }
 }
 
 /// A query parameter.
@@ -78,7 +73,8 @@ struct Parameter: Sendable {
         /// Any text, which may be empty.
         case text
         case suite, key, revision, nonEmptyText
-        /// A cursor or a revision after which a watcher resumes.
+        /// A revision (the number of a commit), or a cursor (an epoch, which names a history, and a revision). A
+        /// watcher, which is a request that waits for changes, gets the changes after the resume point.
         case resumePoint
         /// A revision, or a date and time.
         case moment
@@ -111,7 +107,7 @@ extension Resource {
         case (.keys, .get), (.keys, .head): [.prefix, .limit, .after, .at]
         case (.setting, .get), (.setting, .head): [.raw, .wait, .at]
         case (.schema, .get), (.schema, .head): [.at]
-        case (.history, .get), (.history, .head): [.watchedKey, .prefix, .before, .historyLimit, .by]
+        case (.history, .get), (.history, .head): [.filterKey, .prefix, .before, .historyLimit, .by]
         case (.difference, .get), (.difference, .head): [.from, .to]
         case (.undo, .post), (.undoInSuites, .post): [.onConflict, .dryRun, .override]
         case (.restore, .post): [.onRestoreConflict, .dryRun, .override]
@@ -123,13 +119,13 @@ extension Resource {
         case (.observation, .get), (.observation, .head): Self.watchParameters
         case (.observationOfSuites, .get), (.observationOfSuites, .head):
             [.watchedSuite, .watchedSuitePrefix] + Self.watchParameters
-        // The target of a preflight request has the query of the request that follows.
+        // A browser sends a preflight request (OPTIONS) before a request of a page, with the query of that request.
         case (_, .options): parametersOfAllMethods
         default: []
         }
     }
 
-    private static let watchParameters = [Parameter.since, .wait, .watchedKey, .watchedPrefix, .changeLimit, .latest]
+    private static let watchParameters = [Parameter.since, .wait, .filterKey, .filterPrefix, .changeLimit, .latest]
 
     private var parametersOfAllMethods: [Parameter] {
         var known: [Parameter] = []
@@ -141,10 +137,12 @@ extension Resource {
     }
 }
 
+// Parameters with the same name accept different values on different resources, such as `limit`.
 extension Parameter {
     private static let maximumLimit = 100_000
 
     static let prefix = Parameter("prefix", .text)
+    /// Empty text is refused, because it would remove all keys of the suite.
     static let prefixToRemove = Parameter("prefix", .nonEmptyText)
     static let limit = Parameter("limit", .count(1...maximumLimit))
     static let after = Parameter("after", .text)
@@ -163,10 +161,11 @@ extension Parameter {
     static let since = Parameter("since", .resumePoint)
     static let watchedSuite = Parameter("suite", .suite, isRepeatable: true)
     static let watchedSuitePrefix = Parameter("suitePrefix", .text, isRepeatable: true)
-    static let watchedKey = Parameter("key", .key, isRepeatable: true)
-    static let watchedPrefix = Parameter("prefix", .text, isRepeatable: true)
+    static let filterKey = Parameter("key", .key, isRepeatable: true)
+    static let filterPrefix = Parameter("prefix", .text, isRepeatable: true)
     static let changeLimit = Parameter("limit", .count(1...maximumLimit))
     static let latest = Parameter("latest", .flag)
+    // Clients of OpenFeature send these two parameters. The daemon ignores them.
     static let flagTag = Parameter("flagConfigEtag", .text)
     static let flagTime = Parameter("flagConfigLastModified", .text)
     static let onConflict = Parameter("onConflict", .choice(["keep", "reset"]))

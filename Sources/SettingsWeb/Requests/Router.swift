@@ -2,7 +2,8 @@ internal import HTTPWire
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The result of routing a path: the resource, and where the path contains the names of the suite and the key.
+/// The result of routing a path: the resource, and the positions of the names of the suite and the key in the path. A
+/// suite is a named set of settings; a key is a name in a suite.
 struct Route {
     let resource: Resource
     /// The range of the suite name in the bytes of the request, still percent-encoded; nil if the path has none.
@@ -29,7 +30,6 @@ struct Route {
         self = route
     }
 
-    /// Decodes and validates the name of the suite in the path.
     func suiteName(in bytes: Span<UInt8>) throws(Problem) -> SuiteName {
         let text = try Self.decoded(suite ?? 0..<0, in: bytes)
         do {
@@ -39,7 +39,6 @@ struct Route {
         }
     }
 
-    /// Decodes and validates the key in the path.
     func keyName(in bytes: Span<UInt8>) throws(Problem) -> KeyName {
         let text = try Self.decoded(key ?? 0..<0, in: bytes)
         do {
@@ -103,7 +102,7 @@ struct Route {
         return nil
     }
 
-    /// Finds a resource below `/v1/suites/{suite}/ofrep`.
+    /// Finds a resource of OpenFeature's remote evaluation protocol, below `/v1/suites/{suite}/ofrep`.
     private static func findOpenFeature(
         _ segments: inout PathSegments, _ suite: Range<Int>, in bytes: Span<UInt8>
     ) -> Route? {
@@ -118,8 +117,8 @@ struct Route {
     }
 }
 
-/// A suggestion for a path that matches no resource: the valid path that the caller probably intended. It depends only
-/// on the path and the table of resources, so it does not reveal stored names.
+/// A suggestion for a path that matches no resource: the valid path that the caller probably intended. The suggestion
+/// depends only on the path and the table of resources, so it does not reveal stored names.
 struct PathSuggestion {
     let path: String
     /// True if the suggested path has `%2F` in the key where the requested path has a slash.
@@ -141,7 +140,6 @@ struct PathSuggestion {
         escapesSlash = best.escapesSlash
     }
 
-    /// The error for a path that matches no resource.
     static func problem(at path: String) -> Problem {
         guard let suggestion = PathSuggestion(for: path) else {
             return Problem(
@@ -163,9 +161,11 @@ struct PathSuggestion {
         if versioned.count > 1, first.isPossibleMisspelling(of: "v1") {
             interpretations.append(PathInterpretation(names: Array(names.dropFirst()), penalty: 1))
         }
+        // `/v1/suites/app/volume` lacks `keys`.
         if versioned.count == 4 {
             interpretations.append(PathInterpretation(names: versioned[..<3] + ["keys", versioned[3]], penalty: 2))
         }
+        // `/v1/suites/app/keys/audio/volume` has a slash in the key.
         if versioned.count > 5 {
             let key = versioned[4...].joined(separator: "%2F")
             interpretations.append(PathInterpretation(names: versioned[..<4] + [key], penalty: 1, escapesSlash: true))
@@ -179,10 +179,11 @@ private struct PathInterpretation {
     let names: [String]
     /// The penalty is higher for a less likely correction.
     let penalty: Int
+    /// True if the correction escapes slashes in the key as `%2F`.
     var escapesSlash = false
 
-    /// Puts the names into the path of a resource, and corrects misspelled words of that path. Returns nil if the
-    /// number of names is wrong, or if a name differs too much from the word at its position.
+    /// Puts the names into the path of a resource, and corrects misspelled words, which increases the penalty. Returns
+    /// nil if the number of names is wrong, or if a name differs too much from the word at its position.
     func match(_ resource: Resource) -> (path: String, penalty: Int, escapesSlash: Bool)? {
         let template = resource.rawValue.split(separator: "/").map(String.init)
         guard template.count == names.count else { return nil }

@@ -4,10 +4,11 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The suite and the key in the path of a write, and the published schema of the suite.
+/// The suite (a named set of settings) and the key in the path of a write; each is nil if the path does not have it.
 struct WriteTarget {
     let suite: SuiteName?
     let key: KeyName?
+    /// The schema of the suite in the published state, which contains all durable commits; nil if there is none.
     let schema: SchemaVersion?
 
     init(_ request: APIRequest, _ bytes: Span<UInt8>, on state: State) throws(Problem) {
@@ -17,12 +18,13 @@ struct WriteTarget {
     }
 }
 
-/// Parses a request into a ``WriteRequest``. A thread, the decide stage, then decides the queued writes in order.
+/// Parses a request into a ``WriteRequest``. A thread, the decide stage, then decides each queued write: checks it
+/// against the staged state, which contains commits that are not durable yet, and computes its commit or its refusal.
 extension APIRequest {
-    /// A body of at least this many bytes is parsed in the background instead of on the event loop. Parsing a JSON body
-    /// of this size takes half a millisecond, and compiling a schema of this size about 20 milliseconds.
+    /// A body of at least this many bytes (64 KiB) is parsed in the background instead of on the event loop. Parsing a
+    /// JSON body of this size takes half a millisecond, and compiling a schema of this size about 20 milliseconds.
     static let largeBodySize = LoopContext.readSize
-    /// The maximum steps that an event loop spends on validating one value. This many take one or two milliseconds.
+    /// The maximum validation steps that an event loop spends on one value. They take one or two milliseconds.
     private static let maximumStepsOnLoop = 50_000
 
     /// Throws 403 if the schema locks the key. This check needs no body, so it runs before the body is parsed.
@@ -42,8 +44,8 @@ extension APIRequest {
         do throws(Problem) {
             return try parse(target, bytes, body: body, on: state)
         } catch {
-            // For a request with an `Idempotency-Key`, only the decide stage checks the lock, because the request may
-            // repeat an earlier request. A malformed request cannot be a repeat, so its lock is checked here.
+            // The lock was not checked before if the request has an `Idempotency-Key`, because it may repeat a request
+            // from before the lock. A malformed request cannot be a repeat, so its lock is checked here.
             try checkLock(target, on: state)
             throw error
         }
@@ -57,7 +59,8 @@ extension APIRequest {
         if route.resource == .transaction, head.has(.ifMatch) || head.has(.ifNoneMatch) {
             throw Problem(
                 .badRequest,
-                "a transaction must not have If-Match or If-None-Match; use the member if of the body for conditions")
+                "a transaction must not have If-Match or If-None-Match; put the conditions into the member \"if\" of "
+                    + "the body")
         }
         if route.resource == .undoInSuites, head.has(.ifMatch) || head.has(.ifNoneMatch) {
             throw Problem(
@@ -70,6 +73,7 @@ extension APIRequest {
         try checkGrants(command)
         var request = WriteRequest(command)
         request.grants = caller?.grants
+        // A larger body is parsed in the background, where the number of steps needs no limit.
         let isValidationCostly = request.validateValue(
             against: target.schema, maximumSteps: body.count < Self.largeBodySize ? Self.maximumStepsOnLoop : .max)
         request.guards = try guards(in: bytes)
@@ -147,6 +151,7 @@ extension APIRequest {
         case (.undoInSuites, .post, _, _):
             return .undo(try Self.decode(document), of: nil, onConflict: conflictPolicy)
         case (.restore, .post, let suite?, _):
+            // The only allowed value of the parameter is `skip`.
             return .restore(suite, try Self.decode(document), skipsConflicts: query.has(.onRestoreConflict))
         default: throw Problem(.methodNotAllowed, "this path does not support \(method.name)")
         }
@@ -183,13 +188,13 @@ extension APIRequest {
     }
 
     private static func makeSchemaCommand(
-        _ document: JSONValue, _ body: Span<UInt8>, of suite: SuiteName,
-        onConflict policy: WriteRequest.ConflictPolicy
+        _ document: JSONValue, _ body: Span<UInt8>, of suite: SuiteName, onConflict policy: WriteRequest.ConflictPolicy
     ) -> WriteRequest.Command {
         do {
             let text = body.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
             return .setSchema(suite, try Schema(document, text: text), onConflict: policy)
         } catch {
+            // The decide stage refuses the write with this error, unless a precondition does not hold.
             return .refuseSchema(suite, Problem(error))
         }
     }
@@ -202,8 +207,8 @@ extension APIRequest {
         }
     }
 
-    /// Returns a digest of the parsed request: method, names, parameters, guards and the body as JSON. The digest does
-    /// not depend on formatting, such as spaces in the JSON, which may differ between two attempts of a client.
+    /// Returns a digest of the parsed request: method, names, parameters, guards (preconditions) and the body as JSON.
+    /// The digest ignores formatting, such as spaces in the JSON, which may differ between attempts of a client.
     private func makeDigest(
         _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue?, _ format: BodyFormat,
         _ guards: [WriteRequest.Guard]
@@ -223,10 +228,9 @@ extension APIRequest {
 }
 
 extension WriteRequest {
-    /// Validates the value of a `set` against the published schema. The decide stage does not repeat the validation of
-    /// a valid value if the schema is still the same. It validates any other value, and reports the errors.
-    ///
-    /// - Returns: true if the validation takes more than the maximum steps.
+    /// Validates the value of a `set` against the published schema; returns true if that takes more than the maximum
+    /// steps. The decide stage does not repeat the validation of a valid value if the schema is still the same. The
+    /// decide stage validates any other value, and reports the errors.
     fileprivate mutating func validateValue(against schema: SchemaVersion?, maximumSteps: Int) -> Bool {
         guard let schema, case .setting(let operation) = command, case .set(let value) = operation.action,
             let key = schema.schema.key(operation.key.text)
@@ -259,7 +263,7 @@ private struct RequestDigest {
         for text in texts { add(text) }
     }
 
-    /// Adds a JSON value. The order of the members of an object has no effect. Integers differ from equal doubles.
+    /// Adds a byte for the type, and the value. The order of members has no effect. Integers differ from equal doubles.
     mutating func add(_ value: JSONValue) {
         switch value {
         case .null: mix(0)
@@ -291,13 +295,9 @@ private struct RequestDigest {
         for shift in stride(from: 0, to: 64, by: 8) { mix(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
     }
 
-    private mutating func mix(_ byte: UInt8) {
-        hash = (hash ^ UInt128(byte)) &* Self.prime
-    }
+    private mutating func mix(_ byte: UInt8) { hash = (hash ^ UInt128(byte)) &* Self.prime }
 
     /// The digest in hexadecimal digits after the prefix `meaning:`. The prefix distinguishes the digest from a digest
     /// that version 0.3 stored, which has no prefix and was computed from the bytes of the request.
-    var text: String {
-        "meaning:" + String(hash, radix: 16)
-    }
+    var text: String { "meaning:" + String(hash, radix: 16) }
 }

@@ -5,18 +5,20 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// Event streams: each ``Watcher`` of this kind sends server-sent events until the connection closes.
+/// Event streams. A ``Watcher``, which is a request that waits for changes of its subject (the suites, keys and
+/// prefixes that it names), is a stream if it gets server-sent events until the connection closes.
 ///
-/// A stream catches up first: it sends the state, or the commits after the revision that the client knows. It sends a
-/// piece when the kernel has accepted the piece before. Afterwards the stream is live: it sends each event at once. The
-/// `answerKind` of a watcher is the content of the next piece: the state (`stateEvent`) or commits (`commitEvents`).
+/// A stream catches up first: it sends the state, or the commits after the revision that the client knows, in pieces. A
+/// piece follows when the kernel has accepted the piece before. Afterwards the stream is live: it sends each event at
+/// once. The `answerKind` of a watcher is the content of the next piece: the state (`stateEvent`) or commits
+/// (`commitEvents`). A cursor is an epoch, which names a history, and a revision, which is the number of a commit.
 extension WatchNotifier {
     /// The size of a piece in bytes. A larger event is sent as one piece.
     private static let pieceBytes = 64 << 10
     /// The nanoseconds without an event after which a stream sends the cursor, because proxies close idle connections.
     private static let keepAliveInterval: UInt64 = 15_000_000_000
 
-    /// Begins a stream. The finding is the result of the search for commits after the cursor of the client.
+    /// Begins a stream. The finding is the result of the search for matching commits after the cursor of the client.
     func beginStream(
         _ request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
@@ -38,9 +40,10 @@ extension WatchNotifier {
             }
         let watcher = try register(
             exchange, answerKey, of: request.caller, after: revision, phase: .catchingUp, on: state)
+        // The cursors for a caller that may not read everything contain a digest of its grants (`readLimits`).
         handler.begin(id, Self.head(at: service.store.state.cursor.withGrantsDigest(of: subject.readLimits)))
         push(EventText.opening, to: watcher)
-        // Without an event, the client would have no cursor for a reconnection.
+        // The client needs a cursor to resume from after a reconnection, and no event contains one yet.
         if beginsLive { push(EventText.idField(state.cursor), to: watcher) }
         if isSuiteMissing {
             sendMissingSuite(to: watcher, isKnown: beginsLive, on: state)
@@ -92,7 +95,7 @@ extension WatchNotifier {
         }
         guard state.watchReader.hasState(for: subject) else {
             guard isReset else { return sendMissingSuite(to: watcher, on: state) }
-            // The history no longer contains the commit that removed the suite, so an event replaces that commit.
+            // The history no longer contains the commit that removed the suite. This event replaces its event.
             let removal = StreamCommit(.one(schemaRevision: nil, isDropped: true), cursor: state.cursor, changes: [])
             let response = Response(status: 200, body: EventText.text(of: .commit(removal)))
             return sendPiece(response, to: watcher, upTo: state.revision)
@@ -108,7 +111,8 @@ extension WatchNotifier {
             rendering, AnswerKey(subject, .stateEvent(isReset: isReset, .changes)), for: watcher, upTo: state.revision)
     }
 
-    /// Renders a costly piece of a stream in the background. The handler calls `sendPiece` with the result.
+    /// Renders a costly piece of a stream in the background. The handler calls `sendPiece` with the result. The
+    /// rendering must not be refused (`mustAnswer`), because a response that has begun cannot become an error.
     private func renderInBackground(
         _ rendering: Rendering, _ answerKey: AnswerKey, after revision: Revision = .zero, for watcher: Watcher,
         upTo reached: Revision
@@ -122,7 +126,7 @@ extension WatchNotifier {
         handler.renderInBackground(rendering, key, for: watcher.id, of: watcher.client.key, mustAnswer: true)
     }
 
-    /// Sends the event that the suite does not exist, unless the client knows that. The stream waits for the suite.
+    /// Sends the event that the suite does not exist, unless `isKnown` to the client. The stream waits for the suite.
     private func sendMissingSuite(to watcher: Watcher, isKnown: Bool = false, on state: State) {
         let (subject, style) = (watcher.topic.subject, watcher.answerKind.style)
         watcher.revision = state.revision
@@ -147,6 +151,7 @@ extension WatchNotifier {
         if isLive {
             if watcher.endsWhenLive { endStream(watcher, on: service.store.state) }
         } else if text.isEmpty {
+            // The kernel has nothing to accept, so no notification about it would follow.
             handler.runLater { [id = watcher.id] handler in
                 if let watcher = handler.requests.watcher(id) { handler.notifier.sendNextPiece(to: watcher) }
             }
@@ -206,7 +211,7 @@ extension WatchNotifier {
     }
 
     /// Sends new events to a live stream that was idle for the keep-alive interval, or only the cursor if there are no
-    /// new events. The client must not get a cursor that is later than an event that it has not received.
+    /// new events. A client that resumes from a cursor after an event that it has not received would miss this event.
     func sendKeepAlive(to watcher: Watcher) {
         guard !watcher.isCatchingUp else { return setKeepAlive(watcher) }
         let state = service.store.state.withGrantsDigest(of: watcher.topic.subject.readLimits)
@@ -223,7 +228,7 @@ extension WatchNotifier {
         setKeepAlive(watcher)
     }
 
-    /// Sets the alarm of the stream to the end of the keep-alive interval, or to the expiry of the credential.
+    /// Sets the alarm of the stream to the end of the keep-alive interval or the expiry of the credential, if earlier.
     private func setKeepAlive(_ watcher: Watcher) {
         let caller = handler.requests.entry(watcher.id)?.caller
         loop.setAlarm(watcher.id, at: handler.deadline(in: Self.keepAliveInterval, of: caller))
@@ -242,7 +247,8 @@ extension WatchNotifier {
         }
     }
 
-    /// Ends a stream with a random delay for the reconnection, and with the cursor if the client has all events.
+    /// Ends a stream. Tells the client a random delay for the reconnection, so that not all clients reconnect at once,
+    /// and the cursor if the client has all events up to it.
     private func endStream(_ watcher: Watcher, on state: State) {
         let epoch = state.withGrantsDigest(of: watcher.topic.subject.readLimits).epoch
         let cursor = watcher.isCatchingUp ? nil : Cursor(epoch: epoch, revision: watcher.revision)

@@ -1,28 +1,27 @@
 internal import HTTPServer
 internal import SettingsAPI
 
-/// The requests of one event loop, identified by tickets, that wait until the daemon has published a revision.
-///
-/// A request demands the revision with `Settings-At-Least: <cursor>`, or with `Settings-Fresh: true` for the newest
+/// The requests of one event loop, identified by tickets, that wait until the daemon has published the commit at a
+/// cursor. A cursor is an epoch, which names a history, and a revision, which is the number of a commit. A request
+/// demands the cursor with `Settings-At-Least: <cursor>`, or with `Settings-Fresh: true` the cursor of the newest
 /// commit of all daemons that share the history. Owned by the event loop.
 struct RevisionQueue {
     /// The cursor of each request; nil while the daemon asks the shared log for the newest commit.
     private var awaitedCursors: [Ticket: Cursor?] = [:]
-    /// The lowest awaited revision of an epoch, or nil if no request waits for the epoch. A publication of a lower
-    /// revision needs no search. The tuple is nil after a cursor was added.
+    /// The result of the last search: its epoch, and the lowest revision of this epoch that a request still awaits
+    /// (`nextRevision`; nil if no request awaits one), so that the publication of a lower revision needs no search.
+    /// `lastSearch` is nil if a cursor was added or changed since that search.
     private var lastSearch: (epoch: Epoch, nextRevision: Revision?)?
 
     var isEmpty: Bool { awaitedCursors.isEmpty }
 
-    /// Adds a request. Its cursor is nil if the daemon does not know yet which commit is the newest.
+    /// Adds a request. The cursor is nil if the daemon does not know yet which commit is the newest.
     mutating func append(_ id: Ticket, until cursor: Cursor?) {
         awaitedCursors[id] = .some(cursor)
         lastSearch = nil
     }
 
-    mutating func remove(_ id: Ticket) {
-        awaitedCursors[id] = nil
-    }
+    mutating func remove(_ id: Ticket) { awaitedCursors[id] = nil }
 
     /// Sets a later cursor for a request. Does nothing if the request already waits for this cursor or a later cursor.
     mutating func extend(_ id: Ticket, until cursor: Cursor) {
@@ -40,15 +39,15 @@ struct RevisionQueue {
         let reached = Array(
             awaitedCursors.lazy.filter { $0.value.map(cursor.hasReached) ?? false }.prefix(limit).map(\.key))
         for id in reached { awaitedCursors[id] = nil }
-        let others = awaitedCursors.values.lazy.compactMap(\.self).filter { cursor.epoch.isBase(of: $0.epoch) }
-        lastSearch = (cursor.epoch, others.map(\.revision).min())
+        let remaining = awaitedCursors.values.lazy.compactMap(\.self).filter { cursor.epoch.isBase(of: $0.epoch) }
+        lastSearch = (cursor.epoch, remaining.map(\.revision).min())
         return reached
     }
 }
 
 extension Cursor {
-    /// True if the other cursor has the same epoch and is not later. Epochs are compared without the digest of grants,
-    /// which the epoch in a cursor of a caller with limited grants has at its end.
+    /// True if the other cursor has the same epoch and is not later. Ignores the digest of grants at the end of an
+    /// epoch, which the cursors for a caller with limited grants have.
     func hasReached(_ other: Cursor) -> Bool {
         (epoch.isBase(of: other.epoch) || other.epoch.isBase(of: epoch)) && revision >= other.revision
     }

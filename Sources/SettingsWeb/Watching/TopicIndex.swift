@@ -3,26 +3,26 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// All watchers of one event loop with the same subject: the suites, keys and prefixes that they watch. A commit is
-/// compared once with all of them. Owned by the event loop.
+/// All watchers of one event loop with the same subject: the suites, keys and prefixes that they watch. A watcher is a
+/// request that waits for changes. A commit is compared with a topic, not with each watcher. Owned by the event loop.
 final class Topic {
     let subject: WatchSubject
-    /// The identifiers of the watchers. Their order is arbitrary.
+    /// The tickets of the watchers, in any order. A ticket identifies an unanswered request on its event loop.
     fileprivate(set) var members: [Ticket] = []
     /// The reserved memory for the names in the subject; nil for a subject with few names.
-    private let charge: MemoryBudget.Reservation?
+    private let reservation: MemoryBudget.Reservation?
 
-    fileprivate init(_ subject: WatchSubject, _ charge: MemoryBudget.Reservation?) {
+    fileprivate init(_ subject: WatchSubject, _ reservation: MemoryBudget.Reservation?) {
         self.subject = subject
-        self.charge = charge
+        self.reservation = reservation
     }
 }
 
 /// An index of the topics of one event loop. The time to find the topics that a commit matches depends on the size of
 /// the commit and the number of matches, but not on the number of topics. Owned by the event loop.
 struct TopicIndex {
-    /// A topic with at most this many names reserves no memory in the budget.
-    private static let maximumUnchargedNames = 8
+    /// A topic with at most this many names (suites, keys and prefixes) reserves no memory in the budget.
+    private static let maximumUnreservedNames = 8
     /// An estimate of the memory of one name in a topic and in the index.
     private static let bytesPerName = 200
 
@@ -31,9 +31,7 @@ struct TopicIndex {
     private var suites: [SuiteName: SuiteTopics] = [:]
     private var suitePrefixes = PrefixMap<SuiteTopics>()
 
-    init(_ budget: MemoryBudget) {
-        self.budget = budget
-    }
+    init(_ budget: MemoryBudget) { self.budget = budget }
 
     /// Adds a watcher. Returns its topic and its index in the members. Throws 503 if the memory budget is exhausted.
     mutating func add(_ id: Ticket, _ subject: WatchSubject) throws(Problem) -> (topic: Topic, position: Int) {
@@ -51,12 +49,11 @@ struct TopicIndex {
     }
 
     private func reserveMemory(for subject: WatchSubject) throws(Problem) -> MemoryBudget.Reservation? {
-        guard subject.nameCount > Self.maximumUnchargedNames else { return nil }
+        guard subject.nameCount > Self.maximumUnreservedNames else { return nil }
+        let bytes = subject.nameCount * Self.bytesPerName
         // Watchers last long, so they may use only half of the budget. Short requests use the other half.
-        guard let charge = budget.reserve(subject.nameCount * Self.bytesPerName, within: budget.capacity / 2) else {
-            throw .tooManyNames
-        }
-        return charge
+        guard let reservation = budget.reserve(bytes, within: budget.capacity / 2) else { throw .tooManyNames }
+        return reservation
     }
 
     /// Removes the watcher at an index in the members. Returns the last member if it has moved to this index.
@@ -80,19 +77,20 @@ struct TopicIndex {
 
     var allTopics: some Sequence<Topic> { topics.values }
 
-    /// Finds the topics that match some of the changes of a commit, and adds them to `found`. The range that begins at
-    /// 0 also covers the changes of whole suites: new schemas and removed suites.
-    func collectTopics(matching changes: Range<Int>, of commit: Commit, into found: inout [ObjectIdentifier: Topic]) {
-        for change in commit.suiteChanges where changes.lowerBound == 0 {
+    /// Finds the topics that match the changes of a commit at the indexes in `range`, and adds them to `found`. A
+    /// search of a commit with many changes takes several calls. The call whose range begins at 0 also finds the topics
+    /// that match changes of a suite as a whole, such as a new schema.
+    func collectTopics(matching range: Range<Int>, of commit: Commit, into found: inout [ObjectIdentifier: Topic]) {
+        for change in commit.suiteChanges where range.lowerBound == 0 {
             forEachMatch(of: change.suite) { topics in topics.forEach { found[ObjectIdentifier($0)] = $0 } }
         }
-        for index in changes {
+        for index in range {
             let (suite, key) = (commit.changes[index].suite, commit.changes[index].key)
             forEachMatch(of: suite) { $0.collectTopics(matching: key, into: &found) }
         }
     }
 
-    /// Calls `body` with the topics that name the suite, and with the topics that name a prefix of it.
+    /// Calls `body` with the topics that name the suite, and with the topics that name a prefix of its name.
     private func forEachMatch(of suite: SuiteName, _ body: (SuiteTopics) -> Void) {
         if let topics = suites[suite] { body(topics) }
         suitePrefixes.forEachPrefix(of: suite.text, body)
@@ -164,10 +162,10 @@ private struct SuiteTopics {
     }
 }
 
-/// A map from prefixes to values. It finds the values of all keys of the map that are prefixes of a text.
+/// A map from prefixes to values. Finds the values of all prefixes with which a text begins.
 private struct PrefixMap<Value> {
     private var map: [UTF8Text: Value] = [:]
-    /// The number of prefixes of each length in bytes. A search looks up only these lengths of the text.
+    /// The number of prefixes of each length in bytes. A search looks up one beginning of the text for each length.
     private var lengths: [Int: Int] = [:]
 
     var values: some Sequence<Value> { map.values }
@@ -191,7 +189,7 @@ private struct PrefixMap<Value> {
 
     func forEachPrefix(of text: String, _ body: (Value) -> Void) {
         for length in lengths.keys where length <= text.utf8.count {
-            // A length that ends within a character of the text cannot be the length of a prefix.
+            // Nil if the length ends within a character of the text. No prefix of the map ends there.
             guard let prefix = String(text.utf8.prefix(length)), let value = map[UTF8Text(prefix)] else { continue }
             body(value)
         }

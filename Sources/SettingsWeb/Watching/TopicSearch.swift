@@ -2,8 +2,9 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 
-/// A search for the topics that new commits match. A topic stands for all watchers with the same subject. If the
-/// commits have many changes, the search runs in several loop iterations. Owned by the event loop.
+/// A search for the topics that new commits match. A topic is all watchers of a loop with the same subject: the suites,
+/// keys and prefixes that they watch. If the commits have many changes, the search runs in several iterations of the
+/// event loop, so that it does not delay other requests. Owned by the event loop.
 struct TopicSearch {
     /// The maximum duration of the search in one loop iteration, in nanoseconds.
     private static let maximumDuration: UInt64 = 2_000_000
@@ -13,6 +14,7 @@ struct TopicSearch {
     private let commits: [RetainedCommit]
     /// The last revision that the search covers.
     let lastRevision: Revision
+    /// The topics found so far.
     private(set) var topics: [ObjectIdentifier: Topic] = [:]
     // The position of the search: an index in `commits`, and an index in the changes of that commit.
     private var commitIndex = 0

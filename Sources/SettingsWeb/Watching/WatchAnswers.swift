@@ -5,29 +5,33 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// The first evaluation of a request that watches. The request is answered at once if the state has something new for
-/// the client. Otherwise it becomes a watcher, which ``WatchNotifier`` evaluates after matching commits.
+/// The first evaluation of a request that watches, which means that it waits for changes of its subject: the suites,
+/// keys and prefixes that it names. The request is answered at once if the state has something new for the client.
+/// Otherwise the request becomes a watcher, which ``WatchNotifier`` evaluates after matching commits.
 extension WatchNotifier {
     /// Answers a long poll, or makes it a watcher. Begins an event stream.
     func observe(_ request: WatchRequest, _ exchange: Exchange) -> Handling {
+        // The grants of a caller that may not read everything; nil if the caller may read everything. Cursors for the
+        // caller contain a digest of these grants, so that the cursors are not valid with other grants.
         let readLimits = request.subject.readLimits
         let state = watchedState().withGrantsDigest(of: readLimits)
         do throws(Problem) {
             switch state.watchReader.find(request.subject, since: request.since, within: .loopLimit) {
+            // The search costs more than the event loop may spend. A stream searches in pieces.
             case .tooCostly where !request.isStream:
                 try searchInBackground(request, exchange)
                 return .later
             case let finding: return try answer(request, finding, on: state, exchange)
             }
         } catch {
-            // The answer has the cursor of the evaluated state: with a later cursor, the client would miss commits.
+            // The client resumes from the cursor. With a cursor after the evaluated state, it would miss commits.
             let resource = request.style == .refetches ? Resource.evaluationEvents : .observation
             return .answer(Response(toObserver: error, of: resource, cursor: state.cursor))
         }
     }
 
-    /// Makes a GET with `wait` a watcher: it waits for an answer that differs from the answer that the client knows.
-    /// - Parameter known: the entity tags of the answers that the client knows; nil if it has sent no `If-None-Match`.
+    /// Makes a GET with `wait` a watcher. The watcher waits for an answer that differs from the answers that the client
+    /// knows: `known` are their entity tags, nil if the client has sent no `If-None-Match`.
     func wait(
         for reading: Reading, of caller: Caller?, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
@@ -37,8 +41,8 @@ extension WatchNotifier {
         return .later
     }
 
-    /// Sets the deadline of a watcher. A wait of 10 seconds or more ends at a random time in its last tenth, so that
-    /// clients that sent simultaneous requests do not repeat them simultaneously.
+    /// Sets the deadline of a watcher, at the latest when the credential of the caller expires. A wait of 10 seconds or
+    /// more ends at a random time in its last tenth, so that simultaneous requests are not repeated simultaneously.
     private func setDeadline(_ id: Ticket, seconds: Int, of caller: Caller?) {
         let wait = UInt64(seconds) * 1_000_000_000
         // A hash distributes the deadlines as well as a random number would, and needs no system call.
@@ -54,7 +58,7 @@ extension WatchNotifier {
         let subject = request.subject
         let revision = request.since?.revision ?? .zero
         let client = ClientKey(of: request.caller, exchange)
-        let changes = AnswerKey(subject, .changes(limit: request.limit, keepsLatest: request.keepsLatest))
+        let changesKey = AnswerKey(subject, .changes(limit: request.limit, keepsLatest: request.keepsLatest))
         let seconds = request.wait ?? WatchRequest.defaultWait
         switch finding {
         case .state(let isReset):
@@ -67,10 +71,10 @@ extension WatchNotifier {
                     state.watchReader.rendering(of: subject, isReset: isReset)
                 }
             }
-            // The client's cursor was issued for other grants, so the client gets the state even after the wait.
+            // No watched setting has changed, but the cursor is for other grants: after the wait, send the state.
             try register(exchange, answerKey, of: request.caller, after: state.revision, on: state)
         case .commits(let commits):
-            return answer(changes, after: revision, on: state, to: exchange.ticket, for: client) {
+            return answer(changesKey, after: revision, on: state, to: exchange.ticket, for: client) {
                 rendering(
                     of: subject, commits, after: revision, limit: request.limit, keepsLatest: request.keepsLatest,
                     on: state)
@@ -82,18 +86,19 @@ extension WatchNotifier {
             let answerKey = AnswerKey(subject, .state(isReset: request.since != nil))
             try register(exchange, answerKey, of: request.caller, after: state.revision, on: state)
         case .nothing, .tooCostly:
+            // The revision of the client is later than this state if the client got it from another daemon.
             let revision = max(revision, state.revision)
             guard seconds > 0, !handler.isStopping else {
                 return .answer(noChanges(subject, after: revision, on: state))
             }
-            try register(exchange, changes, of: request.caller, after: revision, on: state)
+            try register(exchange, changesKey, of: request.caller, after: revision, on: state)
         }
         setDeadline(exchange.ticket, seconds: seconds, of: request.caller)
         return .later
     }
 
-    /// Prepares the rendering of the changes in commits. If it runs in the background, it uses the state that is
-    /// published then, because a reference to the present state would keep replaced values in memory.
+    /// Prepares the rendering of the changes in commits. A rendering in the background uses the state that is published
+    /// when the rendering starts, because a reference to the present state would keep replaced values in memory.
     func rendering(
         of subject: WatchSubject, _ commits: [RetainedCommit], after revision: Revision, limit: Int?, keepsLatest: Bool,
         on state: State
@@ -119,8 +124,8 @@ extension WatchNotifier {
         }
     }
 
-    /// Searches the history for the commits that a request asks for, and renders them, in one background job. Between
-    /// two separate jobs, the found commits would stay in memory even if the history evicts them.
+    /// Searches the history for the commits that a request asks for, and renders the commits, in one background job.
+    /// Between two separate jobs, the found commits would stay in memory even if the history evicts them.
     private func searchInBackground(_ request: WatchRequest, _ exchange: Exchange) throws(Problem) {
         let (id, client) = (exchange.ticket, ClientKey(of: request.caller, exchange))
         guard !service.rendering.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
@@ -142,15 +147,15 @@ extension WatchNotifier {
         }
     }
 
-    /// Answers a request after the background search of `state`, or makes it a watcher. A newer state may be published.
+    /// Answers a request after the background search of `state`, or makes the request a watcher.
     private func finishSearch(of request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange) {
         let id = exchange.ticket
         var (finding, state) = (finding, state)
         if case .nothing = finding {
-            // Only the commits after the searched state remain.
-            let known = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
+            // The published state may be newer now. Only the commits after the searched state remain to be searched.
+            let searched = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
             state = watchedState().withGrantsDigest(of: request.subject.readLimits)
-            finding = state.watchReader.find(request.subject, since: .cursor(known))
+            finding = state.watchReader.find(request.subject, since: .cursor(searched))
         }
         do throws(Problem) {
             if case .answer(let response) = try answer(request, finding, on: state, exchange) {
@@ -159,14 +164,13 @@ extension WatchNotifier {
         } catch {
             handler.answer(id, Response(toObserver: error, cursor: state.cursor))
         }
-        // A half-close or a stop ends watchers, but during the search the request was not a watcher yet.
+        // A half-close or a stop during the search did not answer the request, because it was not a watcher yet.
         if loop.peerState(of: id) == .halfClosed || handler.isStopping { handler.peerHalfClosed(id) }
     }
 }
 
-/// The answers to requests that watch.
 extension WatchReader {
-    /// Prepares the rendering of all watched settings. With `isReset`, the client discards the settings that it knows.
+    /// Prepares the rendering of all watched settings. `isReset` tells the client to discard its earlier settings.
     func rendering(of subject: WatchSubject, isReset: Bool) -> Rendering {
         Rendering(cost: { self.renderingCost(of: subject, within: $0) }) {
             guard let observed = self.observed(subject, isReset: isReset) else {
@@ -176,8 +180,8 @@ extension WatchReader {
         }
     }
 
-    /// Prepares the rendering of the changes in commits.
-    /// - Parameter keepsLatest: true if the answer combines all changes of a key into one change.
+    /// Prepares the rendering of the changes in commits: at most about `limit` changes. `keepsLatest` is true if the
+    /// answer combines all changes of a key into one change.
     func rendering(
         of subject: WatchSubject, _ commits: [RetainedCommit], after revision: Revision, limit: Int?, keepsLatest: Bool
     ) -> Rendering {
@@ -196,10 +200,9 @@ extension WatchReader {
 }
 
 extension Response {
-    /// Makes the answer with an error for a request that watches.
     init(toObserver problem: Problem, of resource: Resource = .observation, cursor: Cursor?) {
         if resource.isOpenFeature {
-            self.init(toFlagObserver: problem, cursor: cursor)
+            self.init(toFlagWatcher: problem, cursor: cursor)
         } else {
             self.init(problem, cursor: cursor)
         }

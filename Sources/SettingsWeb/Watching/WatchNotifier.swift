@@ -6,15 +6,14 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Wakes up the watchers of one event loop: evaluates them again when commits match their topics. A topic is the set of
-/// all watchers with the same subject: the suites, keys and prefixes that they watch.
+/// Wakes up the watchers (requests that wait for changes) of one event loop: evaluates them again when commits match
+/// their topics. A topic is all watchers with the same subject: the suites, keys and prefixes that they watch.
 ///
-/// A request becomes a watcher if the published state has nothing new for it. `watchedState` returns this state and
-/// subscribes to the next publication in one step, so no commit is missed in between. After a publication, the notifier
-/// compares the new commits with the topics and wakes up the watchers of matching topics. It wakes up a limited number
-/// in one loop iteration, so that thousands of watchers do not delay other requests.
-///
-/// The watchers are stored in the table of unfinished requests. Owned by the event loop.
+/// A request becomes a watcher if the published state has nothing new for the request. `watchedState` returns this
+/// state and subscribes to the next publication in one step, so no commit is missed in between. After a publication,
+/// the notifier compares the new commits with the topics and wakes up the watchers of matching topics. One iteration of
+/// the event loop wakes up a limited number of watchers, so that thousands of watchers do not delay other requests. The
+/// watchers are stored in the table of unfinished requests. Owned by the event loop.
 final class WatchNotifier {
     let service: Service
     let loop: EventLoop
@@ -22,9 +21,9 @@ final class WatchNotifier {
     private let listener: ListenerID
     private var index: TopicIndex
     private var watcherCount = 0
-    /// The revision up to which all commits were compared with the topics.
+    /// The revision (the number of a commit) up to which all commits were compared with the topics.
     private(set) var comparedRevision = Revision.zero
-    /// The watchers to wake up, in the order in which they became due.
+    /// The tickets (identifiers of requests) of the watchers to wake up, in the order in which they became due.
     private var dueWatchers = Deque<Ticket>()
     /// True if the next loop iteration wakes up further watchers.
     private var isWakeUpScheduled = false
@@ -33,8 +32,8 @@ final class WatchNotifier {
     /// True if another state was published since the search began.
     private var isSearchOutdated = false
 
-    /// The maximum number of watchers that one loop iteration wakes up. Other threads help to send the answers, and
-    /// sleep between iterations. With a quarter of this number, waking 10,000 watchers takes a third longer.
+    /// The maximum number of watchers that one loop iteration wakes up. The threads that help to send the answers sleep
+    /// between two iterations. With a quarter of this number, waking up 10,000 watchers takes a third longer.
     private static let watchersPerIteration = 2048
     /// The maximum duration of waking up watchers in one loop iteration, in nanoseconds.
     private static let maximumDuration: UInt64 = 3_000_000
@@ -48,14 +47,13 @@ final class WatchNotifier {
     }
 
     /// Returns the published state, and subscribes the event loop to the next publication.
-    func watchedState() -> State {
-        service.store.watch(listener)
-    }
+    func watchedState() -> State { service.store.watch(listener) }
 
     /// Makes a request a watcher. Throws 401 if the credential is no longer valid, 429 if there are too many watchers,
     /// and 503 if there is no memory for the names that the request watches.
     ///
     /// - Parameters:
+    ///   - answerKey: the subject, and the kind of the answer that the watcher waits for.
     ///   - revision: the revision up to which the client has every matching commit.
     ///   - phase: the phase of an event stream; nil for a request that gets one answer.
     @discardableResult
@@ -70,7 +68,7 @@ final class WatchNotifier {
         } catch {
             throw Problem(error)
         }
-        // Without watchers, the notifier does not compare commits.
+        // Without watchers, the notifier compares no commits, so `comparedRevision` may be out of date.
         if watcherCount == 0 { comparedRevision = state.revision }
         let topic: Topic
         let position: Int
@@ -91,6 +89,7 @@ final class WatchNotifier {
     /// Removes a watcher from the index of topics and from the count of its client.
     func unregister(_ watcher: Watcher) {
         if case .rendering(let key)? = watcher.phase { handler.backgroundAnswers.remove(watcher.id, from: key) }
+        // To fill the gap in the members, the index may have moved the last watcher of the topic.
         if let moved = index.remove(watcher.topic, Int(watcher.topicPosition)) {
             handler.requests.watcher(moved)?.topicPosition = watcher.topicPosition
         }
@@ -99,7 +98,6 @@ final class WatchNotifier {
     }
 }
 
-/// Wake-ups.
 extension WatchNotifier {
     /// Wakes up the watchers whose topics match the newly published commits.
     func notifyWatchers() {
@@ -113,7 +111,7 @@ extension WatchNotifier {
             search = TopicSearch(state.history.commits(after: comparedRevision), upTo: state.revision)
             continueSearch()
         } else {
-            // A commit was too large for the history, so its changes are unknown and may match any topic.
+            // The history lacks a commit, for example because the commit was too large. It may match any topic.
             wakeUp(index.allTopics, upTo: state.revision)
         }
     }
@@ -165,9 +163,10 @@ extension WatchNotifier {
                 handler.answer(id, cached.response)
             } else {
                 evaluate(watcher, on: state)
-                // One evaluation may take a millisecond, so the clock is read after each.
+                // One evaluation may take a millisecond, so the clock is read after each evaluation.
                 if MonotonicClock.system.now() > deadline { break }
             }
+            // Answers without an evaluation take little time, so the clock is read after every 16th.
             if count % 16 == 0, MonotonicClock.system.now() > deadline { break }
         }
         isWakeUpScheduled = true
@@ -177,6 +176,7 @@ extension WatchNotifier {
         }
     }
 
+    /// Returns the cached answer to a watcher; nil if there is none, and for a stream.
     private func cachedAnswer(to watcher: Watcher, on state: State) -> WatcherAnswer? {
         guard !watcher.isStream else { return nil }
         return handler.cache.response(to: watcher.answerKey, after: watcher.revision, at: state.revision)
@@ -184,7 +184,7 @@ extension WatchNotifier {
     }
 }
 
-/// An answer that is valid for all watchers with the same answer key and revision.
+/// An answer that is valid for all watchers with the same topic, kind of answer and revision.
 private struct WatcherAnswer {
     private let topic: Topic
     private let answerKind: AnswerKey.Kind

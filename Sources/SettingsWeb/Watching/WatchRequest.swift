@@ -3,12 +3,14 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A parsed request that watches: a long poll or an event stream.
+/// A parsed request that watches, which means that it waits for changes of settings: a long poll or an event stream.
 struct WatchRequest: Sendable {
-    /// The suites, keys and prefixes to watch, with the grants of the caller.
+    /// The suites, keys and prefixes to watch, with the grants of a caller that may not read everything.
     let subject: WatchSubject
+    /// Nil if access control is off.
     let caller: Caller?
-    /// The cursor or revision after which the caller resumes; nil if the caller has no cursor yet.
+    /// The revision (the number of a commit) up to which the client knows all commits, or a cursor: the revision with
+    /// the epoch, which names the history. Nil if the client has no revision, so that it gets the state.
     let since: ResumePoint?
     let isStream: Bool
     /// The style of events: with the changes of commits, or OpenFeature's requests to fetch the flags again.
@@ -42,7 +44,8 @@ struct WatchRequest: Sendable {
         keepsLatest = query.flag(.latest)
     }
 
-    /// True if the request waits for the creation of the suite if the suite does not exist.
+    /// True if the request waits for the creation of a suite that does not exist: a stream with a revision to resume
+    /// from, or a long poll with such a revision or the parameter `wait`, unless `wait` is 0.
     var waitsForSuite: Bool {
         if isStream { return since != nil }
         return (wait != nil || since != nil) && wait != 0
@@ -52,8 +55,8 @@ struct WatchRequest: Sendable {
         let query = request.query
         let readLimits = request.caller?.readLimits
         let filter = KeyFilter(
-            keys: try query.texts(.watchedKey).map { text throws(Problem) in try name(text, "key", KeyName.init) },
-            prefixes: query.texts(.watchedPrefix))
+            keys: try query.texts(.filterKey).map { text throws(Problem) in try name(text, "key", KeyName.init) },
+            prefixes: query.texts(.filterPrefix))
         if request.route.suite != nil { return WatchSubject(try request.suite(in: bytes), filter, for: readLimits) }
         let suites = try query.texts(.watchedSuite).map { text throws(Problem) in
             try name(text, "suite", SuiteName.init)

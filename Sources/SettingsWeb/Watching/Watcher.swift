@@ -2,36 +2,37 @@ internal import HTTPServer
 internal import Platform
 internal import SettingsAPI
 
-/// A request that waits for commits: a long poll, a GET with `wait`, or an event stream. ``WatchNotifier`` evaluates it
-/// when a commit matches its topic. Owned by the event loop.
+/// A request that waits for commits: a long poll for changes, a GET of a setting or a suite with the parameter `wait`,
+/// or an event stream. ``WatchNotifier`` evaluates a watcher when a commit matches its topic: all watchers of the event
+/// loop with the same subject, which is the suites, keys and prefixes that a watcher names. Owned by the event loop.
 final class Watcher {
     /// A phase of an event stream.
     enum StreamPhase {
         /// The client has been sent all published events, and is sent new events at once.
         case live
-        /// The client is sent earlier events in pieces. The next piece follows when the kernel has accepted a piece.
+        /// The client is sent earlier events in pieces, each when the kernel has accepted the piece before.
         case catchingUp
         /// A background thread renders the next piece. The key identifies the rendering.
         indirect case rendering(BackgroundAnswers.Key)
     }
 
     // The order of the properties avoids padding, because there may be many thousands of watchers.
+    /// The ticket, which identifies the unanswered request on its event loop.
     let id: Ticket
     /// The index of the watcher in the members of its topic.
     var topicPosition: UInt32
-    /// All watchers with the same subject: the suites, keys and prefixes that they watch.
     let topic: Topic
     /// The client whose limit of watchers includes this watcher.
     let client: ClientCounts.Client
-    /// The client has every matching commit up to this revision, which may be ahead of the published state: the client
-    /// may have got its cursor from another daemon.
+    /// The client has every matching commit up to this revision (the number of a commit). The revision may be ahead of
+    /// the published state, because the client may have got it from another daemon with the same history.
     var revision: Revision
     /// The phase of an event stream; nil for a request that gets one answer.
     var phase: StreamPhase?
     var answerKind: AnswerKey.Kind
     /// True if the watcher is in the queue of watchers that are woken up.
     var isDue = false
-    /// True for a stream that ends once the client has been sent all published events.
+    /// True for a stream that catches up and ends when it becomes live.
     var endsWhenLive = false
 
     init(
@@ -60,9 +61,9 @@ final class Watcher {
         }
     }
 
-    /// Advances the revision to the last revision that was compared with all topics: no commit up to that revision
-    /// matches the topic of a watcher that is not due. As a result, the watchers of a topic can share an answer.
-    func advance(to compared: Revision) {
-        if !isDue, !isCatchingUp { revision = max(revision, compared) }
+    /// Advances the revision to the revision up to which all commits were compared with all topics. Up to there, no
+    /// commit matches the topic of a watcher that is not due. Watchers with equal revisions can share an answer.
+    func advance(to comparedRevision: Revision) {
+        if !isDue, !isCatchingUp { revision = max(revision, comparedRevision) }
     }
 }

@@ -5,11 +5,13 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// The evaluation of watchers against a published state, and their answers. See ``Watcher``.
+/// The evaluation of watchers against a published state, and their answers. A ``Watcher`` is a request that waits for
+/// commits that match its subject: the suites, keys and prefixes that it names.
 extension WatchNotifier {
     /// Answers a watcher if the state has something new for the client.
     func evaluate(_ watcher: Watcher, on state: State) {
         let (answerKey, subject, revision) = (watcher.answerKey, watcher.topic.subject, watcher.revision)
+        // Cursors for a caller that may not read everything contain a digest of its grants (`readLimits`).
         let state = state.withGrantsDigest(of: subject.readLimits)
         watcher.isDue = false
         switch watcher.answerKind {
@@ -20,8 +22,7 @@ extension WatchNotifier {
             let commits = state.watchReader.commits(for: subject, after: revision) ?? []
             guard !commits.isEmpty else { return }
             answer(watcher, answerKey, after: revision, on: state) {
-                rendering(
-                    of: subject, commits, after: revision, limit: limit, keepsLatest: keepsLatest, on: state)
+                rendering(of: subject, commits, after: revision, limit: limit, keepsLatest: keepsLatest, on: state)
             }
         case .state(let isReset):
             guard state.watchReader.hasState(for: subject) else { return }
@@ -36,6 +37,7 @@ extension WatchNotifier {
                 handler.answer(watcher.id, Response(error, cursor: state.cursor))
             }
         case .stateEvent, .commitEvents: sendNewEvents(to: watcher, on: state)
+        // No watcher waits for an answer of these kinds.
         case .noChanges, .flags: break
         }
     }
@@ -56,7 +58,8 @@ extension WatchNotifier {
     /// connection, or the daemon stops. Usually the answer is that nothing has changed.
     func endWait(of watcher: Watcher) {
         watcher.advance(to: comparedRevision)
-        // The answer below uses the same state, so that it covers all commits up to the cursor of this state.
+        // The evaluation and the answer below use the same state. With a newer state, the answer could have a cursor
+        // after a commit that was not evaluated, and the client would miss this commit.
         var state = service.store.state
         evaluate(watcher, on: state)
         // The evaluation may have answered the request.
@@ -65,6 +68,7 @@ extension WatchNotifier {
         state = state.withGrantsDigest(of: subject.readLimits)
         switch watcher.answerKind {
         case .state:
+            // The suite does not exist: otherwise `evaluate` would have answered with the state.
             let problem = state.watchReader.missingSuiteError(for: subject)
             answer(watcher, Rendering(Response(toObserver: problem, cursor: state.cursor)))
         case .reading(let reading, let known, _):
@@ -84,7 +88,7 @@ extension WatchNotifier {
         handler.answer(watcher.id, Response(toObserver: .credentialEnded, cursor: nil))
     }
 
-    /// Returns the answer that nothing has changed, or the error for a suite that does not exist.
+    /// Returns the answer that nothing has changed after the revision, or the error for a suite that does not exist.
     func noChanges(_ subject: WatchSubject, after revision: Revision, on state: State) -> Response {
         guard state.watchReader.hasState(for: subject) else {
             return Response(toObserver: state.watchReader.missingSuiteError(for: subject), cursor: state.cursor)
@@ -106,10 +110,10 @@ extension WatchNotifier {
     }
 }
 
-/// Answers that requests with the same answer key share: the same subject (suites and keys) and kind of answer.
+/// Answers that requests with the same answer key share. An answer key is the subject and the kind of the answer.
 extension WatchNotifier {
-    /// Answers an answer key from the cache, or renders the answer: on the event loop if it is cheap, otherwise in the
-    /// background. The revision is the last that the client knows, or zero if the answer does not depend on it.
+    /// Answers a request from the cache, or renders the answer: on the event loop if that is cheap, otherwise in the
+    /// background. The client knows all commits up to `revision`, which is zero if the answer does not depend on it.
     func answer(
         _ answerKey: AnswerKey, after revision: Revision = .zero, on state: State, to id: Ticket,
         for client: ClientKey?, _ rendering: () -> Rendering
@@ -126,7 +130,6 @@ extension WatchNotifier {
         return .answer(response)
     }
 
-    /// Adds an answer to the cache for other requests with the same answer key.
     func cache(_ response: Response, for answerKey: AnswerKey, after revision: Revision, on state: State) {
         let entry = ResponseCache.Entry(
             clientRevision: revision, revision: state.revision, cursor: state.cursor, response: response)
@@ -138,8 +141,7 @@ extension WatchNotifier {
         _ watcher: Watcher, _ answerKey: AnswerKey, after revision: Revision = .zero, on state: State,
         _ rendering: () -> Rendering
     ) {
-        let handling = answer(
-            answerKey, after: revision, on: state, to: watcher.id, for: watcher.client.key, rendering)
+        let handling = answer(answerKey, after: revision, on: state, to: watcher.id, for: watcher.client.key, rendering)
         if case .answer(let response) = handling { handler.answer(watcher.id, response) }
     }
 

@@ -3,11 +3,11 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// The limits for concurrent watchers: requests that wait for a commit or a revision.
+/// The limits for concurrent watchers: requests that wait for changes, or for the publication of a revision.
 package struct WatcherLimits: Sendable {
     /// The limit for all callers together. It is below the limit of connections, so other requests can connect.
     package var total = 19_000
-    /// The limit for one caller: a known credential, a user of a Unix domain socket, or a network address.
+    /// The limit for one caller: a credential with grants, a user of a Unix domain socket, or a network address.
     package var perCaller = 19_000
 
     package init() {}
@@ -25,14 +25,10 @@ package final class WatcherCount: Sendable {
     private let count = Atomic(0)
     private let clients = ClientCounts()
 
-    init(_ limits: WatcherLimits) {
-        self.limits = Mutex(limits)
-    }
+    init(_ limits: WatcherLimits) { self.limits = Mutex(limits) }
 
     /// Replaces the limits. Existing watchers continue, even if they exceed the new limits.
-    package func renew(_ limits: WatcherLimits) {
-        self.limits.withLock { $0 = limits }
-    }
+    package func setLimits(_ limits: WatcherLimits) { self.limits.withLock { $0 = limits } }
 
     var total: Int { count.load(ordering: .relaxed) }
 
@@ -65,7 +61,7 @@ extension Problem {
                 .tooManyWatchers,
                 "this caller already has the maximum of \(limit) watchers; observe several suites with one request")
         }
-        // A random delay prevents that all refused clients retry at the same time.
+        // The delay is random, so that the refused clients do not retry at the same time.
         self.retryAfterMs = Int64.random(in: 1000...5000)
     }
 }
