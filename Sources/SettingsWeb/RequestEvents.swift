@@ -102,7 +102,7 @@ extension APIHandler {
             service.watchers.remove(wait.client)
         case .watcher(let watcher), .stream(let watcher): notifier.unregister(watcher)
         case .backup(let backup):
-            backup.abandon()
+            backup.cancel()
             service.backups.releaseBackup()
         }
     }
