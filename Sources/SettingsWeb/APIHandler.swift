@@ -159,9 +159,9 @@ package final class APIHandler: RequestHandler {
         service.debug("event loop \(loop.index) was busy for \(nanoseconds / 1_000_000) ms\(last)")
     }
 
-    /// The cursor (epoch and revision) of the published state, for an answer to a caller; nil if the caller must not see
-    /// it. If the caller may not read everything, the cursor contains a digest of the grants, and does not fit the
-    /// history after a change of the grants.
+    /// The cursor (epoch and revision) of the published state, for an answer to a caller (the sender of a request). If
+    /// the caller may not read everything, the cursor contains a digest of the grants, so that a change of the grants
+    /// invalidates the cursor. Nil if the caller must not see a cursor.
     func cursor(for caller: Caller?) -> Cursor? {
         hidesCursor(from: caller) ? nil : service.store.state.cursor.withGrantsDigest(of: caller?.readLimits)
     }

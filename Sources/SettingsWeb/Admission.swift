@@ -14,16 +14,14 @@ extension APIHandler {
     func checkAndServe(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
-        // A read must see the earlier writes of its connection, so it waits until they are answered.
+        // A read must see the earlier writes of its connection, so the read is postponed until they are answered.
         if exchange.hasEarlierRequests, head.reads(in: bytes) { return .afterEarlierRequests }
         do throws(Problem) {
             try hosts.check(head, bytes, from: exchange.peer)
         } catch {
             return refuse(error, head, bytes, exchange, at: cursor(for: nil))
         }
-        if let preflight = origins.preflight(head, bytes, at: cursor(for: nil)) {
-            return .answer(preflight)
-        }
+        if let preflight = origins.preflight(head, bytes, at: cursor(for: nil)) { return .answer(preflight) }
         guard policies.proxies.trusts(exchange.peer) else { return admit(head, bytes, body, exchange) }
         var forwarded = exchange
         forwarded.user = nil
@@ -64,7 +62,7 @@ extension APIHandler {
         }
         let handling = serve(head, bytes, body, exchange, from: caller)
         // The connection will pass the request to the handler again, and the request will count then.
-        if case .afterEarlierRequests = handling { service.meter.returnToken(of: key, rate) }
+        if case .afterEarlierRequests = handling { service.rateLimiter.returnToken(of: key, rate) }
         return handling
     }
 
@@ -81,7 +79,7 @@ extension APIHandler {
         switch Route(head.path, in: bytes)?.resource {
         case .health, .ready, .metrics: return nil
         default:
-            return service.meter.consumeToken(of: key, at: loop.now, rate)
+            return service.rateLimiter.consumeToken(of: key, at: loop.now, rate)
                 .map { Problem(tooManyRequests: rate, wait: $0) }
         }
     }

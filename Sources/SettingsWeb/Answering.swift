@@ -4,7 +4,8 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 
-/// Recording and answering unfinished requests, which are requests that are not answered at once.
+/// Recording and answering unfinished requests, which are requests that are not answered at once. A ticket is the
+/// identifier of an unanswered request on its event loop.
 extension APIHandler {
     /// Records what a request waits for. Either the handler is processing the request, or the table of unfinished
     /// requests has an entry for it.

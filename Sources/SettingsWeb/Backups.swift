@@ -17,9 +17,7 @@ final class BackupMaker: Sendable {
         isBusy.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged
     }
 
-    func releaseBackup() {
-        isBusy.store(false, ordering: .relaxed)
-    }
+    func releaseBackup() { isBusy.store(false, ordering: .relaxed) }
 
     /// Renders a backup in pieces on the backup queue, and calls `push` with each piece. Waits until the kernel has
     /// accepted a piece before it renders the next piece. `completion` gets false if the transfer was cancelled, or a

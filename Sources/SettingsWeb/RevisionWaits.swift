@@ -22,7 +22,8 @@ struct RevisionWait {
 }
 
 /// Requests with the field `Settings-At-Least`, which demands a state that includes a revision, or `Settings-Fresh`,
-/// which demands a state that includes all commits of all daemons.
+/// which demands a state that includes all commits of all daemons that share the history. A ticket identifies an
+/// unanswered request on its event loop.
 extension APIHandler {
     /// The seconds that a request waits for a revision if it has no parameter `wait`.
     private static let defaultRevisionWait = 5

@@ -22,8 +22,9 @@ package struct Service: Sendable {
     let started: Timestamp
     let clock: @Sendable () -> Timestamp
     package let accessLog: LineWriter
+    /// Counts and limits the requests that wait for a commit.
     package let watchers: WatcherCount
-    let meter = RequestRateLimiter()
+    let rateLimiter = RequestRateLimiter()
     let audit: AuditLog?
     let backups = BackupMaker()
     /// The other daemons that share the commit log; nil if the log is not shared.

@@ -45,9 +45,7 @@ extension APIHandler {
         }
         let route = try Route(head, in: bytes)
         current.timing.route = RouteName(method: head.method, resource: route.resource)
-        if let suite = plainSuite(route, head, bytes, for: caller?.readLimits, on: state) {
-            return .answer(suite)
-        }
+        if let suite = plainSuite(route, head, bytes, for: caller?.readLimits, on: state) { return .answer(suite) }
         let request = try APIRequest(head, route, in: bytes, from: caller, exchange.user)
         if head.method == .options {
             return .answer(Response(allowing: route.resource.allowed, hidesCursor(from: caller) ? nil : state.cursor))

@@ -34,7 +34,7 @@ final class UnansweredWrite {
             : nil
     }
 
-    /// True if the write is completed even if its connection closes. Otherwise the write is dropped then.
+    /// True if the write is completed even if its connection closes. Otherwise a close cancels the write.
     var takesEffectAfterClose: Bool { isWanted == nil || hasEarlierCommits }
 
     /// How to render the answer. Separate from `UnansweredWrite`, because another thread may render the answer.
@@ -43,8 +43,7 @@ final class UnansweredWrite {
         fileprivate let createdStatus: Int
         /// True if the client asked for an answer without values (`Prefer: return=minimal`).
         fileprivate let isMinimal: Bool
-        /// The sender of the request; nil without access control. Its `readLimits` are the grants of a caller that may
-        /// not read everything; nil if the caller may read everything.
+        /// The sender of the request; nil without access control. Its `readLimits` are nil if it may read everything.
         fileprivate let caller: Caller?
 
         fileprivate func status(of answer: WriteAnswer) -> Int { answer.created ? createdStatus : 200 }

@@ -21,7 +21,7 @@ extension APIHandler {
             try parse(request, target, bytes, body, exchange, on: state)
             return .laterBlockingConnection
         }
-        // If the queued writes take long to decide, a connection gets only one write into the queue at a time.
+        // While the queued writes take long to decide, each connection has at most one write in the queue.
         if exchange.hasEarlierRequests, service.store.isBusy { return .afterEarlierRequests }
         let (write, isValidationCostly) = try request.write(target, bytes, body: body, on: state)
         if let past = service.past, state.lacksPast(for: write.command) {
@@ -84,7 +84,7 @@ extension APIHandler {
     /// Prepares a costly write in the background, which may have to wait for memory, then queues the write.
     ///
     /// - Parameters:
-    ///   - cursor: the cursor (epoch and revision) that a refusal contains.
+    ///   - cursor: the cursor (epoch and revision) for a refusal, without the digest of grants that the answer adds.
     ///   - bytes: estimates the memory that the write takes.
     ///   - input: the reservation of the memory of the input; nil if there is none.
     ///   - scheduler: runs `makeRequest`; nil for `service.parsing`.

@@ -74,7 +74,8 @@ package final class AuditLog: Sendable {
     private func addMissingLines(to file: OpenFile, on state: State) throws(FileError) {
         let lines = try file.lastRevisions()
         let firstInFile = lines.min()
-        // After a log rotation, the lines of some recorded revisions are in the renamed file.
+        // The record also has commits whose lines are in a file that a log rotation has renamed. Their revisions are
+        // lower than all revisions in the present file.
         let recorded = auditedRevisions?.initialRevisions ?? []
         let audited = recorded.filter { revision in firstInFile.map { revision < $0 } ?? true } + lines
         // All commits up to this revision have lines. Later commits may lack a line, because lines are not in order.
@@ -90,7 +91,7 @@ package final class AuditLog: Sendable {
         let oldest = state.history.oldestAvailable
         let lastAudited = (audited + recorded + missing.map(\.revision)).filter { $0 <= oldest }.max()
         let evicted = Int(oldest.number - max(lastAudited ?? completeThrough, completeThrough).number)
-        // A new epoch skips `Recovery.epochRevisionGap` revisions. No commits have these revisions.
+        // A new epoch, which is a new history, skips `Recovery.epochRevisionGap` revisions. No commits have them.
         if evicted > 0, evicted < Recovery.epochRevisionGap {
             lostLineCount.add(evicted, ordering: .relaxed)
             reportedLineCount.add(evicted, ordering: .relaxed)
@@ -241,8 +242,7 @@ private struct AuditLine: JSONWritable, Sendable {
     /// The line of a commit. Nil for a commit without changes, which only stores the `Idempotency-Key` of a write.
     init?(_ commit: Commit, from request: AuditLog.Request?, on state: State) {
         guard !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else { return nil }
-        self.commit = commit
-        self.request = request
+        (self.commit, self.request) = (commit, request)
         changes = state.markingSecrets(commit.changes).map { change in
             var change = change.isSecret ? change.concealed() : change
             // The origin, which is the caller and the note, is the same for all changes. The line contains it once.

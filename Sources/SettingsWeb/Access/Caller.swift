@@ -35,9 +35,7 @@ final class Caller: Sendable {
         (self.expires, self.hasOwnGrants) = (expires, hasOwnGrants)
     }
 
-    func hasExpired(at now: Timestamp) -> Bool {
-        expires.map { $0.milliseconds <= now.milliseconds } ?? false
-    }
+    func hasExpired(at now: Timestamp) -> Bool { expires.map { $0.milliseconds <= now.milliseconds } ?? false }
 
     /// The answer to `GET /v1/caller`.
     var state: CallerState {
@@ -84,7 +82,7 @@ extension Problem {
         Problem(.unauthorized, detail)
     }
 
-    /// The error for a request that waits for an event, if its credential expires or changes in the meantime.
+    /// The error for a waiting request, such as a long poll, whose credential expires or gets other grants.
     static var credentialEnded: Problem {
         unauthorized("the credential expired, was revoked or got other grants while the request waited")
     }
