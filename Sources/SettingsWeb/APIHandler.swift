@@ -27,7 +27,7 @@ package final class APIHandler: RequestHandler {
     private(set) var policies: Policies
     /// Checks the field `Host`.
     var hosts: HostCheck
-    /// Decides about requests from web pages of other origins (CORS).
+    /// Checks requests from web pages of other origins (CORS).
     private(set) var origins: CrossOrigin
     var cache = ResponseCache()
     /// The request that the handler is processing, otherwise the last processed request.
