@@ -69,8 +69,8 @@ extension APIHandler {
         let ifMatch = try request.ifMatch(in: bytes)
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !isStopping
-        // `watchedState` also subscribes to the next publication. For a caller that may not read everything (whose grants
-        // are its `readLimits`), the cursor of the state gets a digest of the grants.
+        // `watchedState` also subscribes to the next publication. `readLimits` are the grants of a caller that may not
+        // read everything. They add a digest to the cursor of the state.
         let state = mayWait ? notifier.watchedState().withGrantsDigest(of: request.caller?.readLimits) : state
         let result: ReadResult
         do throws(Problem) {
