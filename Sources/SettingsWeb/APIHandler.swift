@@ -17,9 +17,9 @@ internal import SettingsStorage
 
 /// The request handler of one event loop. It answers requests from the store, which contains all settings.
 ///
-/// The handler answers most reads at once from the published state, which contains all durable commits. It collects the
-/// writes of a batch of events, and queues them together when the batch ends. A request that is not answered at once is
-/// in `requests` until it is answered. Owned by the event loop.
+/// The handler answers most reads at once from the published state, which contains all durable commits. It collects
+/// writes, and queues the collected writes together, at the latest at the end of the event loop iteration. A request
+/// that is not answered at once is in `requests` until it is answered. Owned by the event loop.
 package final class APIHandler: RequestHandler {
     let service: Service
     let loop: EventLoop
@@ -27,7 +27,7 @@ package final class APIHandler: RequestHandler {
     private(set) var policies: Policies
     /// Checks the field `Host`.
     var hosts: HostCheck
-    /// Answers requests from web pages of other origins (CORS).
+    /// Checks requests from web pages of other origins (CORS).
     private(set) var origins: CrossOrigin
     var cache = ResponseCache()
     /// The request that the handler is processing, otherwise the last processed request.
@@ -35,7 +35,7 @@ package final class APIHandler: RequestHandler {
     var requests = UnfinishedRequests()
     var backgroundAnswers = BackgroundAnswers()
     var revisionQueue = RevisionQueue()
-    /// The writes that arrived in the current batch of events.
+    /// The writes that arrived since `submitCollectedWork()` was last called.
     var collectedWrites: [PendingWrite] = []
     /// True if the daemon is stopping. From then on, no request may wait for an event.
     var isStopping = false
@@ -43,10 +43,12 @@ package final class APIHandler: RequestHandler {
     var accessLog = AccessLog()
     /// The body of the last OpenFeature evaluation that was valid. An equal body is not parsed again.
     var lastValidContext: [UInt8] = Array("{\"context\":{}}".utf8)
-    /// The refused credentials since the last log line about one refusal, and the earliest time of the next line.
+    /// The number of refused credentials since the last log line about a refused credential, and the earliest time of
+    /// the next line.
     var refusedCredentials = (unlogged: 0, nextLine: UInt64(0))
     var recentTokens = RecentTokens()
     private var requestCount = 0
+    /// Identifies `mailbox` as a listener of the store, which reports publications to the mailbox.
     private let listener: ListenerID
     /// The field `Settings-Stale` of all answers; nil while the daemon can read the log that it shares with others.
     private var staleness: FieldBlock?
@@ -56,14 +58,14 @@ package final class APIHandler: RequestHandler {
         self.service = service
         self.loop = loop
         mailbox = LoopMailbox(loop)
-        policies = service.policies.join(mailbox)
+        policies = service.policyBoard.join(mailbox)
         hosts = HostCheck(policies.hosts)
         origins = CrossOrigin(policies.hosts)
         listener = service.store.addListener(mailbox)
         mailbox.handler = self
     }
 
-    /// Applies the policies of a reload. Ends the requests that wait for an event with a credential that is not valid.
+    /// Applies the policies of a reload. Ends each waiting request whose credential is no longer valid.
     func apply(_ policies: Policies) {
         self.policies = policies
         recentTokens = RecentTokens()
@@ -85,10 +87,10 @@ package final class APIHandler: RequestHandler {
 
     deinit {
         service.store.removeListener(listener)
-        service.policies.leave(mailbox)
+        service.policyBoard.leave(mailbox)
     }
 
-    /// The fields that the event loop adds to answers: a block for each origin, which `fields(for:_:)` selects.
+    /// The fields that the event loop adds to answers: a block for each origin. `fieldBlockIndex` selects a block.
     package var additionalFields: [FieldBlock] {
         var common = FieldBlock()
         if policies.access == nil {
@@ -136,8 +138,7 @@ package final class APIHandler: RequestHandler {
     }
 
     private func loggedRequest(_ head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange) -> LoggedRequest {
-        LoggedRequest(
-            head, bytes, from: exchange.peer, by: current.caller?.name, number: nextRequestNumber())
+        LoggedRequest(head, bytes, from: exchange.peer, by: current.caller?.name, number: nextRequestNumber())
     }
 
     /// Returns a number that is unique among all requests of all event loops.
@@ -153,18 +154,20 @@ package final class APIHandler: RequestHandler {
     }
 
     package func iterationWasSlow(nanoseconds: UInt64) {
-        metrics.slowBatches += 1
+        metrics.slowIterations += 1
         let last = current.timing.route.map { "; the last request was \($0.method.name) \($0.resource.rawValue)" } ?? ""
         service.debug("event loop \(loop.index) was busy for \(nanoseconds / 1_000_000) ms\(last)")
     }
 
-    /// The cursor of the published state for an answer; nil if it must not be shown to the caller.
+    /// The cursor (epoch and revision) of the published state, for an answer to a caller (the sender of a request). If
+    /// the caller may not read everything, the cursor contains a digest of the grants, so that a change of the grants
+    /// invalidates the cursor. Nil if the caller must not see a cursor.
     func cursor(for caller: Caller?) -> Cursor? {
         hidesCursor(from: caller) ? nil : service.store.state.cursor.withGrantsDigest(of: caller?.readLimits)
     }
 
-    /// True if answers to a caller must not contain a cursor, because a cursor shows the number of commits: with access
-    /// control, for a caller without grants, and for nil because the credential was not checked.
+    /// True if answers to a caller must not contain a cursor, because a cursor shows the number of commits. With access
+    /// control, this applies to a caller without grants, and to nil because the credential was not checked.
     func hidesCursor(from caller: Caller?) -> Bool {
         policies.access != nil && caller?.grants.list.isEmpty ?? true
     }

@@ -6,22 +6,22 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Checks the host, the origin, the credential and the request rate before a request is served.
+/// Checks the host, the origin, the credential and the request rate before a request is served. A caller is the sender
+/// of a request, as the credential identifies it.
 extension APIHandler {
-    /// Checks and serves a request. The request is answered, or recorded in the table of unfinished requests.
+    /// Checks and serves a request. The request is answered, recorded in the table of unfinished requests, or postponed
+    /// until the earlier requests of the connection are answered.
     func checkAndServe(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
-        // A read must see the earlier writes of its connection. `isBehind`: earlier requests are not answered.
+        // A read must see the earlier writes of its connection, so the read is postponed until they are answered.
         if exchange.hasEarlierRequests, head.reads(in: bytes) { return .afterEarlierRequests }
         do throws(Problem) {
             try hosts.check(head, bytes, from: exchange.peer)
         } catch {
             return refuse(error, head, bytes, exchange, at: cursor(for: nil))
         }
-        if let preflight = origins.preflight(head, bytes, at: cursor(for: nil)) {
-            return .answer(preflight)
-        }
+        if let preflight = origins.preflight(head, bytes, at: cursor(for: nil)) { return .answer(preflight) }
         guard policies.proxies.trusts(exchange.peer) else { return admit(head, bytes, body, exchange) }
         var forwarded = exchange
         forwarded.user = nil
@@ -44,8 +44,9 @@ extension APIHandler {
             caller = try policies.access?.admit(
                 head, bytes, user: exchange.user, recent: &recentTokens, found: &current.caller)
         } catch {
+            // With earlier requests, the refusal is postponed. The request is logged and counted when it comes again.
             if !exchange.hasEarlierRequests {
-                logRefusedCredential(error, head, from: exchange.peer, named: current.caller?.name)
+                logIfUnauthorized(error, head, from: exchange.peer, named: current.caller?.name)
             }
             // A request with an invalid token counts toward the rate limit, too, to slow down guessing.
             let rate = exchange.hasEarlierRequests ? nil : maximumRate(for: nil, exchange)
@@ -60,39 +61,39 @@ extension APIHandler {
             return refuse(refusal, head, bytes, exchange, at: cursor(for: caller))
         }
         let handling = serve(head, bytes, body, exchange, from: caller)
-        // The connection will offer the request again, and the request will count then.
-        if case .afterEarlierRequests = handling { service.meter.returnToken(of: key, rate) }
+        // The connection will pass the request to the handler again, and the request will count then.
+        if case .afterEarlierRequests = handling { service.rateLimiter.returnToken(of: key, rate) }
         return handling
     }
 
-    /// The maximum request rate of a caller; nil if the rate is not limited. It is not limited for a peer on this
-    /// machine that has no grants of its own, because the peer is a local program.
+    /// The maximum request rate of a caller; nil if the rate is not limited. The rate is not limited for a program on
+    /// this machine, unless the caller has grants of its own, beyond the grants of callers without a credential.
     private func maximumRate(for caller: Caller?, _ exchange: Exchange) -> RequestRate? {
         exchange.isLocal && !(caller?.hasOwnGrants ?? false) ? nil : policies.rate
     }
 
-    /// Counts a request, except for health and metrics. Returns a refusal if the request exceeds the rate.
+    /// Counts a request, except for health, readiness and metrics. Returns a refusal if the request exceeds the rate.
     private func rateLimitRefusal(
         of rate: RequestRate, _ head: RequestHead, _ bytes: Span<UInt8>, _ key: ClientKey
     ) -> Problem? {
         switch Route(head.path, in: bytes)?.resource {
         case .health, .ready, .metrics: return nil
         default:
-            return service.meter.consumeToken(of: key, at: loop.now, rate)
+            return service.rateLimiter.consumeToken(of: key, at: loop.now, rate)
                 .map { Problem(tooManyRequests: rate, wait: $0) }
         }
     }
 }
 
-/// The credentials of requests that wait for an event.
+/// The credentials of requests that wait for an event outside of the daemon, such as a commit of another client.
 extension APIHandler {
-    /// True if the credential of a caller is still valid. A nil caller arrived while access control was off.
+    /// True if the credential of a caller is still valid. The caller is nil if access control was off at the arrival.
     func isAdmitted(_ caller: Caller?) -> Bool {
         guard let access = policies.access else { return true }
         return caller.map(access.isCredentialValid(of:)) ?? false
     }
 
-    /// Returns the time when a request must stop waiting: after `wait` nanoseconds, or when the credential expires.
+    /// Returns the time when a request must stop waiting: after `wait` nanoseconds, or when its credential expires.
     func deadline(in wait: UInt64, of caller: Caller?) -> UInt64 {
         guard let caller, let remaining = policies.access?.nanosecondsUntilExpiry(of: caller) else {
             return loop.now &+ wait

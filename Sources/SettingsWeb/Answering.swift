@@ -4,10 +4,11 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 
-/// Recording and answering unfinished requests, which are requests that are not answered at once.
+/// Recording and answering unfinished requests, which are requests that are not answered at once. A ticket is the
+/// identifier of an unanswered request on its event loop.
 extension APIHandler {
-    /// Records what a request waits for. The handler is processing the request, or the request is already in the table
-    /// of unfinished requests.
+    /// Records what a request waits for. Either the handler is processing the request, or the table of unfinished
+    /// requests has an entry for it.
     ///
     /// - Returns: false if the connection of the request has closed.
     @discardableResult
@@ -37,7 +38,7 @@ extension APIHandler {
         if let response = countAndLog(response, to: id, entry) { loop.respond(id, response) }
     }
 
-    /// Begins a response whose body is sent in pieces. Returns false if no body may be sent: to HEAD, or after a close.
+    /// Begins a response whose body is sent in pieces. Returns false for HEAD, and if the connection has closed.
     @discardableResult
     func begin(_ id: Ticket, _ response: Response) -> Bool {
         if current.id == id { current.timing.waitsForEvent = true }
@@ -52,7 +53,7 @@ extension APIHandler {
         var response = response
         if current.id == id {
             if current.forbidsStorage { response.forbidStorage() }
-            // `handle` logs the response before it returns.
+            // `handle`, which is still running, logs the response.
             current.setResponse(response)
             return response
         }
@@ -65,14 +66,14 @@ extension APIHandler {
 
 /// Answers that are rendered in the background.
 extension APIHandler {
-    /// Answers a request: renders a cheap answer at once, and an expensive answer in the background.
+    /// Answers a request: renders a cheap answer at once, and a costly answer in the background.
     ///
     /// - Parameters:
-    ///   - client: the client whose queue background work waits in.
+    ///   - client: the client in whose queue background work waits; nil for the queue of the daemon itself.
     ///   - key: identifies the answer for requests that share it; nil if the answer is not shared.
     ///   - mustAnswer: true if rendering must not be refused, because the answer reports a completed write.
     ///   - input: the reservation of the memory of the rendered data; nil if the data is part of the stored state.
-    ///   - scheduler: renders an expensive answer; nil for `service.rendering`.
+    ///   - scheduler: renders a costly answer; nil for `service.rendering`.
     func renderAnswer(
         _ rendering: Rendering, to id: Ticket, for client: ClientKey?, as key: BackgroundAnswers.Key? = nil,
         mustAnswer: Bool = false, input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
@@ -84,8 +85,7 @@ extension APIHandler {
         }
         let key = key ?? .request(id)
         if setWaiting(id, for: .backgroundWork(key)) {
-            renderInBackground(
-                rendering, key, for: id, of: client, mustAnswer: mustAnswer, input: input, on: scheduler)
+            renderInBackground(rendering, key, for: id, of: client, mustAnswer: mustAnswer, input: input, on: scheduler)
         }
         return .later
     }
@@ -99,7 +99,7 @@ extension APIHandler {
         return .later
     }
 
-    /// Renders an answer in the background, once for all requests with the key. Requires `setWaiting` for the request.
+    /// Renders an answer in the background, once for all requests with the key. Call `setWaiting` before.
     func renderInBackground(
         _ rendering: Rendering, _ key: BackgroundAnswers.Key, for id: Ticket, of client: ClientKey?, mustAnswer: Bool,
         input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
@@ -127,7 +127,7 @@ extension APIHandler {
     /// connection closes before the work or the continuation starts, it does not run.
     ///
     /// - Parameters:
-    ///   - client: the client whose queue the work waits in; nil for the queue of the daemon itself.
+    ///   - client: the client in whose queue the work waits; nil for the queue of the daemon itself.
     ///   - bytes: the memory that the work takes.
     ///   - refuse: runs on the event loop if the scheduler refuses the work; nil if the work must not be refused.
     func runInBackground(
@@ -155,6 +155,7 @@ extension APIHandler {
     private func finish(_ computed: BackgroundAnswers.ComputedAnswer, _ key: BackgroundAnswers.Key) {
         backgroundAnswers.keep(computed, for: key)
         for id in backgroundAnswers.finish(key) {
+            // For an event stream, the computed answer is the next piece of the stream.
             if case .answerKey(_, _, let revision) = key, case .stream(let watcher)? = requests[id] {
                 notifier.sendPiece(computed.response, to: watcher, upTo: revision)
             } else {

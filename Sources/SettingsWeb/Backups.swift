@@ -17,13 +17,11 @@ final class BackupMaker: Sendable {
         isBusy.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged
     }
 
-    func releaseBackup() {
-        isBusy.store(false, ordering: .relaxed)
-    }
+    func releaseBackup() { isBusy.store(false, ordering: .relaxed) }
 
     /// Renders a backup in pieces on the backup queue, and calls `push` with each piece. Waits until the kernel has
-    /// accepted a piece before it renders the next piece. `completion` gets false if the client has disconnected, or
-    /// did not receive a piece within 60 seconds. Calls `push` and `completion` on the backup queue.
+    /// accepted a piece before it renders the next piece. `completion` gets false if the transfer was cancelled, or a
+    /// piece was not received within 60 seconds. Calls `push` and `completion` on the backup queue.
     func render(
         _ state: State, for backup: BackupTransfer, _ push: @escaping @Sendable ([UInt8]) -> Void,
         _ completion: @escaping @Sendable (_ isComplete: Bool) -> Void
@@ -47,23 +45,24 @@ final class BackupTransfer: Sendable {
     /// The number of seconds in which a client must receive a piece.
     private static let pieceSeconds = 60
 
+    /// Signalled when the kernel has accepted a piece, and when the transfer is cancelled.
     private let drained = DispatchSemaphore(value: 0)
-    private let abandoned = Atomic(false)
+    private let cancelled = Atomic(false)
 
-    var isCancelled: Bool { abandoned.load(ordering: .relaxed) }
+    var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
     /// Records that the kernel has accepted the current piece. Runs on the event loop.
     func pieceWasSent() { drained.signal() }
 
     /// Stops the transfer. Has no effect after the last piece. Runs on the event loop.
-    func abandon() {
-        abandoned.store(true, ordering: .relaxed)
+    func cancel() {
+        cancelled.store(true, ordering: .relaxed)
         drained.signal()
     }
 
     fileprivate func waitUntilDrained() {
         let end = DispatchTime.now() + .seconds(Self.pieceSeconds)
-        if drained.wait(timeout: end) == .timedOut { abandoned.store(true, ordering: .relaxed) }
+        if drained.wait(timeout: end) == .timedOut { cancelled.store(true, ordering: .relaxed) }
     }
 }
 
@@ -74,13 +73,11 @@ extension APIHandler {
         let state = service.store.state
         let cursor = state.cursor.withGrantsDigest(of: request.caller?.readLimits)
         var head = Response(status: 200, contentType: .json, fields: FieldBlock(cursor: cursor, tag: nil))
-        head.fields.append(
-            "Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")
+        head.fields.append("Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")
         guard request.method != .head else { return .answer(head) }
         if let obstacle = service.obstacle(), obstacle.code == .shuttingDown { throw obstacle }
         guard service.backups.reserveBackup() else {
-            throw Problem(
-                .overloaded, retryAfterMs: 5000, "another backup is in progress; try again when it has ended")
+            throw Problem(.overloaded, retryAfterMs: 5000, "another backup is in progress; try again when it has ended")
         }
         let (id, mailbox, backup) = (exchange.ticket, mailbox, BackupTransfer())
         setWaiting(id, for: .backup(backup))

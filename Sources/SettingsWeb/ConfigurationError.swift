@@ -6,8 +6,7 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
     package let remedy: String
 
     package init(_ problem: String, remedy: String) {
-        self.problem = problem
-        self.remedy = remedy
+        (self.problem, self.remedy) = (problem, remedy)
     }
 
     package var description: String { "\(problem): \(remedy)" }

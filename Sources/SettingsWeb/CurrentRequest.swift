@@ -4,7 +4,7 @@ internal import SettingsEngine
 
 /// The request that `APIHandler.handle` is processing, otherwise the last processed request. Owned by the event loop.
 struct CurrentRequest {
-    /// Nil after the request has a response, and after `handle` has returned.
+    /// The ticket, which identifies the request; nil after the request has a response or `handle` has returned.
     private(set) var id: Ticket?
     /// The sender of the request. Nil until the credential is checked, and without access control.
     var caller: Caller?
@@ -14,7 +14,7 @@ struct CurrentRequest {
 
     /// - Parameters:
     ///   - id: nil for a request that is refused before its body is received.
-    ///   - arrival: the time of the event loop at which the request arrived, in nanoseconds.
+    ///   - arrival: when the request arrived, by the clock of the event loop, in nanoseconds.
     init(id: Ticket? = nil, arrival: UInt64) {
         self.id = id
         timing = RequestTiming(arrival: arrival)
@@ -38,10 +38,11 @@ struct CurrentRequest {
 
 /// The data of a request that the metrics need.
 struct RequestTiming: BitwiseCopyable {
-    /// The time of the event loop at which the request arrived, in nanoseconds.
+    /// When the request arrived, by the clock of the event loop, in nanoseconds.
     let arrival: UInt64
     /// Nil until the route is known, and for a path that belongs to no resource.
     var route: RouteName?
-    /// True if the request has waited for an event. The metrics do not include its duration.
+    /// True if the request waits or has waited for an event outside of the daemon, such as a commit of another client.
+    /// The metrics do not include the duration of the request.
     var waitsForEvent = false
 }

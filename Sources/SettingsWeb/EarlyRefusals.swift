@@ -10,7 +10,7 @@ internal import SettingsStorage
 ///
 /// The HTTP server *rejects* a request that it cannot process,
 /// for example because the request is malformed or too large. The API *refuses* a valid request because of its head,
-/// for example if the caller lacks rights or the key is locked.
+/// for example if the caller (its sender) lacks rights, or if the setting is locked.
 extension APIHandler {
     /// Returns the answer to a request that the HTTP server rejects. If the body is too large, a refusal takes
     /// precedence, so that only callers who may send the request learn the size limit.
@@ -33,6 +33,7 @@ extension APIHandler {
         if let problem = refusal(of: head, bytes, from: peer, user) {
             return .refuse(refused(problem, head, bytes, from: peer))
         }
+        // A caller without own grants has only the grants of all callers without a credential, so its address counts.
         if let caller = current.caller, caller.hasOwnGrants { return .receive(from: .caller(caller.name)) }
         guard policies.proxies.trusts(peer) else { return .receive(from: ClientKey(peer, user?.id)) }
         return .receive(from: ClientKey(policies.proxies.client(of: head, bytes, from: peer), nil))
@@ -45,11 +46,10 @@ extension APIHandler {
         let cursor = cursor(for: current.caller)
         let response =
             head.map { Response(problem, to: $0, bytes, cursor: cursor) } ?? Response(problem, cursor: cursor)
-        // The count is 0, because a request gets a number only when its body is received.
+        // The count is 0, because a request gets a number only in `handle`.
         recordAnswer(response, current.timing) {
             head.map {
-                LoggedRequest(
-                    $0, bytes, from: peer, by: current.caller?.name, number: (loop: loop.index, count: 0))
+                LoggedRequest($0, bytes, from: peer, by: current.caller?.name, number: (loop: loop.index, count: 0))
             }
         }
         return response
@@ -59,6 +59,7 @@ extension APIHandler {
     private func refusal(
         of head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Problem? {
+        // `OPTIONS *` concerns the whole server and has no path to check.
         guard !head.hasAsteriskForm else { return nil }
         do throws(Problem) {
             try hosts.check(head, bytes, from: peer)
@@ -68,15 +69,15 @@ extension APIHandler {
             let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
             try request.checkGrants(in: bytes)
             let state = service.store.state
-            // A write with an idempotency key may repeat an earlier write, and then gets the earlier answer even if the
-            // key is locked now. So the store checks the lock of this write after it has searched for an earlier write.
+            // A write with an `Idempotency-Key` may repeat an earlier write, and then gets the earlier answer even if
+            // the setting is locked now. So the store checks the lock, after it has searched for an earlier write.
             if !request.route.resource.isRead(by: head.method), !head.has(.idempotencyKey) {
                 try request.checkLock(WriteTarget(request, bytes, on: state), on: state)
             }
             return nil
         } catch {
             let client = policies.proxies.client(of: head, bytes, from: peer)
-            logRefusedCredential(error, head, from: client, named: current.caller?.name)
+            logIfUnauthorized(error, head, from: client, named: current.caller?.name)
             return error
         }
     }

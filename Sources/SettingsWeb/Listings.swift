@@ -10,9 +10,10 @@ extension State {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max
+        // The grants of a caller that may not read everything; nil if the caller may read everything.
         let readLimits = request.caller?.readLimits
-        // The listing also visits suites that the reader may not see. If a grant of the reader is limited to some keys,
-        // the listing visits all keys of its suites to count the visible keys.
+        // The listing also visits suites that the caller may not see. If a grant of the caller is limited to some keys,
+        // the listing visits all keys of the granted suites to count the visible keys.
         let countsKeys = readLimits?.limitsKeys ?? false
         let visitedSuites = readLimits == nil ? min(limit, suites.count) : suites.count
         return Rendering(alwaysInBackground: countsKeys, cost: { _ in visitedSuites * .listedSuite }) {
@@ -21,13 +22,13 @@ extension State {
         }
     }
 
-    /// Lists all keys of a suite, or a page of the list. `source` makes a reader of older history than memory contains.
+    /// Lists all keys of a suite, or a page of the list. `source` gives access to commits that are no longer in memory.
     func keys(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max - 1
         let caller = request.caller
-        // If the reader may not see everything, the listing may have to visit all keys to fill a page.
+        // For a caller that may not read everything, the listing may have to visit all keys to fill a page.
         let visitedKeys = caller?.readLimits == nil ? limit : .max - 1
         return try show(
             request, bytes, source,
@@ -61,13 +62,14 @@ extension State {
             let tag = EntityTag(suite.schemaRevision)
             return ReadResult(refusal: Rendering(Response(problem, cursor: cursor, tag: tag)), tag: tag)
         }
-        let redacting = suite.hidesValuesInSchema(from: readLimits) ? readLimits : nil
-        let tag = EntityTag(schema.revision, digest: redacting?.digest)
+        // Nil if the caller may see the whole schema.
+        let redactionGrants = suite.hidesValuesInSchema(from: readLimits) ? readLimits : nil
+        let tag = EntityTag(schema.revision, digest: redactionGrants?.digest)
         return ReadResult(tag: tag, cost: { .rendering(schema.schema.document, within: $0) }) {
             let body: [UInt8]
-            if let redacting {
+            if let redactionGrants {
                 let shown = schema.schema.document(showing: { name in
-                    !schema.schema.isSecret(name) || redacting.allows(.secrets, on: suite.name, .key(name))
+                    !schema.schema.isSecret(name) || redactionGrants.allows(.secrets, on: suite.name, .key(name))
                 })
                 body = shown.bytes()
             } else {
@@ -122,7 +124,8 @@ extension State {
 }
 
 extension Suite {
-    /// The entity tag of a page of keys. It depends on all grants, because the page shows which keys are writable.
+    /// The entity tag of a page of keys. It depends on the grants, because the page shows only readable keys, and shows
+    /// which keys are writable.
     fileprivate func listingTag(for caller: Caller?) -> EntityTag {
         guard let grants = caller?.grants else { return EntityTag(revision) }
         let seesAndWritesAll = grants.readLimits == nil && grants.allows(.write, on: name, .all)
@@ -130,7 +133,8 @@ extension Suite {
     }
 
     /// The cost of a page of keys. Every page visits all keys that the schema lists. For each key of the page,
-    /// rendering writes the record and the part of the schema outside of `properties`.
+    /// rendering writes the record (the stored value and its metadata) and the schema without `properties`. A rendered
+    /// unit is one JSON value, or eight bytes of text.
     fileprivate func listingCost(prefix: String, after: String?, limit: Int, within maximumCost: Cost) -> Cost {
         var meter = CostMeter(within: maximumCost)
         let document = schema?.schema.document
@@ -160,7 +164,7 @@ extension Suite {
         let readLimits = caller?.readLimits
         let seesAll = readLimits?.canReadAll(of: id) ?? true
         let page = keys(prefix: prefix, after: after, limit: limit) { seesAll || readLimits?.canRead(id, $0) ?? true }
-        // The extent of a value is about an eighth of the bytes of its text.
+        // The extent of a JSON value is its number of units: about an eighth of the bytes of its text.
         var remainingExtent = 8 << 20
         var entries: [KeyListing.Entry] = []
         let hidesValues = hidesValuesInSchema(from: readLimits)

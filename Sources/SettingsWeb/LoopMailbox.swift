@@ -22,7 +22,7 @@ final class LoopMailbox: WriteReceiver, PublicationListener, @unchecked Sendable
     func published() {
         run { handler in
             handler.notifier.notifyWatchers()
-            handler.serveRequestsWithPublishedRevision()
+            handler.serveRequestsWhoseRevisionIsPublished()
         }
     }
 

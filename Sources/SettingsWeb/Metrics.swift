@@ -11,14 +11,15 @@ extension Service {
 
     /// Renders the answer to `/metrics`.
     ///
-    /// - Parameter loops: the sum of the figures of all event loops.
+    /// - Parameter loops: the sum of the metrics of all event loops.
     func metricsText(_ loops: LoopMetrics, at cursor: Cursor?) -> Response {
         let state = store.state
         var text = MetricsText()
         addRequests(loops, to: &text)
         addWaiting(loops, to: &text)
         addStorage(to: &text)
-        if let peers { addLog(peers.metrics(), to: &text) }
+        // `peers` are the daemons that share a commit log in etcd; nil if the log is in local files.
+        if let peers { addSharedLog(peers.metrics(), to: &text) }
         addState(state, to: &text)
         addProcess(to: &text)
         return Response(
@@ -34,14 +35,14 @@ extension Service {
         }
         let refused = "settingsd_refusals_total"
         text.beginMetric(refused, type: "counter", "Refused requests by error code.")
-        for (number, count) in loops.refusals.sorted(by: { $0.key < $1.key }) {
+        for (number, count) in loops.errorAnswers.sorted(by: { $0.key < $1.key }) {
             guard let code = ErrorCode(number: number) else { continue }
             text.addSample(refused, [("code", code.rawValue)], "\(count)")
         }
         let times = "settingsd_request_seconds"
         text.beginMetric(
             times, type: "histogram",
-            "Time from reading a request to its answer, except requests that wait for an event.")
+            "Time from reading a request to its answer, except requests that wait for an event such as a commit.")
         let routes = loops.durationsByRoute.map {
             (method: $0.route.method.name, route: $0.route.resource.rawValue, durations: $0.durations)
         }
@@ -53,12 +54,12 @@ extension Service {
         text.addCounter(
             "settingsd_slow_requests_total", "Requests that took slowRequestMs or longer.", loops.slowRequests)
         text.addCounter(
-            "settingsd_slow_batches_total", "Batches of events that took an event loop longer than 20 milliseconds.",
-            loops.slowBatches)
+            "settingsd_slow_batches_total", "Iterations of an event loop that took longer than 20 milliseconds.",
+            loops.slowIterations)
     }
 
     private func addWaiting(_ loops: LoopMetrics, to text: inout MetricsText) {
-        text.addGauge("settingsd_watchers", "Requests that wait for an event, such as long polls.", watchers.total)
+        text.addGauge("settingsd_watchers", "Requests that wait for a commit, such as long polls.", watchers.total)
         text.addGauge("settingsd_streams", "Open event streams.", loops.streams)
         text.addCounter("settingsd_wakeups_total", "Wake-ups of waiting requests by commits.", loops.wakeUps)
         text.addGauge("settingsd_buffer_bytes", "Memory of the requests and answers in transit.", budget.usedBytes)
@@ -91,8 +92,7 @@ extension Service {
             disk.snapshotBytes)
         addTime(
             "settingsd_snapshot_timestamp_seconds",
-            "Unix time of the newest snapshot since the start, if there is one.",
-            disk.snapshotTime, to: &text)
+            "Unix time of the newest snapshot since the start, if there is one.", disk.snapshotTime, to: &text)
         text.addCounter(
             "settingsd_failed_snapshots_total", "Snapshots that could not be written.", disk.failedSnapshots)
         text.addGauge("settingsd_past_files", "Past files, which have the commits evicted from memory.", disk.pastFiles)
@@ -102,8 +102,7 @@ extension Service {
         if let time = disk.oldestPastTime { text.addSample(oldest, [], "\(time.milliseconds / 1000)") }
         addTime(
             "settingsd_scrub_timestamp_seconds",
-            "Unix time of the last check of all files for damage, if there was one.",
-            disk.scrubTime, to: &text)
+            "Unix time of the last check of all files for damage, if there was one.", disk.scrubTime, to: &text)
         text.addGauge(
             "settingsd_scrub_files", "Journals, snapshots and past files that the last check read.", disk.scrubbedFiles)
         text.addGauge("settingsd_scrub_damaged_files", "Files that the last check found damaged.", disk.damagedFiles)
@@ -112,14 +111,15 @@ extension Service {
         text.beginMetric(
             expiry, type: "gauge",
             "Unix time at which the next token expires. Tokens with a lifetime of 7 days or less do not count.")
-        if let time = policies.policies.access?.nextExpiry { text.addSample(expiry, [], "\(time.milliseconds / 1000)") }
+        let nextExpiry = policyBoard.policies.access?.nextExpiry
+        if let nextExpiry { text.addSample(expiry, [], "\(nextExpiry.milliseconds / 1000)") }
         text.addGauge(
             "settingsd_last_reload_successful", "0 if the last configuration reload failed.", lastReloadFailed() ? 0 : 1
         )
     }
 
     /// Adds the metrics of the commit log in etcd, which several daemons share.
-    private func addLog(_ log: LogMetrics.Contents, to text: inout MetricsText) {
+    private func addSharedLog(_ log: LogMetrics.Contents, to text: inout MetricsText) {
         let rounds = "settingsd_etcd_round_seconds"
         text.beginMetric(rounds, type: "histogram", "Duration of an attempt to append a batch to the log in etcd.")
         text.addSamples(rounds, [], of: log.attemptTimes, dividedBy: Self.nanosecondsPerSecond)
@@ -128,17 +128,14 @@ extension Service {
             log.lostAttempts)
         text.addCounter(
             "settingsd_etcd_unknown_outcomes_total",
-            "Batches that etcd may or may not have stored after a failed call.",
-            log.unknownOutcomes)
+            "Batches that etcd may or may not have stored after a failed call.", log.unknownOutcomes)
         text.addCounter(
             "settingsd_etcd_watch_repairs_total", "How often the daemon found batches that the etcd watch had missed.",
             log.watchRepairs)
         text.addCounter(
             "settingsd_etcd_failed_snapshots_total", "Snapshots that could not be stored in etcd.", log.failedSnapshots)
         text.addGauge(
-            "settingsd_etcd_silence_seconds", "Time since the daemon last knew the end of the log in etcd.",
-            log.staleness
-        )
+            "settingsd_etcd_silence_seconds", "Time since the daemon last read the end of the log.", log.staleness)
     }
 
     /// Adds a gauge that shows a time of the monotonic clock as Unix time. Adds no sample if the time is nil.
@@ -181,14 +178,14 @@ extension Service {
 }
 
 extension APIHandler {
-    /// Collects the figures of all event loops, then answers the request for `/metrics`.
+    /// Collects the metrics of all event loops, then answers the request for `/metrics`.
     func collectMetrics(for id: Ticket, _ caller: Caller?) {
         setWaiting(id, for: .serverOperation)
-        let loops = service.policies.loops
-        let collector = MetricsCollector(loopCount: loops.count)
+        let mailboxes = service.policyBoard.mailboxes
+        let collector = MetricsCollector(loopCount: mailboxes.count)
         let mailbox = mailbox
-        for loop in loops {
-            loop.runEvenIfStopped { handler in
+        for loopMailbox in mailboxes {
+            loopMailbox.runEvenIfStopped { handler in
                 handler?.countStreams()
                 guard let metrics = collector.add(handler?.metrics) else { return }
                 mailbox.run { handler in

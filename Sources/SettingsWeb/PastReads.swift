@@ -4,7 +4,7 @@ package import SettingsEngine
 internal import SettingsModel
 package import SettingsStorage
 
-/// Makes a reader of the history, also of the commits that were evicted from memory and are in past files.
+/// Makes a reader of the history: of the recent commits in memory, and of the past files, which have the older commits.
 package typealias PastSource = @Sendable (State) -> any PastReading
 
 /// Reads of past versions of suites, and of the history.
@@ -62,7 +62,7 @@ extension State {
         }
     }
 
-    /// Lists the commits of a suite in descending order. A page may take at most a quarter of the memory budget.
+    /// Lists the commits of a suite, the newest first. A page may take at most a quarter of the memory budget.
     func history(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?, budget: Int
     ) throws(Problem) -> Rendering {
@@ -83,6 +83,7 @@ extension State {
         let cost = { @Sendable limit in
             self.recentPast.renderingCost(of: historyQuery, within: limit) + Cost(microseconds: 0, bytes: fileMemory)
         }
+        // Reading files, or searching for the commits of a filter, may take long even if the page is short.
         return Rendering(alwaysInBackground: source != nil || historyQuery.isFiltered, isUpperBound: true, cost: cost) {
             do throws(Problem) {
                 let page = try self.pastReader(source).history(historyQuery)
@@ -93,7 +94,7 @@ extension State {
         }
     }
 
-    /// Compares two versions of a suite in its history.
+    /// Answers with the differences between two versions of a suite.
     func difference(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let (name, readLimits) = (try request.suite(in: bytes), request.caller?.readLimits)
         guard let from = request.query.moment(.from) else {

@@ -48,8 +48,8 @@ extension APIHandler {
 
 extension PolicyBoard {
     /// Sets `Settings-Stale` of all answers: the seconds since the daemon last read the end of the shared log. Nil
-    /// removes the field. Thread-safe.
+    /// removes the field. The board is used because it knows the mailboxes of all event loops. Thread-safe.
     package func setStale(_ seconds: Int?) {
-        for loop in loops { loop.run { $0.setStale(seconds) } }
+        for mailbox in mailboxes { mailbox.run { $0.setStale(seconds) } }
     }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 package struct Policies: Sendable {
     /// The values of the field `Host` that requests may have.
     package var hosts = HostPolicy()
-    /// Nil without access control.
+    /// The grants of all callers; nil without access control.
     package var access: AccessPolicy?
     package var proxies = TrustedProxies()
     package var logging = RequestLogging()
@@ -19,38 +19,38 @@ package struct Policies: Sendable {
 
 /// Copies the current policies to all event loops, so that handling a request needs no lock. Thread-safe.
 package final class PolicyBoard: Sendable {
-    private let state: Mutex<(policies: Policies, loops: [LoopMailbox])>
+    private let state: Mutex<(policies: Policies, mailboxes: [LoopMailbox])>
 
     package init(_ policies: Policies = Policies()) {
         state = Mutex((policies, []))
     }
 
-    /// Adds a loop, which receives all later policies. Returns the current policies.
+    /// Adds the mailbox of a loop, which receives all later policies. Returns the current policies.
     func join(_ mailbox: LoopMailbox) -> Policies {
         state.withLock { state in
-            state.loops.append(mailbox)
+            state.mailboxes.append(mailbox)
             return state.policies
         }
     }
 
     func leave(_ mailbox: LoopMailbox) {
-        state.withLock { $0.loops.removeAll { $0 === mailbox } }
+        state.withLock { $0.mailboxes.removeAll { $0 === mailbox } }
     }
 
     package var policies: Policies { state.withLock { $0.policies } }
 
-    var loops: [LoopMailbox] { state.withLock { $0.loops } }
+    var mailboxes: [LoopMailbox] { state.withLock { $0.mailboxes } }
 
     /// Replaces the policies, and waits until each loop uses the new policies. Must not be called on an event loop.
     package func post(_ policies: Policies) {
-        let loops = state.withLock { state in
+        let mailboxes = state.withLock { state in
             state.policies = policies
-            return state.loops
+            return state.mailboxes
         }
         let group = DispatchGroup()
-        for loop in loops {
+        for mailbox in mailboxes {
             group.enter()
-            loop.runEvenIfStopped { handler in
+            mailbox.runEvenIfStopped { handler in
                 handler?.apply(policies)
                 group.leave()
             }

@@ -25,7 +25,7 @@ extension APIHandler {
             let past = try state.past(reading, at: moment, request, bytes, service.past)
             return renderAnswer(
                 past, to: ticket, for: ClientKey(of: request.caller, exchange),
-                as: request.answerKey(in: bytes, on: state), on: scheduler(for: request))
+                as: request.backgroundKey(in: bytes, on: state), on: scheduler(for: request))
         case .observation, .observationOfSuites, .evaluationEvents:
             return observe(request, bytes, exchange, on: state)
         case .schema, .history, .difference, .keys, .suites:
@@ -39,7 +39,7 @@ extension APIHandler {
                 }
             return renderAnswer(
                 rendering, to: ticket, for: ClientKey(of: request.caller, exchange),
-                as: request.answerKey(in: bytes, on: state), on: scheduler(for: request))
+                as: request.backgroundKey(in: bytes, on: state), on: scheduler(for: request))
         case .backup: return try backUp(request, exchange)
         case .caller: return .answer(service.caller(request.caller, at: state.cursor))
         case .cluster: return describePeers(ticket, for: request.caller)
@@ -69,6 +69,8 @@ extension APIHandler {
         let ifMatch = try request.ifMatch(in: bytes)
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !isStopping
+        // `watchedState` also subscribes to the next publication. `readLimits` are the grants of a caller that may not
+        // read everything. They add a digest to the cursor of the state.
         let state = mayWait ? notifier.watchedState().withGrantsDigest(of: request.caller?.readLimits) : state
         let result: ReadResult
         do throws(Problem) {
@@ -94,6 +96,7 @@ extension APIHandler {
     ) -> Handling {
         do throws(Problem) {
             let observation = try WatchRequest(request, bytes)
+            // The answer to a HEAD of an event stream has only a head.
             guard observation.isStream, request.method == .head else { return notifier.observe(observation, exchange) }
             begin(exchange.ticket, WatchNotifier.head(at: state.cursor))
             return .later
@@ -105,7 +108,7 @@ extension APIHandler {
 
 extension APIRequest {
     /// The key under which requests with the same target and grants share an answer; nil for a request with conditions.
-    fileprivate func answerKey(in bytes: Span<UInt8>, on state: State) -> BackgroundAnswers.Key? {
+    fileprivate func backgroundKey(in bytes: Span<UInt8>, on state: State) -> BackgroundAnswers.Key? {
         guard !head.has(.ifNoneMatch), !head.has(.ifMatch) else { return nil }
         let target = bytes.extracting(head.target).withUnsafeBufferPointer { Array($0) }
         return .target(target, for: caller?.grants, revision: state.revision)
@@ -115,7 +118,7 @@ extension APIRequest {
 /// Plain reads, without a query and without conditions. Most reads are plain, so they have a faster path.
 extension APIHandler {
     /// Answers a plain GET or HEAD of a stored setting; nil for any other request. Compares the bytes of the path with
-    /// names, without allocating. Returns nil for rare names with percent escapes, too.
+    /// names, without allocating. Also returns nil for a name with percent escapes, which is rare.
     func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>, for readLimits: Grants?) -> Response? {
         guard head.method == .get || head.method == .head, head.isPlain, let route = Route(head.path, in: bytes),
             route.resource == .setting, let found = findPlain(route, bytes), let value = found.record.stored

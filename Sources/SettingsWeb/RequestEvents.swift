@@ -2,6 +2,7 @@ package import HTTPServer
 internal import SettingsAPI
 
 /// Handles events of unfinished requests, such as a closed connection. Each function has a case for each request kind.
+/// A ticket is the identifier of an unanswered request on its event loop.
 extension APIHandler {
     /// The connection of a request has closed.
     package func closed(_ id: Ticket) {
@@ -21,20 +22,21 @@ extension APIHandler {
         }
     }
 
-    /// The deadline of a request has passed. A request that waits only for work of the daemon has no deadline.
+    /// The time of an alarm has come: the deadline of a wait, or the time for the next keep-alive of an event stream. A
+    /// request that waits only for work of the daemon has no alarm.
     package func alarm(_ id: Ticket) {
         guard let entry = requests.entry(id) else { return }
         switch entry.request {
         case .revisionWait(let wait): endWait(id, wait, of: entry.caller)
         case .watcher(let watcher), .stream(let watcher):
-            // The deadline may be the expiry of the credential.
+            // The alarm may be for the expiry of the credential.
             guard isAdmitted(entry.caller) else { return notifier.endUnauthorized(watcher) }
             if watcher.isStream { notifier.sendKeepAlive(to: watcher) } else { notifier.endWait(of: watcher) }
         case .write, .backgroundWork, .serverOperation, .backup: break
         }
     }
 
-    /// Ends the requests that wait for an event if their credentials are no longer valid, in several loop iterations.
+    /// Ends the waiting requests whose credentials are no longer valid, a limited number in each event loop iteration.
     /// Writes and background work are answered nevertheless, because they were admitted before.
     func endRevokedRequests() { endRevokedRequests(among: requests.ids[...]) }
 
@@ -56,7 +58,7 @@ extension APIHandler {
         if !remaining.isEmpty { runLater { $0.endRevokedRequests(among: remaining) } }
     }
 
-    /// The daemon is stopping. Answers all requests that wait for an event. No further request may wait for an event.
+    /// The daemon is stopping. Answers all waiting requests, such as long polls. No further request may wait.
     package func stopping() {
         isStopping = true
         for id in requests.ids {
@@ -71,7 +73,7 @@ extension APIHandler {
         }
     }
 
-    /// The client has closed its sending direction, but may still read. A request that waits for an event is answered.
+    /// The client has closed its sending direction, but may still read. A waiting request is answered.
     package func peerHalfClosed(_ id: Ticket) {
         guard let entry = requests.entry(id) else { return }
         switch entry.request {
@@ -102,7 +104,7 @@ extension APIHandler {
             service.watchers.remove(wait.client)
         case .watcher(let watcher), .stream(let watcher): notifier.unregister(watcher)
         case .backup(let backup):
-            backup.abandon()
+            backup.cancel()
             service.backups.releaseBackup()
         }
     }

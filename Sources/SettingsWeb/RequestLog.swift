@@ -9,21 +9,24 @@ internal import SettingsStorage
 extension APIHandler {
     /// Counts a response. If the logging options require it, calls `copy` for a copy of the request, and logs the copy.
     func recordAnswer(_ response: borrowing Response, _ timing: RequestTiming, copy: () -> LoggedRequest?) {
-        metrics.countAnswer(status: response.status, refusal: response.errorNumber)
-        // The duration of a request that has waited for an event is not in the metrics, only in the access log.
+        metrics.countAnswer(status: response.status, errorNumber: response.errorNumber)
+        // Only the access log shows the duration of a request that has waited for an event outside of the daemon.
         guard !timing.waitsForEvent || policies.logging.access != .off else { return }
         let time = loop.clock.now() &- timing.arrival
         if let route = timing.route, !timing.waitsForEvent { metrics.addDuration(time, of: route) }
         let isSlow = policies.logging.isSlow(time) && !timing.waitsForEvent
         guard isSlow || policies.logging.access != .off, let request = copy() else { return }
-        if policies.logging.access != .off { addLine(request, status: response.status, response.body.count, time) }
+        if policies.logging.access != .off {
+            addLine(request, status: response.status, bodyLength: response.body.count, time)
+        }
         guard isSlow else { return }
         metrics.slowRequests += 1
         service.warn(Self.description(of: request, response.status, time))
     }
 
-    /// Logs a refused credential, at most one per second and event loop. `name` is the caller of an expired token.
-    func logRefusedCredential(_ problem: Problem, _ head: RequestHead, from peer: SocketAddress, named name: String?) {
+    /// Logs a problem that refuses a credential, at most one per second and event loop. `name` is the name of the
+    /// caller (the sender of the request); nil if the credential is unknown.
+    func logIfUnauthorized(_ problem: Problem, _ head: RequestHead, from peer: SocketAddress, named name: String?) {
         guard problem.code == .unauthorized, head.has(.authorization) || head.has(.apiKey) else { return }
         guard loop.now >= refusedCredentials.nextLine else { return refusedCredentials.unlogged += 1 }
         let unlogged = refusedCredentials.unlogged
@@ -35,15 +38,16 @@ extension APIHandler {
             "cannot authenticate \(client): \(problem.detail)\(unlogged > 0 ? " (the log left out \(skipped))" : "")")
     }
 
-    /// Logs a request whose connection closed before the response, with the status 499 of nginx. Removes the copy.
+    /// Logs a request whose connection closed before the response, with the status 499 of nginx. Removes the copy, so
+    /// that the result of a write is not logged again.
     func logClosed(_ entry: inout UnfinishedRequests.Entry) {
         guard let request = entry.logCopy.take(), policies.logging.access != .off else { return }
-        addLine(request, status: 499, 0, loop.clock.now() &- entry.timing.arrival)
+        addLine(request, status: 499, bodyLength: 0, loop.clock.now() &- entry.timing.arrival)
     }
 
-    private func addLine(_ request: LoggedRequest, status: Int, _ bytes: Int, _ nanoseconds: UInt64) {
+    private func addLine(_ request: LoggedRequest, status: Int, bodyLength: Int, _ nanoseconds: UInt64) {
         let entry = AccessLog.Entry(
-            request: request, status: status, bodyBytes: bytes, time: service.clock(), nanoseconds: nanoseconds)
+            request: request, status: status, bodyLength: bodyLength, time: service.clock(), nanoseconds: nanoseconds)
         accessLog.append(entry, format: policies.logging.access)
     }
 

@@ -6,12 +6,13 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// A copy of a request that waits until the daemon has published a revision. Then the handler serves the request.
+/// A copy of a request that waits until the daemon has published a revision (the number of a commit). Then the handler
+/// serves the request.
 struct RevisionWait {
     let head: RequestHead
     /// The bytes of the head. The ranges of `head` refer to this array.
     let bytes: [UInt8]
-    /// The body; empty if the exchange has a large body, which needs no copy.
+    /// The body; empty if `exchange` has a large body, which needs no copy.
     let body: [UInt8]
     let exchange: Exchange
     /// The client whose number of waiting requests includes the request.
@@ -21,7 +22,8 @@ struct RevisionWait {
 }
 
 /// Requests with the field `Settings-At-Least`, which demands a state that includes a revision, or `Settings-Fresh`,
-/// which demands a state that includes all commits of all daemons.
+/// which demands a state that includes all commits of all daemons that share the history. A ticket identifies an
+/// unanswered request on its event loop.
 extension APIHandler {
     /// The seconds that a request waits for a revision if it has no parameter `wait`.
     private static let defaultRevisionWait = 5
@@ -32,7 +34,7 @@ extension APIHandler {
     func waitForRevision(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling? {
-        // Neither the answer nor its delay may reveal the revision to a caller without grants.
+        // A caller without grants must not learn the revision, neither from the answer nor from its delay.
         guard !hidesCursor(from: request.caller) else { return nil }
         let cursor = try request.minimumCursor(in: bytes)
         let peers = try request.demandsFreshState(in: bytes) ? service.peers : nil
@@ -43,7 +45,7 @@ extension APIHandler {
         guard !isStopping else { throw .shuttingDown }
         let copiedBody = exchange.largeBody == nil ? body : Span()
         let size = request.head.length + copiedBody.count
-        // The other half of the budget remains for requests that do not wait.
+        // Half of the budget remains for requests that do not wait.
         guard let reservation = service.budget.reserve(size, within: service.budget.capacity / 2) else {
             throw .tooManyBytesWaiting
         }
@@ -67,23 +69,23 @@ extension APIHandler {
             peers.findEnd { end in mailbox.run { $0.setEnd(end, cursor, for: id) } }
         }
         // Checks once more, because the revision may have been published after the state was read.
-        runLater { $0.serveRequestsWithPublishedRevision() }
+        runLater { $0.serveRequestsWhoseRevisionIsPublished() }
         return .laterBlockingConnection
     }
 
-    /// Continues a request with `Settings-Fresh` when the end of the shared log is known. Ends the wait if the end is
-    /// nil because it could not be read. `cursor` is the cursor of `Settings-At-Least`, if the request also has this
-    /// field.
+    /// Continues a request with `Settings-Fresh` when the end of the shared log (the cursor of its last commit) is
+    /// known. Ends the wait if the end is nil because it could not be read. `cursor` is the cursor of
+    /// `Settings-At-Least`, if the request also has this field.
     private func setEnd(_ end: Cursor?, _ cursor: Cursor?, for id: Ticket) {
         guard let entry = requests.entry(id), case .revisionWait(let wait) = entry.request else { return }
         guard let end else { return endWait(id, wait, of: entry.caller) }
         if let cursor { revisionQueue.extend(id, until: cursor) }
         revisionQueue.extend(id, until: end)
-        serveRequestsWithPublishedRevision()
+        serveRequestsWhoseRevisionIsPublished()
     }
 
     /// Serves the waiting requests whose revision is published. Subscribes to the next publication for the others.
-    func serveRequestsWithPublishedRevision() {
+    func serveRequestsWhoseRevisionIsPublished() {
         guard !revisionQueue.isEmpty else { return }
         let cursor = notifier.watchedState().cursor
         let reached = revisionQueue.removeReached(at: cursor, atMost: Self.requestsPerIteration)
@@ -91,13 +93,14 @@ extension APIHandler {
             guard let entry = requests.entry(id), case .revisionWait(let wait) = entry.request else { continue }
             serve(id, wait, of: entry.caller)
         }
-        if reached.count == Self.requestsPerIteration { runLater { $0.serveRequestsWithPublishedRevision() } }
+        if reached.count == Self.requestsPerIteration { runLater { $0.serveRequestsWhoseRevisionIsPublished() } }
     }
 
     private func serve(_ id: Ticket, _ wait: RevisionWait, of caller: Caller?) {
         loop.setAlarm(id, at: .max)
         guard isAdmitted(caller) else { return refuse(id, wait, of: caller, because: .credentialEnded) }
-        // The request no longer counts as waiting. Its answer or its next wait replaces this entry.
+        // Ends the wait, so that the request no longer counts as a watcher. `.serverOperation` stands for the request
+        // until `serve` answers it or lets it wait for something else.
         setWaiting(id, for: .serverOperation)
         let (body, range) = wait.exchange.largeBody.map { ($0.bytes, $0.range) } ?? (wait.body, wait.body.indices)
         let handling = serve(
@@ -108,6 +111,7 @@ extension APIHandler {
 
     /// Refuses a request whose revision was not published in time, or whose credential is no longer valid.
     func endWait(_ id: Ticket, _ wait: RevisionWait, of caller: Caller?) {
+        // A cursor for a caller that may not read everything contains a digest of the grants.
         let cursor = service.store.state.cursor.withGrantsDigest(of: caller?.readLimits)
         refuse(id, wait, of: caller, because: isAdmitted(caller) ? Problem(behindAt: cursor) : .credentialEnded)
     }

@@ -14,21 +14,22 @@ package struct Service: Sendable {
     static let openAPI = Array(String(cString: openapi_document()).utf8)
 
     package let store: Store
-    /// Makes a reader of past files, which have the commits that were evicted from memory; nil without past files.
+    /// Makes a reader of past files, which have older commits that were evicted from memory; nil without past files.
     let past: PastSource?
     /// The policies that a reload replaces, such as access control.
-    let policies: PolicyBoard
+    let policyBoard: PolicyBoard
     let storage: StorageMetrics
     let started: Timestamp
     let clock: @Sendable () -> Timestamp
     package let accessLog: LineWriter
+    /// Counts and limits the requests that wait for a commit.
     package let watchers: WatcherCount
-    let meter = RequestRateLimiter()
+    let rateLimiter = RequestRateLimiter()
     let audit: AuditLog?
     let backups = BackupMaker()
     /// The other daemons that share the commit log; nil if the log is not shared.
     let peers: Peers?
-    /// Reads the configuration again. Applies the whole configuration or nothing. Runs on a queue of its own.
+    /// Reads the configuration again, and applies the whole configuration or nothing. Runs on a queue of its own.
     let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
     let debug: @Sendable (String) -> Void
     let warn: @Sendable (String) -> Void
@@ -43,16 +44,16 @@ package struct Service: Sendable {
     /// Renders large answers, and searches the history in memory. An item takes tens of milliseconds.
     let rendering: WorkScheduler
     /// Parses large bodies. A megabyte takes 6 ms, and compiling a schema of 100,000 keys takes two seconds. If
-    /// `rendering` and `parsing` shared a thread, a large GET would take 1.5 s instead of 40 ms in the meantime.
+    /// `rendering` and `parsing` shared a thread, a large GET would take 1.5 s instead of 40 ms during the compilation.
     let parsing: WorkScheduler
-    /// Reads past files, which may be slow on a slow disk.
+    /// Reads past files, which may take long on a slow disk.
     let fileReads: WorkScheduler
 
     /// The approximate memory for reading past files; 0 if the daemon has no past files.
     static func pastFileMemory(_ source: PastSource?) -> Int { source == nil ? 0 : 8 << 20 }
 
     package init(
-        store: Store, policies: PolicyBoard, storage: StorageMetrics = StorageMetrics(),
+        store: Store, policies policyBoard: PolicyBoard, storage: StorageMetrics = StorageMetrics(),
         watchers limits: WatcherLimits = WatcherLimits(), budget: MemoryBudget,
         audit: AuditLog? = nil, past: PastSource? = nil, peers: Peers? = nil,
         reload: @escaping @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void = {
@@ -63,28 +64,18 @@ package struct Service: Sendable {
         lastReloadFailed: @escaping @Sendable () -> Bool = { false },
         obstacle: @escaping @Sendable () -> Problem?
     ) {
-        self.clock = clock
-        started = clock()
+        (self.clock, started) = (clock, clock())
         watchers = WatcherCount(limits)
-        self.store = store
-        self.policies = policies
-        self.storage = storage
-        self.audit = audit
-        self.past = past
-        self.peers = peers
-        self.reload = reload
-        self.debug = debug
-        self.warn = warn
+        (self.store, self.policyBoard, self.storage, self.audit) = (store, policyBoard, storage, audit)
+        (self.past, self.peers, self.reload, self.debug, self.warn) = (past, peers, reload, debug, warn)
         accessLog = LineWriter(to: .standardOutput, capacity: 8 << 20) { count in
             warn(
                 "cannot write \(count) lines of the access log: standard output was full or failed; check "
                     + "the program that reads it")
             return nil
         }
-        self.schemas = schemas
-        self.lastReloadFailed = lastReloadFailed
-        self.obstacle = obstacle
-        self.budget = budget
+        (self.schemas, self.lastReloadFailed) = (schemas, lastReloadFailed)
+        (self.obstacle, self.budget) = (obstacle, budget)
         let timeout = store.limits.queueTimeout
         rendering = WorkScheduler(label: "settingsd.rendering", budget: budget, timeout: timeout)
         parsing = WorkScheduler(label: "settingsd.parsing", budget: budget, timeout: timeout)
@@ -94,7 +85,7 @@ package struct Service: Sendable {
 
 /// The resources that describe the daemon.
 extension Service {
-    /// Answers `/v1` with the name, the version, the cursor and links.
+    /// Answers `/v1` with the name, the version, the cursor (epoch and revision) and links.
     func description(at cursor: Cursor) -> Response {
         let links: [(name: String, target: String)] = [
             ("suites", Resource.suites.rawValue), ("suite", Resource.suite.rawValue), ("keys", Resource.keys.rawValue),
@@ -137,7 +128,7 @@ extension Service {
         ]
         guard let obstacle else { return status("ready", conditions, at: cursor) }
         var response = Response(obstacle, cursor: cursor)
-        // The body is a JSON object. Replace its closing brace to add a member.
+        // The body is a JSON object. Replaces its closing brace to add a member.
         response.body.removeLast()
         response.body += Array(",\"conditions\":".utf8) + JSONValue.object(conditions).bytes() + [UInt8(ascii: "}")]
         return response

@@ -6,7 +6,7 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Serves requests whose callers are admitted, by their resources.
+/// Serves requests whose callers (senders) have the rights that their methods and paths require.
 extension APIHandler {
     /// Serves a request of an admitted caller, or of any caller without access control.
     ///
@@ -15,7 +15,7 @@ extension APIHandler {
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?,
         hasAwaitedRevision: Bool = false
     ) -> Handling {
-        // Faster paths for the most frequent reads.
+        // Faster paths for the most frequent reads. `readLimits` is nil for a caller that may read everything.
         if let setting = plainSetting(head, bytes, for: caller?.readLimits) {
             current.timing.route = RouteName(method: head.method, resource: .setting)
             return .answer(setting)
@@ -24,12 +24,12 @@ extension APIHandler {
             current.timing.route = RouteName(method: .post, resource: .evaluation)
             return .answer(flag)
         }
-        // A refusal must contain the cursor of the state on which the refusal is based.
+        // A refusal must contain the cursor (epoch and revision) of the state on which it is based. If the caller has
+        // `readLimits`, the cursor contains a digest of the grants.
         let state = service.store.state.withGrantsDigest(of: caller?.readLimits)
         do throws(Problem) {
             return try serve(
-                head, bytes, body, exchange, from: caller, hasAwaitedRevision: hasAwaitedRevision,
-                on: state)
+                head, bytes, body, exchange, from: caller, hasAwaitedRevision: hasAwaitedRevision, on: state)
         } catch {
             return refuse(error, head, bytes, exchange, at: hidesCursor(from: caller) ? nil : state.cursor)
         }
@@ -45,9 +45,7 @@ extension APIHandler {
         }
         let route = try Route(head, in: bytes)
         current.timing.route = RouteName(method: head.method, resource: route.resource)
-        if let suite = plainSuite(route, head, bytes, for: caller?.readLimits, on: state) {
-            return .answer(suite)
-        }
+        if let suite = plainSuite(route, head, bytes, for: caller?.readLimits, on: state) { return .answer(suite) }
         let request = try APIRequest(head, route, in: bytes, from: caller, exchange.user)
         if head.method == .options {
             return .answer(Response(allowing: route.resource.allowed, hidesCursor(from: caller) ? nil : state.cursor))
@@ -59,15 +57,18 @@ extension APIHandler {
             return waiting
         }
         guard head.method.isSafe else {
+            // The evaluation of a flag is a POST that only reads.
             if route.resource.isRead(by: head.method) { return try evaluate(request, bytes, body, exchange, on: state) }
             if route.resource == .reload { return try reload(body, exchange, for: caller) }
             let target = try WriteTarget(request, bytes, on: state)
-            // A write with an idempotency key may repeat a write from before the lock. Only the store knows that.
+            // The store checks the lock of a write with an `Idempotency-Key`, because only the store knows whether the
+            // write repeats an earlier write, whose answer it then gets in spite of the lock.
             if !head.has(.idempotencyKey) { try request.checkLock(target, on: state) }
             return try write(request, target, bytes, body, exchange, on: state)
         }
         let handling = try read(request, bytes, exchange, on: state)
-        // The connection accepts no further request before the answer, because a later write could change the answer.
+        // The connection processes no further request before the answer, because the answer may be made from a later
+        // state, for example after a wait. It must not show later writes of the connection.
         if case .later = handling { return .laterBlockingConnection }
         return handling
     }
@@ -81,9 +82,7 @@ extension APIHandler {
             ? .afterEarlierRequests : .answer(Response(problem, to: head, bytes, cursor: cursor))
     }
 
-    private func reload(
-        _ body: Span<UInt8>, _ exchange: Exchange, for caller: Caller?
-    ) throws(Problem) -> Handling {
+    private func reload(_ body: Span<UInt8>, _ exchange: Exchange, for caller: Caller?) throws(Problem) -> Handling {
         guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
         guard body.isEmpty, exchange.largeBody == nil else {
             throw Problem(.badRequest, "a reload must not have a body: the daemon reads its own configuration again")

@@ -6,14 +6,15 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// A write request that is not answered yet: the data that the answer needs, and the progress. Owned by the event loop.
+/// A write request that is not answered yet: the data for the answer, and the progress. Owned by the event loop.
 final class UnansweredWrite {
     let answerOptions: AnswerOptions
-    /// The client whose queue the write waits in.
+    /// The client to whose queue the write counts.
     let client: ClientKey
     /// The request as the audit file shows it; nil without an audit file.
     let auditedRequest: AuditLog.Request?
-    /// Cleared to cancel the preparation of the write by a scheduler; nil after the write has been queued.
+    /// The flag of the work in which a scheduler prepares the write. Clearing the flag cancels the work. Nil if no work
+    /// prepares the write, because the write is cheap, or is prepared and queued.
     var isWanted: WantedFlag?
     /// The reservation of the memory of a costly write; nil for a cheap write.
     var reservation: MemoryBudget.Reservation?
@@ -33,7 +34,7 @@ final class UnansweredWrite {
             : nil
     }
 
-    /// True if the write is completed even if its connection closes. Otherwise the write is dropped then.
+    /// True if the write is completed even if its connection closes. Otherwise a close cancels the write.
     var takesEffectAfterClose: Bool { isWanted == nil || hasEarlierCommits }
 
     /// How to render the answer. Separate from `UnansweredWrite`, because another thread may render the answer.
@@ -42,7 +43,7 @@ final class UnansweredWrite {
         fileprivate let createdStatus: Int
         /// True if the client asked for an answer without values (`Prefer: return=minimal`).
         fileprivate let isMinimal: Bool
-        /// The sender of the request; nil without access control.
+        /// The sender of the request; nil without access control. Its `readLimits` are nil if it may read everything.
         fileprivate let caller: Caller?
 
         fileprivate func status(of answer: WriteAnswer) -> Int { answer.created ? createdStatus : 200 }
@@ -64,13 +65,14 @@ extension WriteResult {
     /// True if the answer is too costly to render on an event loop.
     var exceedsLoopLimit: Bool { renderingCost(within: .loopLimit).exceeds(.loopLimit) }
 
-    /// The part of a split write that is still to be committed; nil if the write is complete.
+    /// The part of a write that further commits must carry out; nil if the write is complete.
     var remainder: WriteRequest? {
         if case .success(let answer) = answer { answer.remainder?.request } else { nil }
     }
 
-    /// The result of a write that earlier commits completed in part: a failure must not report that nothing was done.
-    var withUnknownOutcome: WriteResult {
+    /// The result of a write that earlier commits completed in part. A failure gets the outcome `unknown`, because it
+    /// must not report that nothing was done. A success remains as it is.
+    var withUnknownOutcomeIfFailed: WriteResult {
         guard case .failure(var problem) = answer else { return self }
         var result = self
         problem.outcome = .unknown
@@ -78,7 +80,8 @@ extension WriteResult {
         return result
     }
 
-    /// Renders the answer. The published state decides which changes and values the caller may read.
+    /// Renders the answer. The published state shows which values are secret, so that the answer contains only what the
+    /// grants of the caller allow.
     func response(with options: UnansweredWrite.AnswerOptions, on state: @autoclosure () -> State) -> Response {
         switch answer {
         case .success(let answer):
@@ -98,6 +101,7 @@ extension Response {
         switch answer.body {
         case .setting(let setting): self.init(setting, in: answer, with: options)
         case .change(let changes) where options.showsAll:
+            // The array of the commit has one change. Using the array avoids a copy of the change.
             let bytes = Change.settingBytes(afterFirstOf: changes)
             let changes = changes.span
             self.init(
@@ -107,12 +111,14 @@ extension Response {
         case .change(let changes): self.init(changes[0].settingAfter, in: answer, with: options)
         case .summary(var summary):
             let readLimits = options.caller?.readLimits
-            let dependsOnGrants = summary.schemaRevision == nil && answer.tag != .zero
+            // The tag of an existing suite contains a digest of the grants. The tag of a schema does not, and neither
+            // does the tag of a dropped suite, which is zero.
+            let tagDependsOnGrants = summary.schemaRevision == nil && answer.tag != .zero
             if let readLimits { summary.changes = state().shown(summary.changes, to: readLimits) }
             let body = options.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
             self.init(
                 json: body, status: options.status(of: answer), cursor: answer.cursor.withGrantsDigest(of: readLimits),
-                tag: answer.tag.map { EntityTag($0, digest: dependsOnGrants ? readLimits?.digest : nil) })
+                tag: answer.tag.map { EntityTag($0, digest: tagDependsOnGrants ? readLimits?.digest : nil) })
         }
         if options.isMinimal { fields.append("Preference-Applied", "return=minimal") }
     }
@@ -125,8 +131,7 @@ extension Response {
         if options.isMinimal { setting = setting.withoutValues() }
         self.init(
             json: setting.jsonBytes(), status: options.status(of: answer),
-            cursor: answer.cursor.withGrantsDigest(of: readLimits),
-            tag: tag)
+            cursor: answer.cursor.withGrantsDigest(of: readLimits), tag: tag)
         fields.append(source: setting.source)
     }
 }

@@ -6,13 +6,14 @@ internal import SettingsEngine
 /// `RequestEvents.swift` defines what each kind of request does when its connection closes, its deadline passes, the
 /// credential of its caller is revoked, or the daemon stops.
 enum UnfinishedRequest {
-    /// A write that a `WorkScheduler` prepares in the background, or that the store decides and makes durable.
+    /// A write that a `WorkScheduler` prepares in the background, or that the store checks and makes durable.
     case write(UnansweredWrite)
     /// An answer that a `WorkScheduler` computes in the background. All requests with the same key get the same answer.
     indirect case backgroundWork(BackgroundAnswers.Key)
-    /// An answer from another part of the daemon: a reload, the metrics of all loops, or the state of the cluster.
+    /// An answer from another part of the daemon: a reload, the metrics of all loops, or the state of the cluster. Also
+    /// the short time in which a request whose revision wait has ended is served.
     case serverOperation
-    /// A request that must not be answered before the daemon has published a revision.
+    /// A request that must not be answered before the daemon has published a revision (the number of a commit).
     indirect case revisionWait(RevisionWait)
     /// A long poll, or a GET with `wait`.
     case watcher(Watcher)
@@ -20,7 +21,7 @@ enum UnfinishedRequest {
     case stream(Watcher)
     case backup(BackupTransfer)
 
-    /// True if the request waits for an event outside of the daemon, so that its duration does not measure the daemon.
+    /// True if the request waits for a client or for other commits, so that its duration does not measure the daemon.
     var waitsForEvent: Bool {
         switch self {
         case .write, .backgroundWork, .serverOperation: false
@@ -38,20 +39,18 @@ struct UnfinishedRequests {
     /// An unfinished request, with the data that all kinds of requests have.
     struct Entry {
         fileprivate let id: Ticket
-        /// Nil without access control.
+        /// The sender of the request; nil without access control.
         let caller: Caller?
         /// The copy of the head for the logs; nil if the request will not be logged.
         var logCopy: LoggedRequest?
         var request: UnfinishedRequest
         var timing: RequestTiming
-        /// False if the connection has closed and the request waits for the result of a write, which is audited.
+        /// False if the connection has closed. The entry then remains because the write must be completed and audited.
         var isConnected = true
 
         fileprivate init(_ id: Ticket, _ request: UnfinishedRequest, from current: CurrentRequest) {
-            self.id = id
-            self.request = request
-            caller = current.caller
-            timing = current.timing
+            (self.id, self.request) = (id, request)
+            (caller, timing) = (current.caller, current.timing)
             timing.waitsForEvent = timing.waitsForEvent || request.waitsForEvent
         }
 

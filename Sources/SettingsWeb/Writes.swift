@@ -6,10 +6,12 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Writes (PUT, PATCH, DELETE and POST): passes requests to the store, and answers them with the results.
+/// Writes (PUT, PATCH, DELETE and POST): passes requests to the store, and answers them with the results. The store
+/// decides a write: it checks the write against the staged state (which includes commits that are not durable yet), and
+/// computes its commit or its refusal.
 extension APIHandler {
-    /// Handles a write request. A cheap write is collected, and queued with the other writes of the batch of events
-    /// when the batch ends. A costly write is first prepared in the background.
+    /// Handles a write request. A cheap write is collected. The collected writes are queued together, at the latest at
+    /// the end of the event loop iteration. A costly write is first prepared in the background.
     func write(
         _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange,
         on state: State
@@ -19,9 +21,9 @@ extension APIHandler {
             try parse(request, target, bytes, body, exchange, on: state)
             return .laterBlockingConnection
         }
-        // `isBehind` is true while earlier requests of the connection are not answered.
+        // While the queued writes take long to decide, each connection has at most one write in the queue.
         if exchange.hasEarlierRequests, service.store.isBusy { return .afterEarlierRequests }
-        let (write, isCheckCostly) = try request.write(target, bytes, body: body, on: state)
+        let (write, isValidationCostly) = try request.write(target, bytes, body: body, on: state)
         if let past = service.past, state.mayNeedPastFiles(for: write.command) {
             guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
             prepare(
@@ -36,9 +38,9 @@ extension APIHandler {
             return .laterBlockingConnection
         }
         let cost = state.cost(of: write, within: .loopLimit)
-        let time = write.estimatedTime(cost, isCheckCostly: isCheckCostly)
-        // The store may decide other writes before a costly write. So while a costly write is not answered, the handler
-        // accepts no other request of the connection, which keeps its writes in order.
+        let time = write.estimatedTime(cost, isValidationCostly: isValidationCostly)
+        // The store may decide later writes before a costly write, or between the commits of a split write. So the
+        // connection processes no other request until this write is answered, which keeps its writes in order.
         let isExclusive = time >= PendingWrite.costlyThreshold || write.command.mayTakeSeveralCommits
         if isExclusive, exchange.hasEarlierRequests { return .afterEarlierRequests }
         let unanswered = unansweredWrite(request, bytes, exchange)
@@ -56,13 +58,11 @@ extension APIHandler {
         return isExclusive ? .laterBlockingConnection : .later
     }
 
-    private func unansweredWrite(
-        _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange
-    ) -> UnansweredWrite {
+    private func unansweredWrite(_ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange) -> UnansweredWrite {
         UnansweredWrite(request, bytes, exchange, isAudited: service.audit != nil)
     }
 
-    /// Parses a large body in the background. Meanwhile, the handler accepts no other request of the connection.
+    /// Parses a large body in the background, then queues the write.
     private func parse(
         _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: LargeBody, _ exchange: Exchange,
         on state: State
@@ -84,7 +84,7 @@ extension APIHandler {
     /// Prepares a costly write in the background, which may have to wait for memory, then queues the write.
     ///
     /// - Parameters:
-    ///   - cursor: the cursor that a refusal contains.
+    ///   - cursor: the cursor (epoch and revision) for a refusal, without the digest of grants that the answer adds.
     ///   - bytes: estimates the memory that the write takes.
     ///   - input: the reservation of the memory of the input; nil if there is none.
     ///   - scheduler: runs `makeRequest`; nil for `service.parsing`.
@@ -104,13 +104,13 @@ extension APIHandler {
             do throws(Problem) {
                 let request = try makeRequest()
                 let cost = store.state.cost(of: request, within: WriteRequest.maximumCost)
-                let time = max(request.estimatedTime(cost, isCheckCostly: false), PendingWrite.costlyThreshold + 1)
+                let time = max(request.estimatedTime(cost, isValidationCostly: false), PendingWrite.costlyThreshold + 1)
                 mailbox.run { $0.enqueuePrepared(request, id, reservation, estimatedTime: time) }
             } catch {
                 refuse(error)
             }
         }
-        // The scheduler drops the write if its connection has closed, unless a part of the write is completed.
+        // The scheduler drops the write if its connection has closed, unless earlier commits completed a part of it.
         work.isWanted = { isWanted.isSet || hasEarlierCommits }
         work.refuse = { refusal in
             var problem = Problem(refusal, ifTimedOut: .tooManyWrites)
@@ -130,10 +130,7 @@ extension APIHandler {
         collect(request, id, of: write.client, estimatedTime: estimatedTime)
     }
 
-    /// Adds a write to the batch that `enqueueCollectedWrites()` queues.
-    private func collect(
-        _ request: consuming WriteRequest, _ id: Ticket, of client: ClientKey, estimatedTime: UInt64
-    ) {
+    private func collect(_ request: consuming WriteRequest, _ id: Ticket, of client: ClientKey, estimatedTime: UInt64) {
         collectedWrites.append(
             service.store.makeWrite(
                 WriteID(id), request, for: mailbox, caller: client, estimatedTime: estimatedTime))
@@ -158,6 +155,7 @@ extension APIHandler {
         if let commit = result.commit, let request = write.auditedRequest {
             service.audit?.add(commit, from: request) { [store = service.store] in store.state }
         }
+        // A part of a split write is committed. Prepares the remaining part.
         if let remainder = result.remainder {
             (write.reservation, write.hasEarlierCommits) = (nil, true)
             let (state, capacity) = (service.store.state, service.budget.capacity)
@@ -165,7 +163,8 @@ extension APIHandler {
                 () throws(Problem) in remainder
             }
         }
-        let result = write.hasEarlierCommits ? result.withUnknownOutcome : result
+        let result = write.hasEarlierCommits ? result.withUnknownOutcomeIfFailed : result
+        // The log line of a slow request shows the durations of its steps.
         if let times = result.times { entry.logCopy?.times = times }
         let options = write.answerOptions
         guard entry.isConnected, result.exceedsLoopLimit else {
@@ -193,22 +192,22 @@ extension Ticket {
 }
 
 extension WriteRequest {
-    /// The estimate stops at this cost. The store decides cheap writes before a costly write for a time that grows with
-    /// the estimate, and reaches its maximum before this cost.
+    /// The estimate stops at this cost. Cheap writes go before a costly write for twenty times its estimate, but for at
+    /// most a second. An estimate of 50,000 microseconds reaches this second, so a higher estimate changes nothing.
     fileprivate static let maximumCost = Cost(microseconds: 65_536, bytes: .max)
     /// The time per byte to render the journal line and the answer.
     private static let nanosecondsPerByte: UInt64 = 16
-    /// The assumed time to check a value against its schema if the check takes more steps than an event loop may spend.
+    /// The assumed nanoseconds for a validation that takes more steps than an event loop may spend.
     private static let costlyCheckTime: UInt64 = 100_000_000
 
     /// The nanoseconds that deciding the write is estimated to take.
     ///
-    /// - Parameter isCheckCostly: true if checking the value against its schema may take long.
-    fileprivate func estimatedTime(_ cost: WriteCost, isCheckCostly: Bool) -> UInt64 {
+    /// - Parameter isValidationCostly: true if the validation of the value against its schema may take long.
+    fileprivate func estimatedTime(_ cost: WriteCost, isValidationCostly: Bool) -> UInt64 {
         let time =
             PendingWrite.minimumTime + UInt64(cost.cost.microseconds * 1000) + UInt64(size) * Self.nanosecondsPerByte
-        if isCheckCostly { return max(time, Self.costlyCheckTime) }
-        // The number of steps of a check is not known before the check, so assume a costly write.
+        if isValidationCostly { return max(time, Self.costlyCheckTime) }
+        // The number of steps of a validation is not known before, so assume a costly write.
         return cost.checksValues ? max(time, PendingWrite.costlyThreshold) : time
     }
 
@@ -221,9 +220,9 @@ extension WriteRequest {
         do throws(Problem) {
             try view.complete(&write)
         } catch {
-            // The store decides two kinds of writes without the data: a write with a request key, which may repeat an
-            // answered write, and an undo in all suites by a caller whom the error would tell that a hidden commit
-            // exists.
+            // The store decides two kinds of writes without the data. A write with a request key (`Idempotency-Key`)
+            // may repeat an answered write. An undo in all suites by a caller that may not read everything must not
+            // fail here, because the error would reveal that a commit exists that the caller may not see.
             var undoesAllSuites = false
             if case .undo(_, of: nil, onConflict: _) = command { undoesAllSuites = true }
             guard requestKey != nil || undoesAllSuites && grants?.readLimits != nil else { throw error }

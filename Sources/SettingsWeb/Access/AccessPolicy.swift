@@ -4,19 +4,19 @@ package import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// The options of access control, which decides what each caller may read and write.
+/// The options of access control, which limits what each caller (the sender of a request) may read and write.
 package struct AccessOptions: Sendable {
     /// The path of the token file; nil if there is no token file.
     package var tokens: String?
     /// The grants of the users and groups of this machine, for callers that connect through a Unix domain socket. A
-    /// grant gives rights on suites and keys. The name of a group begins with `%`.
+    /// grant gives rights on suites (named sets of settings) and keys. The name of a group begins with `%`.
     package var users: [(name: String, grants: [Grant])] = []
     /// The grants of callers without a credential.
     package var anonymous: [Grant] = []
     /// True if `/metrics` needs no credential.
     package var opensMetrics = false
-    /// True if the configuration file has an `access` object, even an empty object, or if another source sets an option
-    /// of `access`.
+    /// True if the configuration file has an `access` object, even an empty object, or if an environment variable or a
+    /// command-line option sets an option of `access`.
     package var isPresent = false
 
     package init() {}
@@ -27,23 +27,22 @@ package struct AccessOptions: Sendable {
 
 /// The grants of all callers: of tokens, of users of this machine, and of callers without a credential.
 ///
-/// A policy is immutable. A reload creates a new policy.
+/// A policy is immutable. A reload of the configuration creates a new policy.
 package final class AccessPolicy: Sendable {
-    /// True if `/metrics` needs no credential.
     let opensMetrics: Bool
     /// The callers by the SHA-256 digest of their token. Digests are compared in constant time.
     private let tokens: [SHA256: Caller]
-    private let tokenFile: String?
+    private let tokenFilePath: String?
     /// The expiry times of the tokens whose lifetime is longer than ``expiryNoticeMilliseconds``, the soonest first.
-    /// The daemon does not warn about tokens with a shorter lifetime.
+    /// For a shorter lifetime, the daemon would already have to warn when the token is created.
     private let expiries: [(name: String, time: Timestamp)]
-    /// The grants by the numeric identifier of the user, and of the group.
+    /// The grants by the numeric identifier of the user, or of the group.
     private let users: [UInt32: [Grant]]
     private let groups: [UInt32: [Grant]]
     private let anonymous: Caller
     private let clock: @Sendable () -> Timestamp
 
-    package var hasTokenFile: Bool { tokenFile != nil }
+    package var hasTokenFile: Bool { tokenFilePath != nil }
     /// A text for the log: the number of tokens, and the number of users and groups together.
     package var summary: String {
         func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
@@ -57,7 +56,7 @@ package final class AccessPolicy: Sendable {
 
     /// Reads the token file, and looks up the numeric identifiers of users and groups.
     package init(_ options: AccessOptions, clock: @escaping @Sendable () -> Timestamp) throws(ConfigurationError) {
-        tokenFile = options.tokens
+        tokenFilePath = options.tokens
         (tokens, expiries) = try Self.tokens(at: options.tokens)
         var (users, groups): ([UInt32: [Grant]], [UInt32: [Grant]]) = ([:], [:])
         for (name, grants) in options.users {
@@ -77,8 +76,8 @@ package final class AccessPolicy: Sendable {
 
     /// Copies a policy, but reads the tokens from the token file again.
     package init(rereadingTokensOf policy: AccessPolicy) throws(ConfigurationError) {
-        tokenFile = policy.tokenFile
-        (tokens, expiries) = try Self.tokens(at: policy.tokenFile)
+        tokenFilePath = policy.tokenFilePath
+        (tokens, expiries) = try Self.tokens(at: policy.tokenFilePath)
         (users, groups, anonymous) = (policy.users, policy.groups, policy.anonymous)
         (opensMetrics, clock) = (policy.opensMetrics, policy.clock)
     }
@@ -106,14 +105,13 @@ package final class AccessPolicy: Sendable {
     /// How long before the expiry of a token the daemon warns, in milliseconds.
     private static let expiryNoticeMilliseconds: Int64 = 7 * 86_400_000
 
-    /// The next time at which a token expires; nil if there is none. Ignores tokens with a lifetime of a week or less.
+    /// The next time at which a token expires; nil if no token does. Ignores tokens with a lifetime of a week or less.
     var nextExpiry: Timestamp? {
         let now = clock()
         return expiries.first { $0.time > now }?.time
     }
 
-    /// The warning about tokens that expire within a week; nil if there are none. Ignores tokens with a lifetime of a
-    /// week or less.
+    /// The warning about tokens that expire within a week; nil if no token does. Ignores tokens as ``nextExpiry`` does.
     package var expiryWarning: String? {
         let now = clock()
         let end = Timestamp(milliseconds: now.milliseconds + Self.expiryNoticeMilliseconds)
@@ -152,12 +150,12 @@ package final class AccessPolicy: Sendable {
         if let expires = caller.expires, caller.hasExpired(at: clock()) {
             throw .unauthorized("the token expired at \(expires); create a new token with settingsd token create")
         }
-        // All loops share the object. Storing for each request would make the cores contend for the cache line.
+        // All event loops share the caller. A store for each request would make the cores contend for the cache line.
         if !caller.wasUsed.load(ordering: .relaxed) { caller.wasUsed.store(true, ordering: .relaxed) }
         return caller
     }
 
-    /// Returns the digests of the tokens that were used since the last call.
+    /// Returns the digests of the tokens that were used since the last call of this method.
     func takeUsedTokens() -> [SHA256] {
         tokens.filter { $0.value.wasUsed.exchange(false, ordering: .relaxed) }.map(\.key)
     }
@@ -200,6 +198,7 @@ package final class AccessPolicy: Sendable {
         caller.expires.map { UInt64(min(max(0, $0.milliseconds - clock().milliseconds), 1 << 42)) * 1_000_000 }
     }
 
+    /// Returns the caller for a user. A user without grants gets the grants of callers without a credential.
     private func caller(of peer: PeerUser) -> Caller {
         let granted = (users[peer.id] ?? []) + peer.groups.flatMap { groups[$0] ?? [] }
         let hasOwnGrants = !granted.isEmpty
@@ -221,6 +220,6 @@ package final class AccessPolicy: Sendable {
 }
 
 extension PeerUser {
-    /// The name that the commits of the user record.
+    /// The name of the user in commits.
     var callerName: String { "user:\(name)" }
 }

@@ -8,8 +8,8 @@ internal import Synchronization
 
 /// An audit log: a file with one line of JSON for each commit, without the values of secrets.
 ///
-/// A background queue writes the lines, so the audit log never delays a write and never makes a write fail. Lost lines
-/// are counted, logged, and shown by `/readyz` and `/metrics`. Thread-safe.
+/// A background queue writes the lines, so the audit log never delays a write and never makes a write fail. The daemon
+/// counts and logs lost lines, and shows their number in `/metrics` and the condition in `/readyz`. Thread-safe.
 package final class AuditLog: Sendable {
     /// The request that led to a commit.
     package struct Request: Sendable {
@@ -23,44 +23,46 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// The memory limit of commits without a written line. Further lines are dropped, except for a single commit.
+    /// The maximum memory of the commits whose lines are not written yet. A line that exceeds the limit is dropped,
+    /// unless no other commit waits.
     private static let maximumWaitingBytes = 64 << 20
 
     private let path: String
+    /// The log of the daemon, not the audit log.
     private let log: Log
     private let queue = DispatchQueue(label: "settingsd.audit", qos: .utility)
     /// The open file; nil if the file is not open, and while the queue writes.
     private let file = Mutex<OpenFile?>(nil)
     private let waitingBytes = Atomic(0)
     private let lostLineCount = Atomic(0)
-    /// The part of ``lostLineCount`` that the log has reported.
+    /// The number of lost lines that were reported in the log of the daemon.
     private let reportedLineCount = Atomic(0)
     private let isFailing = Atomic(false)
+    /// The record of the commits whose lines were written last; nil if the record could not be opened.
     private let auditedRevisions: AuditedRevisions?
-    private let isShared: Bool
+    private let isHistoryShared: Bool
 
-    /// The time that ``finish()`` waits for a stalled disk, in seconds.
+    /// The maximum time that ``finish()`` waits for the disk, in seconds.
     private static let finishSeconds = 5
-    /// The maximum distance of a line from its position in revision order. Lines are not in revision order, because
-    /// each event loop adds the lines of its own commits when it receives their results.
+    /// The assumed maximum distance of a line from its position in revision order. Lines are not in revision order,
+    /// because each event loop adds the lines of its own commits when it receives their results.
     private static let maximumReordering = AuditedRevisions.capacity
 
-    /// Opens the file, and adds the missing lines of commits that are still in the history. A line is missing if the
-    /// previous process ended before it wrote the line, or before it knew whether the commit was durable. If there are
-    /// neither lines nor a record of audited commits, the file begins with the next commit.
+    /// Opens the file, and adds the missing lines of commits that are still in the history (the recent commits in
+    /// memory). A line is missing if the previous process ended before it wrote the line, or before it knew whether the
+    /// commit was durable. If neither the file nor the record has a commit, the file begins with the next commit.
     ///
     /// - Parameters:
     ///   - state: the state at the start, with the history.
     ///   - isShared: true if other daemons commit to the same history.
     package init(_ path: String, in directory: DataDirectory, on state: State, isShared: Bool, _ log: Log) {
-        self.path = path
-        self.isShared = isShared
-        self.log = log
+        (self.path, isHistoryShared, self.log) = (path, isShared, log)
         do throws(FileError) {
             auditedRevisions = try AuditedRevisions(in: directory)
         } catch {
             log.error(
-                "cannot open the record of audited commits: \(error); after a crash, a new audit file may lack lines")
+                "cannot open the record of audited commits: \(error); if the daemon crashes after a log rotation, the "
+                    + "audit file will lack lines")
             auditedRevisions = nil
         }
         queue.async {
@@ -72,22 +74,24 @@ package final class AuditLog: Sendable {
     private func addMissingLines(to file: OpenFile, on state: State) throws(FileError) {
         let lines = try file.lastRevisions()
         let firstInFile = lines.min()
-        // After a log rotation, the record has the revisions whose lines are in the previous file.
+        // The record also has commits whose lines are in a file that a log rotation has renamed. Their revisions are
+        // lower than all revisions in the present file.
         let recorded = auditedRevisions?.initialRevisions ?? []
         let audited = recorded.filter { revision in firstInFile.map { revision < $0 } ?? true } + lines
-        // All commits up to this revision have lines. Later commits may lack a line, because lines may be reordered.
+        // All commits up to this revision have lines. Later commits may lack a line, because lines are not in order.
         guard let completeThrough = audited.dropLast(Self.maximumReordering).max() ?? audited.min() else { return }
         let present = Set(audited)
         let missing = state.history.commits(after: completeThrough).filter { !present.contains($0.revision) }
-        for kept in missing {
-            try append(AuditLine(kept.commit, from: nil, on: state), of: kept.revision, to: file)
+        for retained in missing {
+            try append(AuditLine(retained.commit, from: nil, on: state), of: retained.revision, to: file)
         }
-        // Each daemon that shares the history writes only the lines of its own commits.
-        guard !isShared else { return }
+        // Daemons that share a history write only the lines of their own commits, so gaps do not show lost lines.
+        guard !isHistoryShared else { return }
+        // The history has every commit after this revision.
         let oldest = state.history.oldestAvailable
         let lastAudited = (audited + recorded + missing.map(\.revision)).filter { $0 <= oldest }.max()
         let evicted = Int(oldest.number - max(lastAudited ?? completeThrough, completeThrough).number)
-        // A new epoch skips `Recovery.epochRevisionGap` revisions. No commits have these revisions.
+        // A new epoch, which is a new history, skips `Recovery.epochRevisionGap` revisions. No commits have them.
         if evicted > 0, evicted < Recovery.epochRevisionGap {
             lostLineCount.add(evicted, ordering: .relaxed)
             reportedLineCount.add(evicted, ordering: .relaxed)
@@ -108,16 +112,17 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// The number of lines that the log could not write.
+    /// The number of lines that are missing from the audit file because they were dropped or could not be written.
     var lostLines: Int { lostLineCount.load(ordering: .relaxed) }
     /// The condition of the audit log that `/readyz` shows.
     var condition: String { isFailing.load(ordering: .relaxed) ? "failing" : lostLines > 0 ? "incomplete" : "ok" }
 
     /// Adds the line of a published commit.
     ///
-    /// - Parameter state: returns the published state, which knows the secret keys. Called on the background queue.
-    package func add(_ kept: RetainedCommit, from request: Request, _ state: @escaping @Sendable () -> State) {
-        let size = kept.size
+    /// - Parameter state: returns the published state, whose schemas declare which keys have secret values. Called on
+    ///   the background queue.
+    package func add(_ retained: RetainedCommit, from request: Request, _ state: @escaping @Sendable () -> State) {
+        let size = retained.size
         let total = waitingBytes.add(size, ordering: .relaxed).newValue
         guard total <= Self.maximumWaitingBytes || total == size else {
             waitingBytes.subtract(size, ordering: .relaxed)
@@ -125,9 +130,9 @@ package final class AuditLog: Sendable {
             return
         }
         queue.async {
-            let line = AuditLine(kept.commit, from: request, on: state())
+            let line = AuditLine(retained.commit, from: request, on: state())
             let isWritten = self.withOpenFile { file throws(FileError) in
-                try self.append(line, of: kept.revision, to: file)
+                try self.append(line, of: retained.revision, to: file)
             }
             if !isWritten { self.lostLineCount.add(1, ordering: .relaxed) }
             let remaining = self.waitingBytes.subtract(size, ordering: .relaxed).newValue
@@ -138,12 +143,13 @@ package final class AuditLog: Sendable {
     /// Closes the file. The next line opens the path again, so a log rotation may rename the file.
     package func reopen() {
         queue.async {
-            // The next start does not read the renamed file, so its lines must be on disk before the record of them.
+            // The next start trusts the record instead of reading the renamed file. Without this sync, a power failure
+            // could lose lines of the renamed file whose revisions are in the record.
             try? self.file.withLock { $0.take() }?.sync()
         }
     }
 
-    /// Waits until all lines are written, at most ``finishSeconds``. The next start adds the missing lines.
+    /// Waits until all lines are written, at most ``finishSeconds``. The next start adds the unwritten lines.
     package func finish() {
         let isWritten = DispatchSemaphore(value: 0)
         queue.async { isWritten.signal() }
@@ -163,6 +169,7 @@ package final class AuditLog: Sendable {
     private func append(_ line: AuditLine?, of revision: Revision, to file: OpenFile) throws(FileError) {
         if let line {
             let bytes = line.jsonBytes() + [UInt8(ascii: "\n")]
+            // The file is open for appending, so the write ignores the offset.
             try file.write(bytes.span, at: 0)
         }
         auditedRevisions?.add(revision)
@@ -232,11 +239,10 @@ private struct AuditLine: JSONWritable, Sendable {
     let request: AuditLog.Request?
     let changes: [Change]
 
-    /// Makes the line of a commit. Nil for a commit without changes, which is stored only for its request key.
+    /// The line of a commit. Nil for a commit without changes, which only stores the `Idempotency-Key` of a write.
     init?(_ commit: Commit, from request: AuditLog.Request?, on state: State) {
         guard !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else { return nil }
-        self.commit = commit
-        self.request = request
+        (self.commit, self.request) = (commit, request)
         changes = state.markingSecrets(commit.changes).map { change in
             var change = change.isSecret ? change.concealed() : change
             // The origin, which is the caller and the note, is the same for all changes. The line contains it once.

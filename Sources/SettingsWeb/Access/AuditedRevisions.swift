@@ -3,15 +3,16 @@ internal import SettingsAPI
 internal import SettingsStorage
 internal import Synchronization
 
-/// A record of the commits whose audit lines were written last, in the file `AUDIT` of the data directory.
+/// A record of the commits whose audit lines were written last, in the file `AUDIT` of the data directory. The audit
+/// lines themselves are in the audit file, which is the file of ``AuditLog`` and has one line for each commit.
 ///
 /// At a start, the record shows which commits lack an audit line. The audit file does not suffice, because it is empty
-/// after a log rotation. The record has slots of equal length with one revision each. A new revision overwrites the
-/// oldest, so an update is one small write. Neither the record nor the audit lines are synced. Thread-safe.
+/// after a log rotation. The record has slots of equal length, with one revision (the number of a commit) each. A new
+/// revision overwrites the oldest revision, so an update is one small write, which is not synced. Thread-safe.
 final class AuditedRevisions: Sendable {
-    /// The maximum number of slots.
+    /// The maximum number of revisions in the record.
     static let capacity = 1024
-    /// The length of a revision, padded with spaces, and a line feed.
+    /// The length of a slot: the digits of a revision, padded with spaces, and a line feed.
     private static let slotLength = 20
 
     /// The revisions that the record contained at the start, in ascending order.

@@ -4,18 +4,20 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// The sender of a request, as its credential identifies it. A request without a credential has the caller `anonymous`.
+/// The sender of a request, as the credential of the request identifies it: a name and grants. A grant gives rights on
+/// suites (named sets of settings) and keys. A request without a credential has the caller `anonymous`.
 final class Caller: Sendable {
     enum Credential: Sendable {
+        /// A token with this digest.
         case token(SHA256)
         case user(PeerUser)
         case none
     }
 
-    /// The name that the commits of the caller record: `token:ci`, `user:alice` or `anonymous`.
+    /// The name of the caller in commits: `token:ci`, `user:alice` or `anonymous`.
     let name: String
     let grants: Grants
-    /// The grants that limit what the caller may read; nil if the caller may read everything.
+    /// The grants, if the caller may not read everything; nil if the caller may read everything.
     var readLimits: Grants? { grants.readLimits }
     /// When the token expires; nil if the credential does not expire.
     let expires: Timestamp?
@@ -23,22 +25,17 @@ final class Caller: Sendable {
     /// True if grants are configured for the credential. False for a caller that has only the grants of `anonymous`. A
     /// token might give that caller more rights, so a refused request gets 401 instead of 403.
     let hasOwnGrants: Bool
-    /// True if a request had the credential since ``TokenUsage`` last recorded the used tokens.
+    /// True if a request has had the credential since ``TokenUsage`` last recorded which tokens were used.
     let wasUsed = Atomic(false)
 
     init(
         _ name: String, _ grants: Grants, _ credential: Credential, expires: Timestamp? = nil, hasOwnGrants: Bool = true
     ) {
-        self.name = name
-        self.grants = grants
-        self.expires = expires
-        self.credential = credential
-        self.hasOwnGrants = hasOwnGrants
+        (self.name, self.grants, self.credential) = (name, grants, credential)
+        (self.expires, self.hasOwnGrants) = (expires, hasOwnGrants)
     }
 
-    func hasExpired(at now: Timestamp) -> Bool {
-        expires.map { $0.milliseconds <= now.milliseconds } ?? false
-    }
+    func hasExpired(at now: Timestamp) -> Bool { expires.map { $0.milliseconds <= now.milliseconds } ?? false }
 
     /// The answer to `GET /v1/caller`.
     var state: CallerState {
@@ -51,7 +48,7 @@ final class Caller: Sendable {
         throw .unauthorized("the request needs a token; send the token as Authorization: Bearer TOKEN")
     }
 
-    /// Throws 403 or 401 unless the caller has a right on the keys of a suite that are in a scope.
+    /// Throws 403 or 401 unless the caller has a right on those keys of a suite that the scope selects.
     func demand(_ right: Rights, on suite: SuiteName, _ scope: Grants.Scope) throws(Problem) {
         do throws(Problem) {
             try grants.demand(right, on: suite, scope)
@@ -85,7 +82,7 @@ extension Problem {
         Problem(.unauthorized, detail)
     }
 
-    /// The error for a request that waits for an event, if its credential expires or changes in the meantime.
+    /// The error for a waiting request, such as a long poll, whose credential expires or gets other grants.
     static var credentialEnded: Problem {
         unauthorized("the credential expired, was revoked or got other grants while the request waited")
     }

@@ -3,8 +3,8 @@ package import SettingsAPI
 package import SettingsEngine
 package import SettingsModel
 
-/// The token file, which defines the tokens that the daemon accepts, each with a name, a digest and grants. The file
-/// contains only the digests of the tokens, so a reader of the file learns no token.
+/// The token file, which defines the tokens that the daemon accepts, each with a name, a digest and grants (rights on
+/// settings). The file contains only the digests of the tokens, so a reader of the file learns no token.
 ///
 ///     {"tokens": [{"name": "ci", "sha256": "9f86…0a08", "grants": ["app.*:read,write"],
 ///                  "created": "2026-11-20T10:00:00.000Z", "expires": "2027-02-18T10:00:00.000Z"}]}
@@ -15,6 +15,7 @@ package struct TokenFile: Sendable {
         package var digest: SHA256
         package var grants: [Grant]
         package var created: Timestamp
+        /// Nil if the token does not expire.
         package var expires: Timestamp?
     }
 
@@ -109,7 +110,7 @@ extension TokenFile {
         guard status.size <= maximumLength else {
             throw ConfigurationError(
                 "cannot read the token file \(path): it has \(status.size) bytes, more than \(maximumLength)",
-                remedy: "name another file, or remove tokens that have expired")
+                remedy: "set access.tokens to another token file, or remove tokens that have expired")
         }
         let user = ProcessUser.identifier
         let acceptsAnyOwner = acceptsAnyOwnerForRoot && ProcessUser.isRoot

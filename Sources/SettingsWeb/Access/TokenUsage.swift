@@ -7,9 +7,9 @@ internal import Synchronization
 
 /// A record of the last use of each token, in a file of the data directory that `settingsd token list --json` reads.
 ///
-/// For each request, an event loop only sets the mark `Caller.wasUsed`. Every ``interval`` seconds, at a reload and at
-/// a stop, ``collect(from:keepingTokensOf:)`` clears the marks and stores the current time, which is therefore up to
-/// ``interval`` seconds after the use. A crash loses the marks since the last collection. Thread-safe.
+/// For each request with a token, an event loop only sets the mark `Caller.wasUsed`. Every ``interval`` seconds, at a
+/// reload and at a stop, ``collect(from:keepingTokensOf:)`` clears the marks and stores the current time, which is
+/// therefore up to ``interval`` seconds after the use. A crash loses the marks since the last collection. Thread-safe.
 package final class TokenUsage: Sendable {
     /// Seconds between two collections.
     package static let interval = 300
@@ -20,8 +20,7 @@ package final class TokenUsage: Sendable {
     private let times: Mutex<[SHA256: Timestamp]>
 
     package init(in directory: DataDirectory, log: Log) {
-        self.directory = directory
-        self.log = log
+        (self.directory, self.log) = (directory, log)
         times = Mutex(Self.read(directory))
     }
 

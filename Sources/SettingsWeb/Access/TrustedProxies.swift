@@ -1,7 +1,8 @@
 internal import HTTPWire
 package import Platform
 
-/// The proxies that the daemon trusts: it takes the address of the client from their field `X-Forwarded-For`.
+/// The proxies that the daemon trusts. For a request from a trusted proxy, the daemon takes the address of the client
+/// from the field `X-Forwarded-For`.
 package struct TrustedProxies: Sendable {
     package var ranges: [AddressRange] = []
     /// True if the peers of Unix domain sockets are trusted proxies.
@@ -16,7 +17,7 @@ package struct TrustedProxies: Sendable {
         var client = peer
         for line in head.values(of: .forwardedFor, in: bytes).reversed() {
             for text in bytes.text(in: line).split(separator: ",", omittingEmptySubsequences: false).reversed() {
-                // Proxies append only addresses. So the client sent this text, and may have forged earlier addresses.
+                // Proxies append only addresses. So the client sent this text, and may have forged the texts before it.
                 guard let address = IPAddress(text.filter { $0 != " " && $0 != "\t" }) else { return client }
                 client = .tcp(address, port: 0)
                 guard trusts(client) else { return client }

@@ -1,6 +1,7 @@
 internal import SettingsEngine
 
-/// A read or a watch without the data that differs between clients, so that its answer can be shared.
+/// A read or a watch (a request that waits for changes) without the data that differs between clients, so that clients
+/// can share its answer.
 ///
 /// The answer depends on the answer key, on the state, and on the client revision: the revision up to which the client
 /// knows all commits. Requests with the same answer key and client revision share one rendered answer.
@@ -8,7 +9,7 @@ struct AnswerKey: Hashable, Sendable {
     /// The kind of the answer, with its parameters.
     enum Kind: Hashable, Sendable {
         /// The result of a GET of a setting or a suite. For a GET with `wait`: the tags of the results that the client
-        /// knows, and whether the suite existed, because its removal ends the wait. Indirect to keep `Watcher` small.
+        /// knows, and whether the suite existed, because its removal ends the wait. Indirect, because it is large.
         indirect case reading(Reading, known: TagList?, hadSuite: Bool)
         /// All watched settings. `isReset` is true if the client asked for changes that the history no longer has.
         case state(isReset: Bool)
@@ -33,13 +34,12 @@ struct AnswerKey: Hashable, Sendable {
         }
     }
 
-    /// The suites and keys that the answer key concerns, with the grants of the caller.
+    /// The suites, keys and prefixes that the request names, with the grants of a caller that may not read everything.
     let subject: WatchSubject
     let kind: Kind
 
     init(_ subject: WatchSubject, _ kind: Kind) {
-        self.subject = subject
-        self.kind = kind
+        (self.subject, self.kind) = (subject, kind)
     }
 }
 

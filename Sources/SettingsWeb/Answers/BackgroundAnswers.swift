@@ -10,12 +10,13 @@ internal import Synchronization
 struct BackgroundAnswers {
     /// Identifies an answer. Requests with equal keys share the answer.
     enum Key: Hashable, Sendable {
-        /// An answer that is not shared. The ticket identifies the request.
+        /// An answer that is not shared. The ticket identifies an unanswered request on its event loop.
         case request(Ticket)
-        /// The answer to a ``AnswerKey`` from the state at `revision` to clients that know the commits to
-        /// `clientRevision`.
+        /// The answer for an ``AnswerKey``, computed from the state at `revision`, for clients that know all commits up
+        /// to `clientRevision`.
         case answerKey(AnswerKey, clientRevision: Revision, revision: Revision)
-        /// The answer to a GET with this target from a caller with these grants, computed from the state at `revision`.
+        /// The answer to a GET with this target, computed from the state at `revision`, for callers with these grants;
+        /// nil without access control.
         case target([UInt8], for: Grants?, revision: Revision)
     }
 
@@ -25,8 +26,7 @@ struct BackgroundAnswers {
         private let reservation: MemoryBudget.Reservation
 
         init(_ bytes: [UInt8], _ reservation: MemoryBudget.Reservation) {
-            self.bytes = bytes
-            self.reservation = reservation
+            (self.bytes, self.reservation) = (bytes, reservation)
         }
     }
 
@@ -76,7 +76,7 @@ struct BackgroundAnswers {
         }
     }
 
-    /// Removes a finished job. Returns the requests that wait for its answer.
+    /// Removes a finished job. Returns the requests that wait for its answer; none if the job was cancelled.
     mutating func finish(_ key: Key) -> [Ticket] {
         jobs.removeValue(forKey: key)?.requests ?? []
     }

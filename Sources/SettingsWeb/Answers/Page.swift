@@ -39,7 +39,6 @@ enum Page {
         form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'
         """
 
-    /// The files by their paths.
     private static let files: [String: File] = {
         var count = 0
         let table = page_files(&count)
@@ -62,11 +61,9 @@ enum Page {
         }
     }
 
-    /// Answers a request for a file of the page; nil for any other request. The answer contains the cursor if there is
-    /// one.
-    static func answer(
-        _ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor?
-    ) -> Response? {
+    /// Answers a request for a file of the page; nil for any other request. Like every answer of the daemon, the answer
+    /// has the position in the history in `Settings-Cursor`. `cursor` is nil for a client that may not learn it.
+    static func answer(_ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor?) -> Response? {
         guard head.path.count == 1 || mayBeFile(head.path, bytes) else { return nil }
         let path = bytes.text(in: head.path)
         if path == "/" {

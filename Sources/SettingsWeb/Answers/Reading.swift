@@ -6,8 +6,8 @@ internal import SettingsModel
 /// The parameters of a GET of a setting or a suite. A GET with `wait` repeats the read after each commit that may
 /// change the result.
 ///
-/// The `Grants` are the grants of a caller that may not read everything; nil if the caller may. `isRaw` is true to
-/// answer with a value only, without its revision and its other metadata.
+/// `for` is `readLimits`: the grants of a caller that may not read everything; nil if the caller may read everything.
+/// `isRaw` is true to answer with a value only, without its revision and its other metadata.
 enum Reading: Hashable, Sendable {
     case setting(SuiteName, KeyName, isRaw: Bool, for: Grants?)
     case suite(SuiteName, SuiteView, prefix: UTF8Text, isRaw: Bool, for: Grants?)
@@ -31,7 +31,6 @@ enum Reading: Hashable, Sendable {
         }
     }
 
-    /// The grants of a caller that may not read everything; nil if the caller may.
     private var readLimits: Grants? {
         switch self {
         case .setting(_, _, _, let readLimits), .suite(_, _, _, _, let readLimits): readLimits
@@ -47,7 +46,8 @@ enum Reading: Hashable, Sendable {
         }
     }
 
-    /// Reads from a state. Throws if no later state can have a result either, so that waiting is useless.
+    /// Reads from a state. If the suite does not exist, the result is a refusal, and a GET with `wait` waits. Throws an
+    /// error that ends even a GET with `wait` at once: the key is unknown, or its raw value is secret.
     func result(on state: State) throws(Problem) -> ReadResult {
         guard let found = state.suite(suite) else {
             let refusal = Response(state.unknownSuite(suite, for: readLimits), cursor: state.cursor)
@@ -89,7 +89,7 @@ enum Reading: Hashable, Sendable {
         let record = suite.record(key)
         guard suite.admits(key) || record.stored != nil else { throw suite.unknownKey(key, for: readLimits) }
         if isRaw, suite.isHidden(record, from: readLimits) {
-            throw Problem(secret: key, of: suite.id, to: "read the bare value of")
+            throw Problem(secret: key, of: suite.id, to: "read the raw value of")
         }
         let source = record.valueSource.source
         let tag = suite.tag(of: record, for: readLimits)
@@ -133,7 +133,7 @@ enum Reading: Hashable, Sendable {
 struct ReadResult: Sendable {
     /// Nil if the suite does not exist.
     let tag: EntityTag?
-    /// The source of the value of a setting; nil for a suite, and for a refusal.
+    /// The source of the value of a setting: stored or default; nil for a suite, and for a refusal.
     private let source: Source?
     /// True if the setting has no value, or the suite does not exist, so that the response is an error.
     let isRefusal: Bool
@@ -143,28 +143,24 @@ struct ReadResult: Sendable {
         tag: EntityTag, source: Source? = nil, cost: @escaping @Sendable (Cost) -> Cost,
         _ make: @escaping @Sendable () -> Response
     ) {
-        self.tag = tag
-        self.source = source
-        isRefusal = false
+        (self.tag, self.source, isRefusal) = (tag, source, false)
         rendering = Rendering(cost: cost, make: make)
     }
 
     init(refusal: Rendering, tag: EntityTag?) {
-        self.tag = tag
-        source = nil
-        isRefusal = true
-        rendering = refusal
+        (self.tag, source, isRefusal, rendering) = (tag, nil, true, refusal)
     }
 
-    /// True if a GET with `wait` and these tags in `If-None-Match` must wait, because the client knows this result. A
-    /// client that sends no tags waits if the result is a refusal.
+    /// True if a GET with `wait` and these tags in `If-None-Match` must wait, because the client knows this result.
+    /// Without tags, a GET waits only if the result is a refusal.
     func isKnown(by tags: TagList?) -> Bool {
         guard let tags else { return isRefusal }
         guard let tag else { return true }
         return tags.matches(tag)
     }
 
-    /// Returns the answer to a client that sends these tags in `If-None-Match`. The answer to a refusal is never 304.
+    /// Returns the answer to a client that sends these tags in `If-None-Match`: 304 if a tag matches the result, unless
+    /// the result is a refusal.
     func answer(to tags: TagList?, _ cursor: Cursor) -> Rendering {
         guard !isRefusal, let tag, tags?.matches(tag) ?? false else { return rendering }
         var response = Response(notModified: tag, cursor: cursor)

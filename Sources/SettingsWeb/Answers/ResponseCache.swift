@@ -1,11 +1,12 @@
 internal import HTTPWire
 internal import SettingsAPI
 
-/// A cache with the last rendered answer to each ``AnswerKey``. An answer key is a read or a watch without the data that
-/// differs between clients.
+/// A cache with the last rendered answer for each ``AnswerKey``: a read or a watch without the data in which clients
+/// differ.
 ///
-/// Watchers with the same answer key are woken by the same commit and share its answer. The answer to a GET of a suite is
-/// used until the suite changes. When the cache is full, all entries are removed. Owned by the event loop.
+/// The same commit wakes all watchers (requests that wait for changes) with the same answer key, and they share an
+/// answer. The answer to a GET of a suite is used until the suite changes. A full cache is emptied. Owned by the event
+/// loop.
 struct ResponseCache {
     private static let maximumEntries = 64
     private static let maximumBytes = 8 << 20
@@ -16,18 +17,19 @@ struct ResponseCache {
         var clientRevision = Revision.zero
         /// The revision of the state; for the answer to a GET of a suite, the revision of the suite.
         let revision: Revision
+        /// The position in the history (epoch and revision) that the answer contains.
         let cursor: Cursor
         let response: Response
-        /// The length of the beginning of the body that contains the cursor. With another beginning, the body can be
-        /// used for a later cursor while the suite has not changed. Zero if that is not possible.
+        /// The length of the beginning of the body that contains the cursor. While the suite has not changed, replacing
+        /// the beginning makes the body for a later cursor. Zero if the beginning cannot be replaced.
         var prefixLength = 0
     }
 
     private var entries: [AnswerKey: Entry] = [:]
     private var bytes = 0
-    /// The last hit, which avoids hashing: watchers with the same answer key are answered one after the other.
+    /// The entry that was found last. It saves hashing, because watchers with the same key are answered in succession.
     private var last: (answerKey: AnswerKey, entry: Entry)?
-    /// The header fields that all answers with the last cursor have in common.
+    /// The cursor of the last answer, and the header fields that all answers with this cursor have in common.
     private var common: (cursor: Cursor, fields: FieldBlock)?
 
     /// Returns the cached answer if it is for clients with this client revision, from the state at `revision`.

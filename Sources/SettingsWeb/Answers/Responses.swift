@@ -7,24 +7,19 @@ internal import SettingsModel
 struct Rendering: Sendable {
     /// Estimates the cost of rendering. Stops estimating when the cost exceeds the limit.
     private let estimate: @Sendable (_ limit: Cost) -> Cost
-    /// True if the search for the data may take long, even if the response is small.
+    /// True to render in the background even if the response is small, because the search for its data may take long.
     private let alwaysInBackground: Bool
     /// True if the estimate of the memory is an upper bound, and most responses take far less.
     private let isUpperBound: Bool
     /// Renders the response. Thread-safe.
     let make: @Sendable () -> Response
 
-    /// - Parameters:
-    ///   - alwaysInBackground: true to render in the background even if the response is small.
-    ///   - isUpperBound: true if the estimated memory is an upper bound, and most responses take far less.
     init(
         alwaysInBackground: Bool = false, isUpperBound: Bool = false, cost: @escaping @Sendable (_ limit: Cost) -> Cost,
         make: @escaping @Sendable () -> Response
     ) {
-        self.alwaysInBackground = alwaysInBackground
-        self.isUpperBound = isUpperBound
-        estimate = cost
-        self.make = make
+        (self.alwaysInBackground, self.isUpperBound) = (alwaysInBackground, isUpperBound)
+        (estimate, self.make) = (cost, make)
     }
 
     init(cost: Cost, isUpperBound: Bool = false, make: @escaping @Sendable () -> Response) {
@@ -40,8 +35,8 @@ struct Rendering: Sendable {
 
     /// The bytes of memory to reserve before rendering, if the whole budget has `budget` bytes.
     ///
-    /// An upper bound must not cause the refusal of a response that would fit, and must not wait until the whole budget
-    /// is free. So it counts as at most a quarter of the budget.
+    /// If the estimate is an upper bound, a response that would fit must not be refused, and must not wait until the
+    /// whole budget is free. So an upper bound counts as at most a quarter of the budget.
     func bytesToReserve(of budget: Int) -> Int {
         let bytes = estimate(Cost(microseconds: .infinity, bytes: budget)).bytes
         return isUpperBound ? min(bytes, budget / 4) : bytes
@@ -84,7 +79,6 @@ extension Response {
         self.init(status: 304, contentType: .none, fields: FieldBlock(cursor: cursor, tag: tag), body: [])
     }
 
-    /// Tells caches not to store the response.
     mutating func forbidStorage() {
         fields.append("Cache-Control", "no-store")
     }
@@ -98,9 +92,9 @@ extension Response {
 }
 
 extension FieldBlock {
-    /// Makes the fields `Settings-Cursor`, the position in the history, and `ETag`.
+    /// Makes the field `Settings-Cursor`, which contains the position in the history, and the field `ETag`.
     ///
-    /// - Parameter cursor: nil for a client that must not learn the position.
+    /// - Parameter cursor: the position; nil for a client that may not learn it.
     init(cursor: Cursor?, tag: EntityTag?) {
         self.init(reservingCapacity: 224)
         if let cursor { append("Settings-Cursor", cursor.epoch.text, ".", integer: Int(cursor.revision.number)) }
@@ -118,10 +112,9 @@ extension FieldBlock {
 }
 
 extension ErrorCode {
-    /// The number of the code, beginning at 1, by which ``LoopMetrics`` counts refusals.
+    /// The number of the code, beginning at 1, by which ``LoopMetrics`` counts error answers.
     var number: UInt8 { UInt8((Self.allCases.firstIndex(of: self) ?? 0) + 1) }
 
-    /// Makes the code from its number; nil if no code has the number.
     init?(number: UInt8) {
         let index = Int(number) - 1
         guard Self.allCases.indices.contains(index) else { return nil }

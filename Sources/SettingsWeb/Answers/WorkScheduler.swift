@@ -6,9 +6,8 @@ internal import Synchronization
 /// Runs work that takes longer than an event loop may spend on one request, on a thread of its own, one item at a time.
 ///
 /// Each client has its own queue, and the scheduler serves clients round-robin, so that no client starves another. Work
-/// starts when the ``MemoryBudget``, which limits the memory of all requests in transit, has enough memory. While the
-/// next work waits for memory, the scheduler starts no other work, which could use up the memory that is released in
-/// the meantime.
+/// starts when the ``MemoryBudget``, which limits the memory of all requests and answers in transit, has enough memory.
+/// While work waits for memory, the scheduler starts no other work, because that work could use up the freed memory.
 ///
 /// Thread-safe.
 final class WorkScheduler: Sendable {
@@ -53,7 +52,7 @@ final class WorkScheduler: Sendable {
         var isRunning = false
     }
 
-    private enum Decision {
+    private enum Step {
         case drop
         case refuse(Refusal)
         case wait(bytes: Int)
@@ -78,10 +77,7 @@ final class WorkScheduler: Sendable {
         clock: MonotonicClock = .system
     ) {
         queue = DispatchQueue(label: label, qos: .utility)
-        self.budget = budget
-        self.maximumPerClient = maximumPerClient
-        self.timeout = timeout
-        self.clock = clock
+        (self.budget, self.maximumPerClient, self.timeout, self.clock) = (budget, maximumPerClient, timeout, clock)
     }
 
     /// The number of items that have not started.
@@ -92,7 +88,6 @@ final class WorkScheduler: Sendable {
         queues.withLock { $0.queued.count(of: client) >= maximumPerClient }
     }
 
-    /// Queues work.
     func submit(_ work: Work) {
         let queued = Queued(work: work, queueTime: clock.now())
         let mustStart = queues.withLock { queues in
@@ -106,7 +101,7 @@ final class WorkScheduler: Sendable {
     /// Runs queued work until no work is left or the next work waits for memory. Runs on the scheduler thread.
     private func runQueued() {
         while let next = nextWork() {
-            switch decide(next) {
+            switch step(for: next) {
             case .drop: removeNext()
             case .refuse(let refusal):
                 removeNext()
@@ -130,7 +125,7 @@ final class WorkScheduler: Sendable {
         }
     }
 
-    private func decide(_ next: Queued) -> Decision {
+    private func step(for next: Queued) -> Step {
         let work = next.work
         guard work.isWanted() else { return .drop }
         let isLate = clock.now() &- next.queueTime > timeout
@@ -144,7 +139,7 @@ final class WorkScheduler: Sendable {
         return isLate ? .run(budget.charge(missing)) : .wait(bytes: bytes)
     }
 
-    /// Removes the next work after `decide` has decided to run, refuse or drop it.
+    /// Removes the next work, because it will be run, refused or dropped now.
     private func removeNext() {
         // Returning the work from the closure deallocates it after the lock is released.
         let (_, wasWaiting) = queues.withLock { queues in

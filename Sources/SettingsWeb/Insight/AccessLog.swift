@@ -3,7 +3,8 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A buffer of access log lines, which go to the log thread after each batch of events. Owned by the event loop.
+/// A buffer of access log lines. The event loop passes the lines to the log thread at the end of each iteration, and
+/// earlier if many events arrive. Owned by the event loop.
 struct AccessLog {
     /// The buffered lines, each with its line feed.
     private(set) var lines: [UInt8] = []
@@ -14,7 +15,8 @@ struct AccessLog {
     struct Entry {
         let request: LoggedRequest
         let status: Int
-        let bodyBytes: Int
+        /// The length of the body in bytes, also for HEAD, whose answer is sent without the body.
+        let bodyLength: Int
         /// When the handler returned the answer.
         let time: Timestamp
         /// The time from the arrival of the request to its answer.
@@ -25,7 +27,6 @@ struct AccessLog {
         }
     }
 
-    /// Returns and removes the buffered lines.
     mutating func takeLines() -> [UInt8] {
         defer { lines = [] }
         return lines
@@ -63,8 +64,9 @@ struct AccessLog {
         lines.append(request.head.isHTTP11 ? " HTTP/1.1\" " : " HTTP/1.0\" ")
         lines.append(decimal: entry.status)
         lines.append(" ")
-        if entry.bodyBytes > 0, request.head.method != .head {
-            lines.append(decimal: entry.bodyBytes)
+        // `%b` is the number of bytes that are sent.
+        if entry.bodyLength > 0, request.head.method != .head {
+            lines.append(decimal: entry.bodyLength)
         } else {
             lines.append("-")
         }
@@ -118,7 +120,7 @@ extension AccessLog.Entry: JSONWritable {
         writer.member("method", request.method)
         writer.member("target", request.target)
         writer.member("status", Int64(status))
-        writer.member("bytes", Int64(bodyBytes))
+        writer.member("bytes", Int64(bodyLength))
         writer.member("microseconds", Int64(nanoseconds / 1000))
         writer.member("id", request.id)
         writer.member("traceparent", request.traceParent)

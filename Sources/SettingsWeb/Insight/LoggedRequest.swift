@@ -5,6 +5,7 @@ internal import SettingsStorage
 
 /// The options of the access log and the log of slow requests.
 package struct RequestLogging: Sendable {
+    /// The format of the access log; `off` to write no access log.
     package enum Access: String, CaseIterable, Sendable {
         case off, common, combined, json
     }
@@ -17,8 +18,8 @@ package struct RequestLogging: Sendable {
 
     /// True if the answer to a request may be logged, so that the event loop must copy the head of the request.
     ///
-    /// A request that waits for an event, such as a long poll, is never slow. So it is not copied while the access log
-    /// is off, and gets no line if a reload switches the access log on before the answer.
+    /// A request that waits for an event outside of the daemon, such as a long poll, is never slow. So it is not copied
+    /// while the access log is off, and gets no line if a reload switches the access log on before the answer.
     func mayLog(_ timing: RequestTiming) -> Bool {
         access != .off || slowMilliseconds > 0 && !timing.waitsForEvent
     }
@@ -34,7 +35,7 @@ final class LoggedRequest {
     /// The bytes of the head. The ranges of `head` refer to this array.
     let bytes: [UInt8]
     let peer: SocketAddress
-    /// The name of the caller; nil without access control, and for an unknown credential.
+    /// The name of the caller (the sender of the request); nil without access control, and for an unknown credential.
     let caller: String?
     private let number: (loop: Int, count: Int)
     /// The durations of the steps of a write; nil unless the write was slow.
@@ -48,11 +49,8 @@ final class LoggedRequest {
         _ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, by caller: String?,
         number: (loop: Int, count: Int)
     ) {
-        self.head = head
+        (self.head, self.peer, self.caller, self.number) = (head, peer, caller, number)
         self.bytes = bytes.extracting(..<head.length).withUnsafeBufferPointer { Array($0) }
-        self.peer = peer
-        self.caller = caller
-        self.number = number
     }
 
     var method: String { text(head.methodName) }

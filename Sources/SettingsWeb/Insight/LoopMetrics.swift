@@ -10,7 +10,7 @@ struct RouteName: Equatable, BitwiseCopyable {
 }
 
 /// The counters and histograms of one event loop for `/metrics`. Owned by the event loop, so counting needs no lock.
-/// When a client requests `/metrics`, a ``MetricsCollector`` adds the figures of all loops.
+/// When a client requests `/metrics`, a ``MetricsCollector`` adds the metrics of all loops.
 struct LoopMetrics: Sendable {
     /// The number of answers by status class, from 1xx to 5xx.
     private(set) var statuses = [0, 0, 0, 0, 0]
@@ -18,20 +18,21 @@ struct LoopMetrics: Sendable {
     private var routes: [RouteName] = []
     /// The durations of the requests of each route, at the position of the route in `routes`.
     private var durations: [Histogram] = []
-    /// The number of refusals by ``ErrorCode/number``.
-    private(set) var refusals: [UInt8: Int] = [:]
+    /// The number of error answers by the number of their error code, ``ErrorCode/number``.
+    private(set) var errorAnswers: [UInt8: Int] = [:]
     /// How often a commit has woken a watcher, which is a request that waits for changes.
     var wakeUps = 0
     /// The number of open event streams.
     var streams = 0
+    /// The number of requests that took at least the configured `slowRequestMs`.
     var slowRequests = 0
-    /// The number of batches of events that took the loop longer than 20 ms.
-    var slowBatches = 0
+    /// The number of iterations of the loop that took longer than 20 ms.
+    var slowIterations = 0
 
-    /// Counts an answer. `refusal` is the number of its error code; 0 if the answer is not an error.
-    mutating func countAnswer(status: Int, refusal: UInt8) {
+    /// Counts an answer. `errorNumber` is the number of its error code; 0 if the answer has no error code.
+    mutating func countAnswer(status: Int, errorNumber: UInt8) {
         statuses[min(max(status / 100, 1), 5) - 1] += 1
-        if refusal != 0 { refusals[refusal, default: 0] += 1 }
+        if errorNumber != 0 { errorAnswers[errorNumber, default: 0] += 1 }
     }
 
     mutating func addDuration(_ nanoseconds: UInt64, of route: RouteName) {
@@ -51,15 +52,15 @@ struct LoopMetrics: Sendable {
     mutating func add(_ other: LoopMetrics) {
         for index in statuses.indices { statuses[index] += other.statuses[index] }
         for (route, added) in other.durationsByRoute { durations[position(of: route)].add(added) }
-        refusals.merge(other.refusals, uniquingKeysWith: +)
+        errorAnswers.merge(other.errorAnswers, uniquingKeysWith: +)
         wakeUps += other.wakeUps
         streams += other.streams
         slowRequests += other.slowRequests
-        slowBatches += other.slowBatches
+        slowIterations += other.slowIterations
     }
 }
 
-/// Adds the figures of all event loops, which report their figures one after the other. Thread-safe.
+/// Adds the metrics of all event loops, which report their metrics one after the other. Thread-safe.
 final class MetricsCollector: Sendable {
     private let state: Mutex<(sum: LoopMetrics, remainingLoops: Int)>
 
@@ -67,7 +68,7 @@ final class MetricsCollector: Sendable {
         state = Mutex((LoopMetrics(), loopCount))
     }
 
-    /// Adds the figures of a loop; nil if the loop has stopped. Returns the sum if all loops have reported.
+    /// Adds the metrics of a loop; nil if the loop has stopped. Returns the sum after the last loop, otherwise nil.
     func add(_ metrics: LoopMetrics?) -> LoopMetrics? {
         state.withLock { state in
             if let metrics { state.sum.add(metrics) }

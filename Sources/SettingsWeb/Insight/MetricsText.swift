@@ -25,7 +25,7 @@ struct MetricsText {
         addSample(name, [], value.description)
     }
 
-    /// Adds the samples of a histogram. The divisor converts its unit, for example nanoseconds to seconds.
+    /// Adds the samples of a histogram. The divisor converts the unit of the values, such as nanoseconds to seconds.
     mutating func addSamples(
         _ name: String, _ labels: [(String, String)], of histogram: Histogram, dividedBy divisor: Double
     ) {
