@@ -55,6 +55,7 @@ package struct DirectoryRestore {
                 "\(directory.path) already contains data. Nothing was changed; choose another directory with "
                     + "--data, or move this directory away")
         }
+        // A cursor is an epoch and a revision.
         let backupCursor = state.cursor
         state.beginEpoch(newEpoch(), at: try directory.firstRevisionOfEpoch(after: state.revision))
         try directory.mapErrors { () throws(FileError) in try directory.writeInitialFiles(for: state) }

@@ -10,7 +10,7 @@ package struct DirectoryCheck: Sendable {
     package enum Verdict: Sendable {
         /// No file is damaged.
         case sound
-        /// The newest journal ends with incomplete lines, as after a crash. The next start removes them.
+        /// The newest journal ends with incomplete lines, as after a crash. The next start removes these lines.
         case torn
         /// A file was changed after it was written, or is missing.
         case damaged

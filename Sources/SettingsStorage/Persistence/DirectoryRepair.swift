@@ -28,7 +28,7 @@ package struct DirectoryRepair: Sendable {
     /// Reads the directory. If `apply` is true, also locks and repairs it.
     ///
     /// Throws if the directory is in use, if it cannot be read or written, or if a newer version of the daemon wrote
-    /// it. If it throws during the repair, no data is lost and it can be called again.
+    /// it. If the repair itself throws, no data is lost and the repair can be called again.
     package init(
         _ directory: DataDirectory, limits: History.Limits = History.Limits(), apply: Bool, newEpoch: () -> Epoch
     ) throws(RecoveryError) {

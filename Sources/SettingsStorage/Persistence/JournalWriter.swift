@@ -16,7 +16,7 @@ struct JournalWriter {
         let error: FileError?
     }
 
-    /// The current file; nil before the first file begins, and after a failure until the next file begins.
+    /// The current file; nil at first, and between a failure and the beginning of the next file.
     private(set) var file: JournalFile?
     /// The head (first line) of the current file; without a file, the head of the previous file.
     private(set) var head: JournalHead
@@ -33,15 +33,12 @@ struct JournalWriter {
 
     /// - Parameter head: the head of the first file.
     init(_ head: JournalHead, in directory: DataDirectory, _ options: LocalLog.Options, _ metrics: StorageMetrics) {
-        self.head = head
-        self.directory = directory
-        self.options = options
-        self.metrics = metrics
+        (self.head, self.directory, self.options, self.metrics) = (head, directory, options, metrics)
         durableRevision = head.revision
         syncTask = BackgroundTask(label: "settingsd.sync", qos: .userInitiated, runsInline: options.runsInline)
     }
 
-    /// Begins a new file for the commits after a revision, of which the file contains `commits` from the start.
+    /// Begins a new file for the commits after a revision. `commits` are the first of these commits.
     mutating func beginFile(after revision: Revision, with commits: [Commit] = []) throws(FileError) {
         var next = head
         // A file with the revision of the current file replaces that file, so it keeps the predecessor too.
@@ -75,7 +72,8 @@ struct JournalWriter {
             failedWriteBytes = batch.bytes.count
             if error.isRolledBack { throw CommitLogError(.notDone, error.cause) }
             // It is unknown which bytes are on disk. After a failed sync, the kernel may report success for the next
-            // sync although the bytes are lost, so the file is not used again.
+            // sync although the bytes are lost, so the file is not used again. With durability `interval`, the unsynced
+            // lines may be of acknowledged writes, so they stay.
             if options.durability == .always { file?.truncateUnsynced() }
             file = nil
             throw CommitLogError(.unknown, error.cause)

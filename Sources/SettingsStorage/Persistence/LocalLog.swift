@@ -15,6 +15,8 @@ internal import Synchronization
 /// thread-safe; therefore `@unchecked Sendable`. Background queues return their results through a ``BackgroundTask``.
 package final class LocalLog: StorageLog, @unchecked Sendable {
     package struct Options: Sendable {
+        /// What the log does before a write is acknowledged. `always`: append it to the journal and sync the journal.
+        /// `interval`: append it; a sync follows once per interval. `snapshot`: nothing, as only snapshots store commits.
         package var durability: Durability
         /// The time between syncs with durability `interval`, in nanoseconds.
         package var syncInterval: UInt64 = 1_000_000_000
@@ -59,7 +61,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     private var staged = JournalBatch()
     /// The memory of large values that the staged commits replaced and that a snapshot in progress still needs.
     private var stagedReplacedBytes = 0
-    /// True if a flush failed and it is unknown whether the next start would recover the commits of the flush.
+    /// True if a flush failed and the next start might recover its commits. The next successful flush prevents that.
     private var hasUnknownOutcome = false
     /// The last published state. The caller publishes each successful flush before it stages the next commit, so this
     /// state contains all flushed commits whenever the log uses it.
@@ -67,7 +69,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     /// The error if the directory or the journal was found moved or removed; nil if the last check found both in place.
     private var displacementError: CommitLogError?
 
-    /// Locks a directory, recovers the state, logs the notes of the recovery, and begins a new journal.
+    /// Locks a directory, recovers the state, logs the notes of the recovery, and begins a new journal. If commits may
+    /// be missing, a new epoch begins: a history with its own revisions.
     ///
     /// If it throws because of damage, the directory is unchanged. When it returns, the recovered state is durable. On
     /// a full or read-only disk, the log refuses writes until ``performMaintenance()`` can begin a journal.
@@ -101,8 +104,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         if keepsPastFiles { recovery.setHistoryLimits(limits) }
         if recovery.mustBeginEpoch { recovery = try recovery.beginningEpoch(newEpoch(), in: directory) }
         if isOpenToOthers {
-            log.warning(
-                "\(directory.path) can be entered by other users; 'chmod 700 \(directory.path)' keeps them out")
+            log.warning("\(directory.path) can be entered by other users; 'chmod 700 \(directory.path)' keeps them out")
         }
         for note in recovery.notes {
             if note.isWarning { log.warning(note.description) } else { log.info(note.description) }
@@ -143,14 +145,11 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         _ recovery: Recovery, in directory: DataDirectory, directoryID: String, lock: DirectoryLock, options: Options,
         _ pastSchedule: PastSchedule?, log: Log, clock: @escaping @Sendable () -> UInt64
     ) {
-        self.directory = directory
-        self.directoryID = directoryID
-        self.lock = lock
-        self.options = options
+        (self.directory, self.directoryID, self.lock, self.options) = (directory, directoryID, lock, options)
         self.log = log
         self.clock = clock
-        pendingCleanUp = recovery
         self.pastSchedule = pastSchedule
+        pendingCleanUp = recovery
         state = recovery.state
         snapshots = SnapshotSchedule(
             latestRevision: recovery.snapshotRevision ?? .zero, bytesSinceSnapshot: recovery.replayedBytes, options,
@@ -184,8 +183,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     // MARK: CommitLog
 
     package func stage(_ commit: RetainedCommit, after predecessor: Revision) {
-        // The line says whether everything before it was synced. Only the first line of a flush can follow a sync. If
-        // there is no journal, the flush begins one, which is synced.
+        // The line says whether everything before it was synced. Only the first line of a flush can follow a sync.
+        // Without a journal, the flush begins one, which is synced.
         let followsSync = staged.isEmpty && journal.file?.isSynced ?? true
         staged.add(commit.commit, after: predecessor, followsSync: followsSync)
         if snapshots.isWriting, commit.size >= SnapshotSchedule.largeCommitBytes {
@@ -207,7 +206,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             hasUnknownOutcome = false
             guard !staged.isEmpty else { return }
             try journal.append(staged)
-            snapshots.noteCommits(bytes: staged.bytes.count, replacedBytes: stagedReplacedBytes)
+            snapshots.recordCommits(bytes: staged.bytes.count, replacedBytes: stagedReplacedBytes)
             journal.syncIfDue(now: clock)
             report(nil)
         } catch {
@@ -229,6 +228,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         displacementError = findDisplacement()
         do throws(CommitLogError) {
             try ensureJournal()
+            // After a failure, test whether the disk accepts writes again.
             if health != nil { try journal.reserveSpace() }
             report(nil)
         } catch {
@@ -356,11 +356,12 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             return
         }
         guard journal.file != nil else { return }
-        snapshots.begin(state, journal: journal.head.revision, in: directory)
+        snapshots.beginSnapshot(of: state, journal: journal.head.revision, in: directory)
         if options.runsInline { collectResults() }
     }
 
-    /// Syncs the journal and begins a new journal, so that the older journals can be removed after the snapshot.
+    /// Syncs the journal and begins a new journal, so that the older journals can be removed after the snapshot. Does
+    /// nothing if the journal has no commits.
     private func rotateJournal() throws(FileError) {
         guard options.durability != .snapshot, let file = journal.file, file.end.lastRevision != file.head.revision
         else { return }

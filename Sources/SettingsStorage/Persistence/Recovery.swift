@@ -57,6 +57,7 @@ package struct Recovery: Sendable {
     /// journal. Throws if the journals do not have every commit from there to the revision of the damaged snapshot.
     package init?(of directory: DataDirectory, limits: History.Limits) throws(RecoveryError) {
         let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
+        // Throws if the newest journal is missing.
         _ = try directory.newestJournal(in: listing)
         let journals = try directory.heads(of: listing.journals)
         guard let newestFile = listing.snapshots.last ?? listing.journals.last else { return nil }
@@ -173,7 +174,7 @@ extension DataDirectory {
     /// Returns the first revision of a new epoch, if the previous epoch ended at the given revision.
     func firstRevisionOfEpoch(after revision: Revision) throws(RecoveryError) -> Revision {
         guard let next = revision.advanced(by: Recovery.epochRevisionGap) else {
-            throw RecoveryError(.damaged, "\(path): no revisions are left for a new epoch")
+            throw RecoveryError(.damaged, "cannot begin a new epoch in \(path): no revisions are left")
         }
         return next
     }

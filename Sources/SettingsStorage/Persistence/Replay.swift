@@ -24,7 +24,7 @@ struct Replay {
     private(set) var tornTail: TornTail?
     /// The number of bytes of the applied commits in the journals.
     private(set) var replayedBytes = 0
-    /// The damage that ended the replay; nil if there is none. See the parameter `keepsValidPrefix`.
+    /// The damage that ended the replay; nil if there is none. Unless `keepsValidPrefix`, the state is unusable then.
     private(set) var damage: RecoveryError?
 
     private let directory: DataDirectory
@@ -37,13 +37,11 @@ struct Replay {
     ///
     /// - Parameters:
     ///   - journals: the journals of the directory, oldest first.
-    ///   - keepsValidPrefix: true if a commit that cannot be applied must leave the state unchanged (slower).
+    ///   - keepsValidPrefix: true if a commit that cannot be applied must leave the state unchanged, which is slower.
     init(
         _ state: State, _ journals: [Journal], in directory: DataDirectory, keepsValidPrefix: Bool = false
     ) throws(RecoveryError) {
-        self.state = state
-        self.directory = directory
-        self.keepsValidPrefix = keepsValidPrefix
+        (self.state, self.directory, self.keepsValidPrefix) = (state, directory, keepsValidPrefix)
         reachedRevision = state.revision
         do throws(RecoveryError) {
             try replay(journals)
@@ -103,6 +101,7 @@ struct Replay {
         // With durability `snapshot`, journals have no commits, and only name the snapshot that must exist.
         let hasNoCommits = journal.head.durability == .snapshot
         if hasNoCommits { reachedRevision = max(reachedRevision, state.revision) }
+        // If the next journal continues at or before the beginning of this journal, no commit of this journal counts.
         if let end, reachedRevision >= end, !hasNoCommits { return }
         let reader = JournalReader(directory: directory, name: journal.name, isNewest: end == nil)
         let contents = try reader.read(after: reachedRevision, upTo: end) { entry throws(JournalReader.Rejection) in

@@ -24,10 +24,7 @@ package final class Scrub: Sendable {
         _ directory: DataDirectory, pace: ReadPace, _ metrics: StorageMetrics, _ log: Log,
         published: @escaping @Sendable () -> Revision
     ) {
-        self.directory = directory
-        self.pace = pace
-        self.metrics = metrics
-        self.log = log
+        (self.directory, self.pace, self.metrics, self.log) = (directory, pace, metrics, log)
         self.published = published
     }
 

@@ -41,9 +41,7 @@ struct SnapshotSchedule {
     static let largeCommitBytes = 256 << 10
 
     init(latestRevision: Revision, bytesSinceSnapshot: Int, _ options: LocalLog.Options, now: UInt64) {
-        self.latestRevision = latestRevision
-        self.bytesSinceSnapshot = bytesSinceSnapshot
-        self.options = options
+        (self.latestRevision, self.bytesSinceSnapshot, self.options) = (latestRevision, bytesSinceSnapshot, options)
         task = BackgroundTask(label: "settingsd.snapshots", qos: .utility, runsInline: options.runsInline)
         intervalStart = now
     }

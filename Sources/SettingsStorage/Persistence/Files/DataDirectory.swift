@@ -162,9 +162,7 @@ extension DataDirectory.NumberedFile {
     fileprivate static func all(in names: [String], _ prefix: String, _ suffix: String) -> [Self] {
         names.compactMap { name -> Self? in
             guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
-            return Revision(name.dropFirst(prefix.count).dropLast(suffix.count)).map {
-                Self(name: name, revision: $0)
-            }
+            return Revision(name.dropFirst(prefix.count).dropLast(suffix.count)).map { Self(name: name, revision: $0) }
         }
         .sorted { $0.revision < $1.revision }
     }

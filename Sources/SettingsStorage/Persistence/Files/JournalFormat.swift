@@ -111,7 +111,7 @@ package enum JournalLine {
         }
     }
 
-    // A line is the prefix, eight hexadecimal digits of the checksum, the separator, and the bytes that it covers.
+    // A line: the prefix, eight hexadecimal digits of the checksum, the separator, the bytes that the checksum covers.
     private static let prefix: StaticString = "{\"crc\":\""
     private static let separator: StaticString = "\","
     /// The offset of the first byte that the checksum covers: 8 + 8 + 2.

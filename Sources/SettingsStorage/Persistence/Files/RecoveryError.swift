@@ -33,10 +33,7 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
 
     /// Makes an error. The default of `reason` is the description.
     package init(_ kind: Kind, _ description: String, reason: String? = nil, place: Place? = nil) {
-        self.kind = kind
-        self.description = description
-        self.reason = reason ?? description
-        self.place = place
+        (self.kind, self.description, self.reason, self.place) = (kind, description, reason ?? description, place)
     }
 
     package init(_ error: FileError) {

@@ -28,9 +28,9 @@ package import SettingsModel
 /// `removed` has the records of removed keys. Keys that are in neither list have the revision `floor`.
 ///
 /// A record of `logs` is about the commits of one suite in the history. It has the name of the suite, which may have
-/// been dropped, and a revision: the history has every later commit that changed the suite and is not too large. An
-/// optional second revision is the last commit that was too large. A record of `history` has a commit and its size in
-/// memory.
+/// been dropped, and a revision: the history has every later commit that changed the suite, unless the commit was too
+/// large for the history. An optional second revision is the last commit that was too large. A record of `history` has
+/// the size in memory of a commit, and the commit.
 ///
 /// The history has every commit after commit `historyFloor`, whose time is `historyTime` if known. For a suite without
 /// a record in `logs`, the history has every commit after `historyBase` that changed the suite. Of the commits up to

@@ -7,8 +7,8 @@ internal import SettingsModel
 /// document, laid out as ``SnapshotFormat`` describes. A writer writes one snapshot to a file or to a closure, or
 /// several snapshots to one past file (a file with older commits).
 package struct SnapshotWriter {
-    /// The buffer is flushed when it has this size.
-    private static let flushBytes = 256 << 10
+    /// The writer writes the buffer to the output when the buffer has this size.
+    private static let bufferBytes = 256 << 10
     /// The writer asks the kernel to write the file to disk each time the page cache has this many bytes of it. Larger
     /// amounts would delay the next sync of the journal.
     private static let writebackBytes = 1 << 20
@@ -89,7 +89,7 @@ package struct SnapshotWriter {
         self.output = output
         self.isCancelled = isCancelled
         self.chargeLineMemory = chargeLineMemory
-        buffer.reserveCapacity(Self.flushBytes + 4096)
+        buffer.reserveCapacity(Self.bufferBytes + 4096)
     }
 
     /// Writes a line outside of snapshots, for the index of a past file. Returns its offset.
@@ -125,12 +125,12 @@ package struct SnapshotWriter {
         add(SnapshotFormat.history)
         addAll { (visit: (RetainedCommit) -> Bool) in state.history.forEach(after: .zero, visit) }
         add(SnapshotFormat.historyEnd)
-        flush()
+        writeBuffer()
         let digits = checksum.hexDigits
         buffer.append(SnapshotFormat.checksum)
         for index in digits.indices { buffer.append(digits[index]) }
         add(SnapshotFormat.end)
-        flush()
+        writeBuffer()
         if let failure { throw failure }
     }
 
@@ -174,11 +174,11 @@ package struct SnapshotWriter {
         element(&json)
         if !isFirst { buffer.append(UInt8(ascii: ",")) }
         let rendered = json.bytes
-        guard rendered.count < Self.flushBytes else {
+        guard rendered.count < Self.bufferBytes else {
             // A long line is written without a copy in the buffer, and its memory is released after the line. The
             // memory of a growing array is up to twice its size.
             chargeLineMemory(2 * rendered.count)
-            flush()
+            writeBuffer()
             writeChecksummed(rendered)
             json = JSONWriter()
             chargeLineMemory(0)
@@ -186,7 +186,7 @@ package struct SnapshotWriter {
         }
         buffer.append(bytesOf: rendered.span)
         buffer.append(UInt8(ascii: "\n"))
-        if buffer.count >= Self.flushBytes { flush() }
+        if buffer.count >= Self.bufferBytes { writeBuffer() }
     }
 
     private mutating func add(_ line: StaticString) {
@@ -194,7 +194,7 @@ package struct SnapshotWriter {
         buffer.append(UInt8(ascii: "\n"))
     }
 
-    private mutating func flush() {
+    private mutating func writeBuffer() {
         if failure == nil && isCancelled() { failure = FileError(.write, "snapshot", code: SystemErrorCode.cancelled) }
         writeChecksummed(buffer)
         buffer.removeAll(keepingCapacity: true)

@@ -14,8 +14,7 @@ package final class PastFiles: Sendable {
     private let files: Mutex<[PastFile]>
 
     private init(_ directory: DataDirectory, _ files: [PastFile], _ log: Log) {
-        self.directory = directory
-        self.log = log
+        (self.directory, self.log) = (directory, log)
         self.files = Mutex(files)
     }
 
@@ -67,12 +66,12 @@ package final class PastFiles: Sendable {
         }
         guard isGap else { return }
         log.error(
-            "memory evicted commits that are not in a past file yet; the history begins at revision \(file.from)")
+            "commits were evicted from memory and are not in a past file; the history begins at revision \(file.from)")
     }
 
     /// Deletes the newest file whose commits have all expired, and all files before it, even if a wrong clock gave the
-    /// commits of an earlier file later times. The clock may also be wrong now, so ages are relative to ``AgreedTime``,
-    /// which derives a time from the times of the commits.
+    /// commits of an earlier file later times. The clock may be wrong now, too. Ages are therefore relative to the time
+    /// of ``AgreedTime``, which depends on the times of the commits only.
     ///
     /// - Parameter age: the maximum age of a commit in milliseconds.
     func removeExpiredFiles(maximumAge age: Int64) {

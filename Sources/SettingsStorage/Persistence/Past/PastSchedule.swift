@@ -58,7 +58,7 @@ struct PastSchedule {
 
     /// True if the history of a state has evicted commits that are not in a file yet. These commits are in the queued
     /// states and in the journals, so no snapshot may replace the journals. After a failed write of a file, the result
-    /// is false: otherwise the journals would grow until a write succeeds. Then these commits may be lost.
+    /// is false, so that the journals do not grow until a write succeeds; these commits may then be lost.
     func hasUnwrittenCommits(_ state: State) -> Bool {
         consecutiveFailures == 0 && !queuedStates.isEmpty && state.history.oldestAvailable > files.newest?.to ?? .zero
     }
@@ -139,7 +139,7 @@ struct PastSchedule {
 
     /// Writes the queued states until a deadline. The next start finds the remaining commits in the journals.
     mutating func writeQueuedStates(until deadline: UInt64, clock: () -> UInt64, _ log: Log) {
-        // Retry at once after an earlier failure.
+        // If an earlier write failed, try again now.
         (consecutiveFailures, earliestRetry) = (0, 0)
         while true {
             let isDone = task.wait(for: deadline - min(clock(), deadline))

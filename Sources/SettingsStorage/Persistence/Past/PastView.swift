@@ -37,7 +37,7 @@ package struct PastView: PastReading {
         return files.first.map { min(oldestInMemory, $0.from) } ?? oldestInMemory
     }
 
-    /// Returns the error for a part of the history that is no longer available, or not yet available again.
+    /// Returns the error for a part of the history that is no longer available, or will be after the next past file.
     private func historyGone(_ subject: String, _ suite: SuiteName) -> Problem {
         lacksEvictedCommits ? .pastFileInProgress : Problem(historyGone: subject, oldest: oldest(of: suite))
     }
@@ -75,6 +75,7 @@ package struct PastView: PastReading {
             let last = try withReader(of: file) { reader throws(RecoveryError) in try reader.last(notAfter: instant) }
             if let last { return min(last, state.revision) }
         }
+        // Every commit in the files is later. Revision zero is before the first commit.
         if oldest.from == .zero { return .zero }
         return oldest.fromTime.flatMap { $0 <= instant ? oldest.from : nil }
     }

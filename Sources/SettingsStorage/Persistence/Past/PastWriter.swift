@@ -159,8 +159,7 @@ extension Suite? {
     fileprivate func rendersWithin(_ bytes: Int) -> Bool {
         guard let self else { return true }
         let limit = Cost(microseconds: .infinity, bytes: bytes)
-        let cost =
-            self.renderingCost(within: limit) + .rendering(self.schema?.schema.document, within: limit)
+        let cost = self.renderingCost(within: limit) + .rendering(self.schema?.schema.document, within: limit)
         return !cost.exceeds(limit)
     }
 }
