@@ -16,7 +16,7 @@ internal import Synchronization
 package final class LocalLog: StorageLog, @unchecked Sendable {
     package struct Options: Sendable {
         /// What the log does before a write is acknowledged. `always`: append it to the journal and sync the journal.
-        /// `interval`: append it; a sync follows once per interval. `snapshot`: nothing, as only snapshots store commits.
+        /// `interval`: append it; a sync follows once per interval. `snapshot`: nothing; only snapshots store commits.
         package var durability: Durability
         /// The time between syncs with durability `interval`, in nanoseconds.
         package var syncInterval: UInt64 = 1_000_000_000

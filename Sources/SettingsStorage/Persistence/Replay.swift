@@ -41,7 +41,8 @@ struct Replay {
     init(
         _ state: State, _ journals: [Journal], in directory: DataDirectory, keepsValidPrefix: Bool = false
     ) throws(RecoveryError) {
-        (self.state, self.directory, self.keepsValidPrefix) = (state, directory, keepsValidPrefix)
+        self.state = state
+        (self.directory, self.keepsValidPrefix) = (directory, keepsValidPrefix)
         reachedRevision = state.revision
         do throws(RecoveryError) {
             try replay(journals)

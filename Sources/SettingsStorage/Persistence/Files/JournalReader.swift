@@ -2,8 +2,8 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Reads one journal: a file with one line of JSON for each commit. Each line contains the revision of the commit
-/// before it, the predecessor.
+/// Reads one journal: a file with one line of JSON for each commit. Each line contains the revision of the previous
+/// commit, the predecessor.
 ///
 /// The reader verifies the checksum and the predecessor of each line. If a line is invalid, the reader determines
 /// whether a crash during the last write explains the line (a torn tail), or whether the file was damaged later.
@@ -38,7 +38,7 @@ struct JournalReader {
 
     let directory: DataDirectory
     let name: String
-    /// True for the newest journal. Only the newest journal can have a torn tail.
+    /// True for the newest journal. Older journals have no torn tail: a start removes it before it begins a journal.
     var isNewest = false
 
     /// Reads the head, which a crash cannot damage: a journal gets its name after its head is on disk.

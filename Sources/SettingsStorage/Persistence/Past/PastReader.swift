@@ -13,8 +13,7 @@ struct PastReader {
     private let openFile: OpenFile
 
     init(_ file: PastFile, in directory: DataDirectory) throws(RecoveryError) {
-        self.file = file
-        self.directory = directory
+        (self.file, self.directory) = (file, directory)
         openFile = try Self.open(file.name, in: directory)
     }
 
