@@ -99,7 +99,7 @@ extension EtcdClient {
     ) throws(EtcdError) -> SnapshotPointer {
         let file: OpenFile
         do throws(FileError) {
-            file = try directory.backup(of: state)
+            file = try directory.temporarySnapshot(of: state)
         } catch {
             throw EtcdError(outcome: .noEffect, description: "cannot write the temporary snapshot file: \(error)")
         }

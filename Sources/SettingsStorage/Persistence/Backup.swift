@@ -3,9 +3,9 @@ package import SettingsAPI
 package import SettingsEngine
 
 extension DataDirectory {
-    /// Writes a state as a snapshot into an unlinked file, which the file system deletes when the file is closed.
-    package func backup(of state: State) throws(FileError) -> OpenFile {
-        // If a crash leaves the temporary file, the next start removes it.
+    /// Writes a snapshot (the complete state) into a file without a name, which is deleted when the caller closes it.
+    package func temporarySnapshot(of state: State) throws(FileError) -> OpenFile {
+        // The file has a name while it is written. If a crash leaves the file, the next start removes it.
         let path = temporaryPath(of: "backup-\(state.revision)")
         do throws(FileError) {
             try SnapshotWriter.write(state, journal: state.revision, to: OpenFile(path, .replacing, in: fileSystem))
@@ -19,8 +19,8 @@ extension DataDirectory {
     }
 }
 
-/// Restores a backup into an empty data directory. The restored state begins a new epoch (a history whose revisions
-/// cannot be compared with earlier revisions), because the daemon may have committed more writes after the backup.
+/// Restores a backup (a snapshot file) into an empty data directory. The restored state begins a new epoch (a history
+/// with its own revisions), because the daemon may have committed more writes after the backup.
 package struct DirectoryRestore {
     /// The lines that the command `settingsd restore` prints.
     package let lines: [String]
@@ -55,6 +55,7 @@ package struct DirectoryRestore {
                 "\(directory.path) already contains data. Nothing was changed; choose another directory with "
                     + "--data, or move this directory away")
         }
+        // A cursor is an epoch and a revision.
         let backupCursor = state.cursor
         state.beginEpoch(newEpoch(), at: try directory.firstRevisionOfEpoch(after: state.revision))
         try directory.mapErrors { () throws(FileError) in try directory.writeInitialFiles(for: state) }

@@ -3,13 +3,14 @@ internal import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 
-/// The report that `settingsd check` prints about a data directory. The check changes nothing in the directory. If a
-/// daemon uses the directory at the same time, a write in progress may be reported as a torn end.
+/// The report that `settingsd check` prints about the snapshots (files with a complete state), journals (one line for
+/// each commit) and past files (older commits) of a data directory. The check changes nothing. If a daemon uses the
+/// directory at the same time, the check may report a write in progress as a torn end.
 package struct DirectoryCheck: Sendable {
     package enum Verdict: Sendable {
         /// No file is damaged.
         case sound
-        /// The newest journal ends with incomplete lines, as after a crash. The next start removes them.
+        /// The newest journal ends with incomplete lines, as after a crash. The next start removes these lines.
         case torn
         /// A file was changed after it was written, or is missing.
         case damaged
@@ -30,14 +31,14 @@ package struct DirectoryCheck: Sendable {
         guard listing.hasDaemonFiles else {
             throw RecoveryError(
                 .inaccessible,
-                "cannot check \(directory.path): it is not a data directory, because it has no file of a daemon; name "
+                "cannot check \(directory.path): it is not a data directory, because it has no file of a daemon; use "
                     + "the data directory of a daemon")
         }
         for file in listing.snapshots { try add(snapshot: file) }
         try add(journals: listing.journals)
         for file in listing.pastFiles { try add(pastFile: file) }
         try add(newestIn: listing)
-        try add(othersIn: listing)
+        try add(otherFilesIn: listing)
         try addOutcome()
     }
 
@@ -71,8 +72,8 @@ package struct DirectoryCheck: Sendable {
 
     /// Describes a journal, and returns its head (first line); nil if the head is damaged.
     ///
-    /// - Parameter next: the head of the next journal; nil if it is missing or damaged. Commits that come after the
-    ///   predecessor of the next journal were never published, and the check ignores them.
+    /// - Parameter next: the head of the next journal; nil if it is missing or damaged. It says at which revision the
+    ///   next journal continues (`predecessor`). Later commits of this journal were never published, and are ignored.
     private mutating func describe(
         _ name: String, before next: JournalHead?, isNewest: Bool
     ) throws(RecoveryError) -> (String, JournalHead?) {
@@ -86,6 +87,7 @@ package struct DirectoryCheck: Sendable {
             return ("DAMAGED: \(error.reason)", nil)
         }
         var contents = JournalReader.Contents()
+        // If the next journal continues at or before the beginning of this journal, no commit of this journal counts.
         if next.map({ head.revision < $0.predecessor }) ?? true {
             // With durability `snapshot`, journals have no commits and need not continue each other.
             let start = head.durability == .snapshot ? nil : head.revision
@@ -140,14 +142,14 @@ package struct DirectoryCheck: Sendable {
         }
     }
 
-    /// Adds lines about files that a daemon does not write, does not read, or has not finished.
-    private mutating func add(othersIn listing: DataDirectory.Listing) throws(RecoveryError) {
+    /// Adds lines about unfinished files, and about files that the daemon does not read.
+    private mutating func add(otherFilesIn listing: DataDirectory.Listing) throws(RecoveryError) {
         let known = Set((listing.snapshots + listing.journals).map(\.name) + listing.pastFiles.map(\.name))
         let unfinished = Set(listing.temporaries)
-        let own = [
+        let fixed = [
             DataDirectory.lockName, DataDirectory.newestName, DataDirectory.auditName, DataDirectory.tokenUseName,
         ]
-        for name in listing.names where !known.contains(name) && !own.contains(where: { name.hasSameBytes(as: $0) }) {
+        for name in listing.names where !known.contains(name) && !fixed.contains(where: { name.hasSameBytes(as: $0) }) {
             let description =
                 if unfinished.contains(name) {
                     "an unfinished file; the next start removes it"

@@ -5,9 +5,13 @@ internal import SettingsModel
 
 /// Repairs a damaged data directory, or describes the repair without doing it: the command `settingsd repair`.
 ///
-/// The repair keeps all commits before the first damage, as a snapshot (the complete state) in a new epoch. The
-/// revisions of the new epoch are much higher than every revision in the directory, so that no client mistakes a new
-/// commit for a lost commit. It deletes no file: unneeded files are renamed with the prefix `set-aside-`.
+/// The repair keeps all commits before the first damage, as a snapshot (a file with the complete state) in a new epoch
+/// (a history with its own revisions). The revisions of the new epoch are much higher than every revision in the
+/// directory, so that no client mistakes a new commit for a lost commit. The repair deletes no file: it renames
+/// unneeded files with the prefix `set-aside-`.
+///
+/// A journal has one line for each commit. Its head, the first line, has two revisions: `revision`, after which its
+/// commits come, and `predecessor`, the last commit before the journal. They differ only if an epoch begins there.
 package struct DirectoryRepair: Sendable {
     package enum Outcome: Sendable {
         /// The directory needs no repair.
@@ -24,7 +28,7 @@ package struct DirectoryRepair: Sendable {
     /// Reads the directory. If `apply` is true, also locks and repairs it.
     ///
     /// Throws if the directory is in use, if it cannot be read or written, or if a newer version of the daemon wrote
-    /// it. If it throws during the repair, no data is lost and it can be called again.
+    /// it. If the repair itself throws, no data is lost and the repair can be called again.
     package init(
         _ directory: DataDirectory, limits: History.Limits = History.Limits(), apply: Bool, newEpoch: () -> Epoch
     ) throws(RecoveryError) {
@@ -68,13 +72,14 @@ private struct RepairPlan {
     private let best: Candidate?
     /// Snapshots that are damaged, and journals whose heads (first lines) are damaged.
     private var unusable: [(name: String, reason: String)] = []
-    /// The readable commits after the best candidate, which the repair loses because commits before them are damaged.
+    /// The number and the last revision of the readable commits after the best candidate. The repair loses these
+    /// commits, because a commit before them is damaged.
     private var lost: (count: Int, last: Revision) = (0, .zero)
     /// The last kept commit, as a revision of the old epoch.
     private let keptRevision: Revision
     /// The kept state, in the new epoch.
     private var state: State
-    /// The past files (files with older history) that contain commits after `keptRevision`, with their new names.
+    /// The past files (files with older commits) that contain commits after `keptRevision`, with their new names.
     private let pastFileMoves: [(name: String, newName: String)]
     /// The journals and snapshots to rename, with their new names.
     private var moves: [(name: String, newName: String)] = []
@@ -100,6 +105,7 @@ private struct RepairPlan {
                 unusable.append((snapshot.name, error.reason))
             }
         }
+        // If no commit precedes the first journal, the journal begins with the empty state.
         if let head = heads.first?.head, head.predecessor == .zero {
             let emptyState = State(epoch: head.epoch, revision: head.revision, limits: limits)
             let replay = try Self.replay(emptyState, heads, guessed, in: directory)
@@ -165,8 +171,8 @@ private struct RepairPlan {
             predecessor: predecessor, durability: previous?.durability ?? .always)
     }
 
-    /// Applies the journals to a state, up to the first damage. A journal with a guessed head is assumed to have the
-    /// epoch of the journal before it, unless an epoch begins with it.
+    /// Applies the journals to a state, up to the first damage. A journal with a guessed head gets the epoch of the
+    /// journal before it, unless an epoch begins with it after the state.
     private static func replay(
         _ state: State, _ journals: [Replay.Journal], _ guessed: Set<String>, in directory: DataDirectory
     ) throws(RecoveryError) -> Replay {
@@ -178,10 +184,10 @@ private struct RepairPlan {
         return try Replay(state, journals, in: directory, keepsValidPrefix: true)
     }
 
-    /// Repairs the directory. If a crash interrupts the steps before the new journal exists, the daemon refuses to
-    /// start and the repair can run again. Afterwards the daemon starts, even if some files have their old names.
+    /// Repairs the directory. If a crash interrupts the repair before the new journal exists, the daemon refuses to
+    /// start, and the repair can run again. Once the new journal exists, the daemon starts even without the renames.
     func apply() throws(FileError) {
-        // Rename past files first. After the new epoch begins, their revisions do not show that their commits are lost.
+        // Rename past files first. In the new epoch, their revisions are too low to show that their commits are lost.
         _ = try directory.setAsidePastFiles(after: keptRevision)
         try directory.writeInitialFiles(for: state)
         for (name, newName) in moves {
@@ -194,9 +200,9 @@ private struct RepairPlan {
         let would = isDone ? "" : "would be "
         var lines: [String] = []
         if let best {
-            lines.append(
-                "\(would)kept: all up to revision \(keptRevision), from \(best.snapshot ?? "the first journal") on")
-            if let damage = best.damage { lines.append("\(would)removed: the data after it: \(damage.located)") }
+            let source = best.snapshot ?? "the first journal"
+            lines.append("\(would)kept: all up to revision \(keptRevision), from \(source) and the later journals")
+            if let damage = best.damage { lines.append("\(would)left out: later data, because of \(damage.located)") }
         } else {
             lines.append("NOTHING can be kept: there is no undamaged snapshot and no readable first journal")
         }
@@ -205,9 +211,7 @@ private struct RepairPlan {
             lines.append("\(would)lost: \(commits) that can be read, up to revision \(lost.last), after the damage")
         }
         for (name, reason) in unusable { lines.append("\(name) is damaged: \(reason)") }
-        for (name, newName) in pastFileMoves + moves {
-            lines.append("\(would)renamed: \(name) to \(newName)")
-        }
+        for (name, newName) in pastFileMoves + moves { lines.append("\(would)renamed: \(name) to \(newName)") }
         lines.append("\(would)the new state: \(state.summary)")
         return lines
     }

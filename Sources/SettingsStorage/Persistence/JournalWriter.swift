@@ -3,9 +3,10 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Appends commits to the newest journal file, syncs it, and knows which commits are certainly on disk. If the effect
-/// of a failed write or sync is unknown, the writer stops using the file, and its owner begins another file. Runs on
-/// the commit thread. With durability `interval`, syncs run on a queue.
+/// Appends commits to the newest journal (a file with one line for each commit), and syncs the file. If the effect of a
+/// failed write or sync is unknown, the writer stops using the file, and ``LocalLog`` begins a new journal.
+///
+/// Runs on the commit thread, which makes commits durable. With durability `interval`, periodic syncs run on a queue.
 struct JournalWriter {
     /// The result of a sync on the queue.
     private struct SyncReport: Sendable {
@@ -15,33 +16,32 @@ struct JournalWriter {
         let error: FileError?
     }
 
-    /// The current file; nil before the first file begins, and after a failure until the next file begins.
+    /// The current file; nil at first, and between a failure and the beginning of the next file.
     private(set) var file: JournalFile?
     /// The head (first line) of the current file; without a file, the head of the previous file.
     private(set) var head: JournalHead
-    /// The last commit that is certainly on disk. With durability `snapshot`, the last published commit.
+    /// The last commit that is certainly on disk. With durability `snapshot`, the last commit that readers can see.
     var durableRevision: Revision
     private let directory: DataDirectory
     private let options: LocalLog.Options
     private let syncTask: BackgroundTask<SyncReport>
     private let metrics: StorageMetrics
-    private var lastSync: UInt64 = 0
-    /// The size of the last failed write in bytes; 0 after a successful ``reserve()``.
+    /// The monotonic time when the last sync on the queue began.
+    private var lastSyncStart: UInt64 = 0
+    /// The size of the last failed write in bytes; 0 after a successful ``reserveSpace()``.
     private var failedWriteBytes = 0
 
     /// - Parameter head: the head of the first file.
     init(_ head: JournalHead, in directory: DataDirectory, _ options: LocalLog.Options, _ metrics: StorageMetrics) {
-        self.head = head
-        self.directory = directory
-        self.options = options
-        self.metrics = metrics
+        (self.head, self.directory, self.options, self.metrics) = (head, directory, options, metrics)
         durableRevision = head.revision
         syncTask = BackgroundTask(label: "settingsd.sync", qos: .userInitiated, runsInline: options.runsInline)
     }
 
-    /// Begins a new file that continues the history after a revision. It begins with the given commits.
+    /// Begins a new file for the commits after a revision. `commits` are the first of these commits.
     mutating func beginFile(after revision: Revision, with commits: [Commit] = []) throws(FileError) {
         var next = head
+        // A file with the revision of the current file replaces that file, so it keeps the predecessor too.
         if revision != head.revision {
             next.revision = revision
             next.predecessor = revision
@@ -53,7 +53,7 @@ struct JournalWriter {
             file = newFile
             durableRevision = max(durableRevision, newFile.end.lastRevision)
         } catch {
-            // If the new file exists, recovery ignores later commits in the old file, so the old file is not used.
+            // If the new file exists, recovery would ignore commits that are appended to the old file now.
             if !error.isRolledBack { file = nil }
             throw error.cause
         }
@@ -72,7 +72,8 @@ struct JournalWriter {
             failedWriteBytes = batch.bytes.count
             if error.isRolledBack { throw CommitLogError(.notDone, error.cause) }
             // It is unknown which bytes are on disk. After a failed sync, the kernel may report success for the next
-            // sync although the bytes are lost, so the file is not used again.
+            // sync although the bytes are lost, so the file is not used again. With durability `interval`, the unsynced
+            // lines may be of acknowledged writes, so they stay.
             if options.durability == .always { file?.truncateUnsynced() }
             file = nil
             throw CommitLogError(.unknown, error.cause)
@@ -82,10 +83,10 @@ struct JournalWriter {
     /// An upper bound of the size of one write with the default limits of the daemon.
     private static let maximumReservation = 16 << 20
 
-    /// After a failed write, tests whether a write of the same size succeeds now. Throws if it fails.
-    mutating func reserve() throws(CommitLogError) {
+    /// Reserves disk space, to test after a failed write whether a write of that size succeeds now. Throws if it fails.
+    mutating func reserveSpace() throws(CommitLogError) {
         do throws(JournalFile.Failure) {
-            try file?.reserve(min(max(failedWriteBytes, 4096), Self.maximumReservation))
+            try file?.reserveSpace(min(max(failedWriteBytes, 4096), Self.maximumReservation))
         } catch {
             if !error.isRolledBack { file = nil }
             throw CommitLogError(.notDone, error.cause)
@@ -102,8 +103,8 @@ struct JournalWriter {
     mutating func syncIfDue(now: () -> UInt64) {
         guard options.durability == .interval, let file, !file.isSynced, !syncTask.isBusy else { return }
         let now = now()
-        guard now &- lastSync >= options.syncInterval else { return }
-        lastSync = now
+        guard now &- lastSyncStart >= options.syncInterval else { return }
+        lastSyncStart = now
         syncTask.begin { [metrics] _ in
             do throws(FileError) {
                 try metrics.measureSync { () throws(FileError) in try file.file.syncData() }
@@ -127,7 +128,7 @@ struct JournalWriter {
     }
 
     /// Syncs the file, or stops using it if the sync fails. Waits for a sync on the queue first: the kernel reports a
-    /// failed write to one sync only, so this sync could succeed although data is lost.
+    /// lost write to one sync only. If the sync on the queue fails, a second sync would succeed although data is lost.
     mutating func sync(_ log: Log) {
         syncTask.wait()
         collectSyncResult(log)
@@ -139,7 +140,7 @@ struct JournalWriter {
         }
     }
 
-    /// Appends the line that marks a clean stop after a revision, and syncs the file.
+    /// Appends the line that marks a clean stop after a revision, by which the next start knows that no commit is lost.
     mutating func close(after revision: Revision) throws(FileError) {
         var batch = JournalBatch()
         batch.addCleanStop(after: revision)

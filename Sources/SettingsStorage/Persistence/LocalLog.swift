@@ -4,27 +4,31 @@ package import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// The commit log in a local data directory. It appends commits to a journal, and writes snapshots of the state.
+/// The commit log in a local data directory, which makes commits durable. It appends commits to a journal (one line for
+/// each commit), and sometimes writes a snapshot: a file with the complete state.
 ///
 /// A start recovers the state from the newest snapshot and the journals after it. If the configuration keeps history
-/// for a number of days, the log also writes past files, which have the commits that the history in memory evicts.
+/// for a number of days, the log also writes past files: files with older commits, which the history (the recent
+/// commits in memory) evicts.
 ///
-/// Runs on the commit thread, except ``health``, which is thread-safe; therefore `@unchecked Sendable`. Background
-/// queues return their results through a ``BackgroundTask``, which has a mutex.
+/// Runs on the commit thread, which flushes and publishes commits, except ``health`` and ``metrics``, which are
+/// thread-safe; therefore `@unchecked Sendable`. Background queues return their results through a ``BackgroundTask``.
 package final class LocalLog: StorageLog, @unchecked Sendable {
     package struct Options: Sendable {
+        /// What the log does before a write is acknowledged. `always`: append it to the journal and sync the journal.
+        /// `interval`: append it; a sync follows once per interval. `snapshot`: nothing; only snapshots store commits.
         package var durability: Durability
         /// The time between syncs with durability `interval`, in nanoseconds.
         package var syncInterval: UInt64 = 1_000_000_000
-        /// The bytes of new commits after which a snapshot is written, or the size of the previous snapshot if larger.
+        /// A snapshot is due when the new commits have this many bytes, and are not smaller than the previous snapshot.
         package var snapshotJournalBytes = 64 << 20
-        /// The nanoseconds after which a snapshot is written, if there are new commits.
+        /// A snapshot is also due this many nanoseconds after the previous snapshot, if there are new commits.
         package var snapshotInterval: UInt64 = 300_000_000_000
-        /// Reports the memory of replaced large values that a snapshot in progress references; 0 after it.
+        /// Charges the memory of replaced large values that a snapshot in progress still needs; 0 after the snapshot.
         package var chargeReplaced: @Sendable (_ bytes: Int) -> Void = { _ in }
-        /// Reports the memory of a long line of a snapshot; 0 after the line is written.
+        /// Charges the memory of a long line of a snapshot; 0 after the line is written.
         package var chargeSnapshotLine: @Sendable (_ bytes: Int) -> Void = { _ in }
-        /// Reports the memory of commits that the history has evicted and that are not in a past file yet.
+        /// Charges the memory of commits that the history has evicted and that are not in a past file yet.
         package var chargePast: @Sendable (_ bytes: Int) -> Void = { _ in }
         /// True to sync and to write files synchronously instead of on background queues, for tests.
         package var runsInline = false
@@ -53,18 +57,20 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     private var snapshots: SnapshotSchedule
     /// Nil if the configuration does not keep past files.
     private var pastSchedule: PastSchedule?
-    /// The commits that the next flush appends to the journal.
+    /// The staged commits: the next flush appends them to the journal.
     private var staged = JournalBatch()
-    /// The memory of large values that the staged commits replaced, while a snapshot is being written.
+    /// The memory of large values that the staged commits replaced and that a snapshot in progress still needs.
     private var stagedReplacedBytes = 0
-    /// True if a flush failed and it is unknown whether the next start would recover its commits.
+    /// True if a flush failed and the next start might recover its commits. The next successful flush prevents that.
     private var hasUnknownOutcome = false
-    /// The last published state. It contains all flushed commits while no commit is staged.
+    /// The last published state. The caller publishes each successful flush before it stages the next commit, so this
+    /// state contains all flushed commits whenever the log uses it.
     private var state: State
     /// The error if the directory or the journal was found moved or removed; nil if the last check found both in place.
     private var displacementError: CommitLogError?
 
-    /// Locks a directory, recovers the state, logs the notes of the recovery, and begins a new journal.
+    /// Locks a directory, recovers the state, logs the notes of the recovery, and begins a new journal. If commits may
+    /// be missing, a new epoch begins: a history with its own revisions.
     ///
     /// If it throws because of damage, the directory is unchanged. When it returns, the recovered state is durable. On
     /// a full or read-only disk, the log refuses writes until ``performMaintenance()`` can begin a journal.
@@ -80,10 +86,11 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
                 "cannot use \(directory.path): it is a copy of a log in etcd; start with --etcd.endpoints, or choose "
                     + "another directory with --data")
         }
-        // With durability `snapshot`, a crash loses commits that a past file would still contain.
-        let keepsPast = limits.age < .max && options.durability != .snapshot
-        // The journals may have commits beyond the limits that must be written to past files.
-        let recoveryLimits = keepsPast ? History.Limits.unbounded : limits
+        // With durability `snapshot`, a past file could contain commits that a crash has removed from the state.
+        let keepsPastFiles = limits.age < .max && options.durability != .snapshot
+        // The journals may have commits that exceed the limits of the history and are not in a past file yet. The
+        // history keeps these commits until `openPastFiles` has queued the state.
+        let recoveryLimits = keepsPastFiles ? History.Limits.unbounded : limits
         var recovery =
             try Recovery(of: directory, limits: recoveryLimits) ?? Recovery(new: newEpoch(), limits: recoveryLimits)
         let (isOpenToOthers, directoryID) = try directory.mapErrors { () throws(FileError) in
@@ -92,12 +99,12 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             try directory.syncFiles()
             return (isOpenToOthers, directoryID)
         }
-        let pastSchedule = try openPast(recovery, keepsPast: keepsPast, in: directory, options, limits: limits, log)
-        if keepsPast { recovery.setHistoryLimits(limits) }
+        let pastSchedule = try openPastFiles(
+            recovery, keepsPastFiles: keepsPastFiles, in: directory, options, limits: limits, log)
+        if keepsPastFiles { recovery.setHistoryLimits(limits) }
         if recovery.mustBeginEpoch { recovery = try recovery.beginningEpoch(newEpoch(), in: directory) }
         if isOpenToOthers {
-            log.warning(
-                "\(directory.path) can be entered by other users; 'chmod 700 \(directory.path)' keeps them out")
+            log.warning("\(directory.path) can be entered by other users; 'chmod 700 \(directory.path)' keeps them out")
         }
         for note in recovery.notes {
             if note.isWarning { log.warning(note.description) } else { log.info(note.description) }
@@ -114,12 +121,13 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         return (recovery, localLog)
     }
 
-    /// Opens the past files and schedules those that the recovered commits require; nil if the log keeps no past files.
-    private static func openPast(
-        _ recovery: Recovery, keepsPast: Bool, in directory: DataDirectory, _ options: Options, limits: History.Limits,
-        _ log: Log
+    /// Opens the past files. Queues the recovered state if its commits already fill another past file. Returns nil if
+    /// the log keeps no past files.
+    private static func openPastFiles(
+        _ recovery: Recovery, keepsPastFiles: Bool, in directory: DataDirectory, _ options: Options,
+        limits: History.Limits, _ log: Log
     ) throws(RecoveryError) -> PastSchedule? {
-        guard keepsPast else {
+        guard keepsPastFiles else {
             let count = try directory.mapErrors { () throws(FileError) in try directory.list().pastFiles.count }
             if count > 0 {
                 log.warning(
@@ -137,20 +145,17 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         _ recovery: Recovery, in directory: DataDirectory, directoryID: String, lock: DirectoryLock, options: Options,
         _ pastSchedule: PastSchedule?, log: Log, clock: @escaping @Sendable () -> UInt64
     ) {
-        self.directory = directory
-        self.directoryID = directoryID
-        self.lock = lock
-        self.options = options
+        (self.directory, self.directoryID, self.lock, self.options) = (directory, directoryID, lock, options)
         self.log = log
         self.clock = clock
-        pendingCleanUp = recovery
         self.pastSchedule = pastSchedule
+        pendingCleanUp = recovery
         state = recovery.state
         snapshots = SnapshotSchedule(
-            latestRevision: recovery.snapshot ?? .zero, bytesSinceSnapshot: recovery.replayedBytes, options,
+            latestRevision: recovery.snapshotRevision ?? .zero, bytesSinceSnapshot: recovery.replayedBytes, options,
             now: clock())
-        // Readers ignore commits of older journals after this commit. If the newest journal has the same revision, the
-        // new journal replaces it.
+        // Recovery ignores the commits after `predecessor` in older journals. If the newest journal also begins at the
+        // recovered revision, the new journal has the same name and replaces it, so it keeps the predecessor.
         var predecessor = recovery.lastRevision
         if let previous = recovery.head, previous.revision == state.revision { predecessor = previous.predecessor }
         let head = JournalHead(
@@ -178,7 +183,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     // MARK: CommitLog
 
     package func stage(_ commit: RetainedCommit, after predecessor: Revision) {
-        // Of the lines of a batch, only the first line can follow a sync.
+        // The line says whether everything before it was synced. Only the first line of a flush can follow a sync.
+        // Without a journal, the flush begins one, which is synced.
         let followsSync = staged.isEmpty && journal.file?.isSynced ?? true
         staged.add(commit.commit, after: predecessor, followsSync: followsSync)
         if snapshots.isWriting, commit.size >= SnapshotSchedule.largeCommitBytes {
@@ -195,11 +201,12 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         }
         do throws(CommitLogError) {
             try ensureJournal()
-            // If an earlier flush had an unknown outcome, the present journal excludes its commits.
+            // After a flush with an unknown outcome, `ensureJournal` begins a new journal, whose head makes recovery
+            // ignore the commits of that flush.
             hasUnknownOutcome = false
             guard !staged.isEmpty else { return }
             try journal.append(staged)
-            snapshots.noteCommits(bytes: staged.bytes.count, replacedBytes: stagedReplacedBytes)
+            snapshots.recordCommits(bytes: staged.bytes.count, replacedBytes: stagedReplacedBytes)
             journal.syncIfDue(now: clock)
             report(nil)
         } catch {
@@ -221,7 +228,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         displacementError = findDisplacement()
         do throws(CommitLogError) {
             try ensureJournal()
-            if health != nil { try journal.reserve() }
+            // After a failure, test whether the disk accepts writes again.
+            if health != nil { try journal.reserveSpace() }
             report(nil)
         } catch {
             report(error)
@@ -251,7 +259,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 
     // MARK: The journal
 
-    /// Begins a journal if there is none that the log may append to. Throws if the log must refuse writes.
+    /// Begins a journal if there is none that the log may append to, as after a failure. Throws if writes must fail.
     private func ensureJournal() throws(CommitLogError) {
         guard lock != nil else { throw CommitLogError(.notDone, .failed, "the data directory is closed") }
         collectResults()
@@ -290,9 +298,10 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     private func beginJournal() throws(FileError) {
         try pendingCleanUp?.cleanUp(directory, directoryID: directoryID, log)
         if options.durability == .snapshot {
+            // The journal has no commits. The revision in its name tells the next start which snapshot must exist.
             try journal.beginFile(after: max(journal.head.revision, snapshots.latestRevision))
         } else {
-            // If the history has evicted some of these commits, only a snapshot can make them durable.
+            // If the history has evicted some of the later commits, only a snapshot can make them durable.
             let (durable, oldest) = (journal.durableRevision, state.history.oldestAvailable)
             if durable < state.revision && oldest > durable { try replaceJournalsWithSnapshot() }
             let commits = state.history.commits(after: journal.durableRevision).map(\.commit)
@@ -301,7 +310,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         pendingCleanUp = nil
     }
 
-    /// Writes a snapshot of the published state, so that recovery needs none of the present journals.
+    /// Writes a snapshot of the published state, so that recovery needs no existing journal.
     private func replaceJournalsWithSnapshot() throws(FileError) {
         snapshots.bytesSinceSnapshot = 0
         let size = try SnapshotWriter.write(state, journal: state.revision, in: directory)
@@ -313,7 +322,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     private func collectResults() {
         journal.collectSyncResult(log)
         guard let written = snapshots.collectResult(now: clock, log), options.durability == .snapshot else { return }
-        // The revision in the name of the journal shows at the next start whether the snapshot is missing.
+        // The journal has no commits. The revision in its name tells the next start which snapshot must exist.
         do throws(FileError) {
             try journal.beginFile(after: written)
         } catch {
@@ -321,7 +330,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         }
     }
 
-    /// Schedules durable commits for a past file before the history evicts them from memory.
+    /// Queues the published state if its commits fill another past file, and begins to write the next file. A past file
+    /// may contain durable commits only.
     private func writePastFiles() {
         pastSchedule?.collectResult(now: clock(), log)
         guard pastSchedule != nil, pendingCleanUp == nil, journal.file != nil else { return }
@@ -336,7 +346,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 
     private func beginSnapshotIfDue() {
         guard journal.file != nil, snapshots.isDue(state.revision, now: clock()) else { return }
-        // A snapshot removes old journals, which may have commits that are not in a past file yet.
+        // After a snapshot, the log removes old journals, which may have commits that are not in a past file yet.
         if pastSchedule?.hasUnwrittenCommits(state) ?? false { return }
         do throws(FileError) {
             try rotateJournal()
@@ -346,15 +356,16 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             return
         }
         guard journal.file != nil else { return }
-        snapshots.begin(state, journal: journal.head.revision, in: directory)
+        snapshots.beginSnapshot(of: state, journal: journal.head.revision, in: directory)
         if options.runsInline { collectResults() }
     }
 
-    /// Syncs the journal and begins a new journal, so that the older journals can be removed after the snapshot.
+    /// Syncs the journal and begins a new journal, so that the older journals can be removed after the snapshot. Does
+    /// nothing if the journal has no commits.
     private func rotateJournal() throws(FileError) {
         guard options.durability != .snapshot, let file = journal.file, file.end.lastRevision != file.head.revision
         else { return }
-        // If snapshots fail repeatedly, not every attempt begins a journal.
+        // If snapshots fail repeatedly, not every attempt begins another journal.
         if snapshots.isRetry && file.end.offset < options.snapshotJournalBytes { return }
         if options.durability == .interval { journal.sync(log) }
         if journal.file != nil { try journal.beginFile(after: state.revision) }
@@ -365,8 +376,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     /// Syncs the journal, writes past files and a last snapshot, marks the stop as clean, and unlocks the directory.
     /// Runs after the last flush. The log accepts no write afterwards.
     ///
-    /// - Parameter bound: the nanoseconds after which past files and the snapshot are abandoned. With a journal no data
-    ///   is lost then, but the next start takes longer.
+    /// - Parameter bound: the nanoseconds after which past files and the snapshot are abandoned. No data is lost then,
+    ///   unless the durability is `snapshot`, but the next start takes longer.
     package func close(within bound: UInt64 = .max) throws(FileError) {
         guard let lock else { return }
         let (sum, hasOverflowed) = clock().addingReportingOverflow(bound)
@@ -375,7 +386,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
             self.lock = nil
             journal.abandonFile()
         }
-        // The log has not written anything since the start.
+        // If the cleanup is still to be done, the log has written nothing since the start.
         guard pendingCleanUp == nil else { return }
         snapshots.abandon()
         journal.sync(log)
@@ -390,6 +401,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         // If `LOCK` was removed, write it again. Otherwise the next start would mistake the directory for a copy.
         if (try? directory.lockFileDirectoryID()) == nil { try? directory.writeLockFile(directoryID: directoryID) }
         pastSchedule?.writeQueuedStates(until: deadline, clock: clock, log)
+        // If the journal was moved or removed, a snapshot stores its commits.
         if let file = journal.file, !file.isStillAtPath(in: directory.fileSystem) {
             journal.abandonFile()
             try replaceJournalsWithSnapshot()
@@ -406,7 +418,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 
     private func writeLastSnapshot(until deadline: UInt64) throws(FileError) {
         guard state.revision > snapshots.latestRevision else { return }
-        // A snapshot removes old journals, which may have commits that are not in a past file yet.
+        // After a snapshot, the log removes old journals, which may have commits that are not in a past file yet.
         guard !(pastSchedule?.hasUnwrittenCommits(state) ?? false) else {
             return log.info(
                 "stopped before all commits were written to past files; the next start reads them from the journal")
@@ -426,10 +438,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 extension CommitLogError {
     /// Makes the error for a failed operation of the file system on the data directory.
     init(_ outcome: Outcome, _ error: FileError) {
-        let remedy =
-            error.isFull
-            ? "; free some disk space, then the daemon accepts writes again"
-            : "; remove the cause, then the daemon accepts writes again"
+        let action = error.isFull ? "free some disk space" : "remove the cause"
+        let remedy = "; \(action), then the daemon accepts writes again"
         self.init(
             outcome, error.isFull ? .full : .failed, error.description + remedy,
             reason: "cannot write to the data directory: \(error.reason)\(remedy)")

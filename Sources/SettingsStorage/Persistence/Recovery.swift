@@ -5,7 +5,8 @@ internal import SettingsModel
 
 /// The result of reading a data directory: the recovered state, and the cleanup to do before the daemon writes.
 ///
-/// The state is the newest undamaged snapshot (a complete state) plus the commits of the journals after it.
+/// The state is the newest undamaged snapshot (a file with a complete state) plus the commits of the journals after the
+/// snapshot. A journal has one line for each commit. Its first line, the head, says where it continues the history.
 package struct Recovery: Sendable {
     /// A message for the operator.
     package struct Note: Hashable, Sendable, CustomStringConvertible {
@@ -17,26 +18,26 @@ package struct Recovery: Sendable {
         static func information(_ text: String) -> Note { Note(isWarning: false, description: text) }
     }
 
-    /// The recovered state.
     package private(set) var state: State
+    /// The messages that the daemon logs when it starts.
     package private(set) var notes: [Note]
-    /// True if a new epoch (a new history) began: the directory is new, or acknowledged writes may be missing.
+    /// True if a new epoch (a history with its own revisions) began: the directory is new, or commits may be missing.
     package private(set) var beganEpoch = false
-    /// The last recovered commit. The next journal begins after it.
+    /// The last recovered commit. The revision of ``state`` is higher if a new epoch began.
     let lastRevision: Revision
-    /// The snapshot that the recovery started from; nil if it started from the first journal.
-    let snapshot: Revision?
-    /// Snapshots that cannot be read.
+    /// The revision of the snapshot that the recovery started from; nil if it started from the first journal.
+    let snapshotRevision: Revision?
+    /// The names of the damaged snapshots.
     let damagedSnapshots: [String]
     /// The head of the newest journal; nil if there is none.
     let head: JournalHead?
-    /// True if the directory is a copy of another directory, which may have received more commits since.
+    /// True if the directory is a copy of another directory, which may have more commits.
     let isCopy: Bool
     /// True if the daemon stopped cleanly.
     let endsWithCleanStop: Bool
     /// The incomplete end of the newest journal, which the cleanup removes; nil if the journal is complete.
     let tornTail: TornTail?
-    /// True if the journal that continues the snapshot is missing.
+    /// True if the journal that continues the snapshot and all later journals are missing.
     let lacksJournal: Bool
     /// The number of replayed bytes of journals.
     let replayedBytes: Int
@@ -46,7 +47,7 @@ package struct Recovery: Sendable {
         state = State(epoch: epoch, limits: limits)
         notes = [.information("the directory is new")]
         beganEpoch = true
-        (lastRevision, snapshot, damagedSnapshots, head, tornTail) = (.zero, nil, [], nil, nil)
+        (lastRevision, snapshotRevision, damagedSnapshots, head, tornTail) = (.zero, nil, [], nil, nil)
         (isCopy, endsWithCleanStop, lacksJournal, replayedBytes) = (false, false, false, 0)
     }
 
@@ -56,52 +57,48 @@ package struct Recovery: Sendable {
     /// journal. Throws if the journals do not have every commit from there to the revision of the damaged snapshot.
     package init?(of directory: DataDirectory, limits: History.Limits) throws(RecoveryError) {
         let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
+        // Throws if the newest journal is missing.
         _ = try directory.newestJournal(in: listing)
         let journals = try directory.heads(of: listing.journals)
-        guard let newest = listing.snapshots.last ?? listing.journals.last else { return nil }
+        guard let newestFile = listing.snapshots.last ?? listing.journals.last else { return nil }
         var damaged: [(name: String, error: RecoveryError)] = []
         var snapshot = try Self.newestUndamaged(listing.snapshots, in: directory, limits, &damaged)
         let base = snapshot.map { (name: $0.name, revision: $0.state.revision, journal: $0.journal) }
-        let first = journals.first.flatMap { $0.head.predecessor == .zero ? $0.head : nil }
-        let beginning = first.map { State(epoch: $0.epoch, revision: $0.revision, limits: limits) }
+        // If no commit precedes the first journal, the journal begins with the empty state.
+        let firstHead = journals.first.flatMap { $0.head.predecessor == .zero ? $0.head : nil }
+        let emptyState = firstHead.map { State(epoch: $0.epoch, revision: $0.revision, limits: limits) }
         // take() removes the second reference to the state. Otherwise the replay would copy each part that it changes.
-        guard let state = snapshot.take()?.state ?? beginning else {
+        guard let state = snapshot.take()?.state ?? emptyState else {
             throw damaged.first?.error
                 ?? directory.damage(
                     listing.journals.first?.name ?? "", "there is no snapshot that the journals continue")
         }
         let replay = try Replay(state, journals, in: directory)
         if let damage = replay.damage {
-            guard let newest = damaged.first?.error else { throw damage }
-            throw RecoveryError(
-                .damaged, "\(newest) (older files cannot replace it: \(damage))", place: newest.place)
+            guard let error = damaged.first?.error else { throw damage }
+            throw RecoveryError(.damaged, "\(error) (older files cannot replace it: \(damage))", place: error.place)
         }
-        if let error = damaged.first?.error, replay.state.revision < newest.revision { throw error }
+        if let error = damaged.first?.error, replay.state.revision < newestFile.revision { throw error }
         var notes: [Note] = []
         lacksJournal = base.map { base in !journals.contains { $0.head.revision >= base.journal } } ?? false
         if lacksJournal, let base {
-            notes.append(
-                .warning(
-                    "\(base.name) is continued by \(DataDirectory.journalName(after: base.journal)), which is missing "
-                        + "with all commits in it"))
+            let journal = DataDirectory.journalName(after: base.journal)
+            notes.append(.warning("\(base.name) is continued by \(journal), which is missing with all commits in it"))
         }
         for (name, error) in damaged {
             let base = base?.name ?? "the first journal"
-            notes.append(
-                .warning("\(name) is damaged (\(error.reason)); went back to \(base) and the journals since"))
+            notes.append(.warning("\(name) is damaged (\(error.reason)); recovered from \(base) and later journals"))
         }
         if let torn = replay.tornTail {
-            notes.append(
-                .information(
-                    "\(torn.journal) ends in the middle of a commit that was never acknowledged, at byte \(torn.offset)"
-                ))
+            let end = "ends in the middle of a commit that was never acknowledged, at byte \(torn.offset)"
+            notes.append(.information("\(torn.journal) \(end)"))
         }
         isCopy = try directory.mapErrors { () throws(FileError) in
-            try directory.isCopy(journalID: replay.head?.directoryID)
+            try directory.isCopy(directoryIDInJournal: replay.head?.directoryID)
         }
         (self.state, self.notes, lastRevision, head) = (replay.state, notes, replay.state.revision, replay.head)
         (endsWithCleanStop, tornTail, replayedBytes) = (replay.endsWithCleanStop, replay.tornTail, replay.replayedBytes)
-        (self.snapshot, damagedSnapshots) = (base?.revision, damaged.map(\.name))
+        (snapshotRevision, damagedSnapshots) = (base?.revision, damaged.map(\.name))
     }
 
     /// Reads the newest undamaged snapshot. Adds newer, damaged snapshots to `damaged`, the newest first.
@@ -123,9 +120,9 @@ package struct Recovery: Sendable {
     /// The number of revisions that a new epoch skips, so that no revision is assigned twice.
     package static let epochRevisionGap: Int64 = 1_000_000_000
 
-    /// True if positions in the history (cursors) that clients have may refer to lost commits. That is the case if the
-    /// directory is a copy, if the daemon did not stop cleanly in a durability mode that can lose acknowledged writes,
-    /// if a journal is missing, or if the directory has a snapshot but no journal.
+    /// True if the cursor (epoch and revision) of a client may refer to a lost commit: if the directory is a copy, if
+    /// the daemon did not stop cleanly with a durability that can lose acknowledged writes, if the journal after the
+    /// snapshot is missing, or if the directory has a snapshot but no journal.
     package var mustBeginEpoch: Bool {
         guard let head else { return !beganEpoch }
         return isCopy || head.mayLoseAcknowledgedWrites && !endsWithCleanStop || lacksJournal
@@ -139,18 +136,18 @@ package struct Recovery: Sendable {
         let reason =
             isCopy
             ? "this data directory is a copy of another, or was restored"
-            : "the last stop was not clean, or this directory is a copy, so writes may be missing"
+            : "the last stop was not clean, or a journal is missing, so acknowledged writes may be missing"
         next.notes.append(.warning("\(reason): a new epoch begins, \(epoch)"))
         return next
     }
 
-    /// Sets the limits of the history.
     mutating func setHistoryLimits(_ limits: History.Limits) {
         state.setHistoryLimits(limits)
     }
 
-    /// Moves unusable data out of the way and removes temporary files, so that the daemon can write to the directory.
-    /// Writes the identifier of the directory into `LOCK`. Can be called again if it throws.
+    /// Prepares the directory for writing: cuts the torn tail off the newest journal, renames damaged snapshots and the
+    /// past files (files with older commits) with commits that were not recovered, and removes temporary files. Then
+    /// writes the identifier of the directory into `LOCK`. Can be called again if it throws.
     func cleanUp(_ directory: DataDirectory, directoryID: String, _ log: Log) throws(FileError) {
         let fileSystem = directory.fileSystem
         if let tornTail, try fileSystem.status(directory.path(of: tornTail.journal)).size > tornTail.offset {
@@ -177,7 +174,7 @@ extension DataDirectory {
     /// Returns the first revision of a new epoch, if the previous epoch ended at the given revision.
     func firstRevisionOfEpoch(after revision: Revision) throws(RecoveryError) -> Revision {
         guard let next = revision.advanced(by: Recovery.epochRevisionGap) else {
-            throw RecoveryError(.damaged, "\(path): no revisions are left for a new epoch")
+            throw RecoveryError(.damaged, "cannot begin a new epoch in \(path): no revisions are left")
         }
         return next
     }
@@ -192,18 +189,17 @@ extension DataDirectory {
         return heads
     }
 
-    /// Returns the name of the journal in `NEWEST`; nil if that file does not exist. The file may lag behind and name
+    /// Returns the name of the journal in the file `NEWEST`; nil if there is no such file. After a crash, it may name
     /// an earlier journal. Throws if the file is damaged, or if the named journal and all later journals are missing.
     func newestJournal(in listing: Listing) throws(RecoveryError) -> String? {
         guard listing.contains(Self.newestName) else { return nil }
         let line = try mapErrors { () throws(FileError) -> Result<JournalLine, JournalLine.Failure>? in
-            var lines = LineReader(
-                try OpenFile(path(of: Self.newestName), .reading, in: fileSystem), bufferSize: 512)
+            var lines = LineReader(try OpenFile(path(of: Self.newestName), .reading, in: fileSystem), bufferSize: 512)
             guard let line = try lines.next() else { return nil }
             return JournalLine.read(lines.buffer.span.extracting(line.range), isTerminated: line.isTerminated)
         }
         guard case .success(.newest(let name)) = line, let named = Listing([name]).journals.first else {
-            throw damage(Self.newestName, line: 1, "the file does not name the newest journal")
+            throw damage(Self.newestName, line: 1, "the file does not contain the name of a journal")
         }
         guard let newest = listing.journals.last, newest.revision >= named.revision else {
             throw damage(name, "the file is missing, with all commits in it")

@@ -2,8 +2,11 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// Applies the commits of journals to the state of a snapshot, up to the last commit that can be read. A journal has
-/// one line for each commit. Its first line, the head, names the commit before the journal.
+/// Applies the commits of journals to the state of a snapshot, up to the last commit that can be read.
+///
+/// A journal has one line for each commit. Its first line, the head, has two revisions: `revision`, after which the
+/// commits of the journal come, and `predecessor`, the last commit of the older journals that counts. They differ only
+/// if an epoch (a history with its own revisions) begins with the journal, because a new epoch skips revisions.
 struct Replay {
     /// A journal with its head.
     struct Journal {
@@ -21,25 +24,25 @@ struct Replay {
     private(set) var tornTail: TornTail?
     /// The number of bytes of the applied commits in the journals.
     private(set) var replayedBytes = 0
-    /// The damage that ended the replay; nil if there is none. See the parameter `keepsValidPrefix`.
+    /// The damage that ended the replay; nil if there is none. Unless `keepsValidPrefix`, the state is unusable then.
     private(set) var damage: RecoveryError?
 
     private let directory: DataDirectory
     private let keepsValidPrefix: Bool
-    /// The last commit of the journals read so far. The next journal must continue it.
+    /// The last commit of the journals read so far, which the next journal must continue. It may be before
+    /// ``state``, because the snapshot contains the first commits of the journals.
     private var reachedRevision: Revision
 
     /// Applies the commits after the revision of a state. Throws if a file cannot be read; for damage, see ``damage``.
     ///
     /// - Parameters:
     ///   - journals: the journals of the directory, oldest first.
-    ///   - keepsValidPrefix: true if a commit that cannot be applied must leave the state unchanged (slower).
+    ///   - keepsValidPrefix: true if a commit that cannot be applied must leave the state unchanged, which is slower.
     init(
         _ state: State, _ journals: [Journal], in directory: DataDirectory, keepsValidPrefix: Bool = false
     ) throws(RecoveryError) {
         self.state = state
-        self.directory = directory
-        self.keepsValidPrefix = keepsValidPrefix
+        (self.directory, self.keepsValidPrefix) = (directory, keepsValidPrefix)
         reachedRevision = state.revision
         do throws(RecoveryError) {
             try replay(journals)
@@ -52,6 +55,7 @@ struct Replay {
     private mutating func replay(_ journals: [Journal]) throws(RecoveryError) {
         guard var index = try startIndex(in: journals) else { return }
         let first = journals[index]
+        // If the first journal begins an epoch after the snapshot, the snapshot belongs to the epoch before.
         if first.head.beginsEpoch && first.head.revision > state.revision {
             try enter(first)
         } else if first.head.epoch != state.epoch {
@@ -74,8 +78,8 @@ struct Replay {
         }
     }
 
-    /// Returns the index of the journal that continues the state: the last journal that begins at or before its
-    /// revision, or the oldest if an epoch begins with it directly after this revision; nil if there is no journal.
+    /// Returns the index of the first journal to replay; nil if there is no journal. It is the last journal that begins
+    /// at or before the revision of the state, or the oldest journal if an epoch begins with it right after the state.
     private func startIndex(in journals: [Journal]) throws(RecoveryError) -> Int? {
         if let index = journals.lastIndex(where: { $0.head.revision <= state.revision }) { return index }
         guard let first = journals.first else { return nil }
@@ -95,9 +99,10 @@ struct Replay {
     }
 
     private mutating func replay(_ journal: Journal, upTo end: Revision?) throws(RecoveryError) {
-        // With durability `snapshot`, journals have no commits. They only show that a daemon used the directory.
+        // With durability `snapshot`, journals have no commits, and only name the snapshot that must exist.
         let hasNoCommits = journal.head.durability == .snapshot
         if hasNoCommits { reachedRevision = max(reachedRevision, state.revision) }
+        // If the next journal continues at or before the beginning of this journal, no commit of this journal counts.
         if let end, reachedRevision >= end, !hasNoCommits { return }
         let reader = JournalReader(directory: directory, name: journal.name, isNewest: end == nil)
         let contents = try reader.read(after: reachedRevision, upTo: end) { entry throws(JournalReader.Rejection) in
@@ -111,7 +116,7 @@ struct Replay {
         tornTail = contents.tornTail
         reachedRevision = contents.lastRevision ?? reachedRevision
         if let damage = contents.damage { throw damage }
-        // The snapshot may have commits that the journal lost in a crash.
+        // The snapshot may have commits that the journal lost in a crash, because it was not synced in time.
         if journal.head.mayLoseAcknowledgedWrites && reachedRevision < state.revision {
             reachedRevision = state.revision
             endsWithCleanStop = false
@@ -121,6 +126,7 @@ struct Replay {
     private mutating func apply(_ entry: JournalReader.Entry) throws(JournalReader.Rejection) {
         let stateBefore = keepsValidPrefix ? state : nil
         do {
+            // A line of a journal omits the values that the commit replaced. The state still has them.
             try state.apply(state.addingReplacedValues(to: Commit(json: entry.json)))
         } catch {
             if let stateBefore { state = stateBefore }

@@ -3,7 +3,8 @@ package import Platform
 package import SettingsAPI
 internal import Synchronization
 
-/// Reads the journals, snapshots and past files of a data directory while the daemon runs, and reports damaged files.
+/// Reads the files of a data directory while the daemon runs, and reports damaged files: journals (one line for each
+/// commit), snapshots (a complete state) and past files (older commits). One such run is called a scrub.
 ///
 /// A start verifies most files too, but a daemon may run for years. A damaged file does not stop the daemon, because
 /// the state and the recent history are in memory. Thread-safe.
@@ -18,15 +19,12 @@ package final class Scrub: Sendable {
 
     /// - Parameters:
     ///   - pace: limits the speed at which the file system of `directory` reads. Stopping the pace abandons a scrub.
-    ///   - published: returns the last published commit.
+    ///   - published: returns the revision of the last commit that is durable and visible to readers.
     package init(
         _ directory: DataDirectory, pace: ReadPace, _ metrics: StorageMetrics, _ log: Log,
         published: @escaping @Sendable () -> Revision
     ) {
-        self.directory = directory
-        self.pace = pace
-        self.metrics = metrics
-        self.log = log
+        (self.directory, self.pace, self.metrics, self.log) = (directory, pace, metrics, log)
         self.published = published
     }
 
@@ -61,7 +59,7 @@ package final class Scrub: Sendable {
                     _ = try PastReader(PastReader.index(file, in: directory), in: directory).verify()
                 }
             }
-            // From the newest journal on: each journal must have the commits up to the next journal.
+            // The newest journal comes first, because the head of a journal says where the journal before it must end.
             var end: Revision? = published
             for (position, file) in listing.journals.reversed().enumerated() {
                 var next: Revision?
@@ -114,10 +112,10 @@ package final class Scrub: Sendable {
         }
     }
 
-    /// Reads a journal, which must have the commits up to `end` unless it begins later (nil if unknown). Returns the
-    /// last commit that the journal before it must have.
+    /// Reads a journal, which must have the commits up to `end` unless it begins after `end`. `end` is nil if the next
+    /// journal cannot be read. Returns the last commit that the journal before this journal must have.
     private func verifyJournal(_ name: String, upTo end: Revision?, isNewest: Bool) throws(RecoveryError) -> Revision {
-        // If the next journal cannot be read, this journal may have been the newest at a crash and have a torn end.
+        // If the next journal cannot be read, this journal may have been the newest in a crash and have a torn end.
         let reader = JournalReader(directory: directory, name: name, isNewest: isNewest || end == nil)
         let head = try reader.head()
         guard head.durability != .snapshot, end.map({ head.revision < $0 }) ?? true else { return head.predecessor }

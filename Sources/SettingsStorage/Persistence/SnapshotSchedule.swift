@@ -3,21 +3,21 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 
-/// Decides when to write a snapshot (a file with the complete state), and writes it on a background queue. At most one
-/// snapshot is written at a time. A failure delays the next attempt. Runs on the commit thread.
+/// Determines when to write a snapshot (a file with the complete state), and writes it on a background queue, one
+/// snapshot at a time. A failure delays the next attempt. Runs on the commit thread, which makes commits durable.
 struct SnapshotSchedule {
     /// The result of writing a snapshot.
     private struct Report: Sendable {
         let revision: Revision
-        /// The bytes of commits in the journals that a start need not replay if it has this snapshot.
+        /// The bytes of the commits in the journals that are in this snapshot and not in the previous snapshot.
         let savedBytes: Int
-        /// The size of the file.
+        /// The size of the file in bytes, or the error.
         let result: Result<Int, FileError>
     }
 
     /// The revision of the newest snapshot; zero if there is no snapshot.
     private(set) var latestRevision: Revision
-    /// The bytes of commits in the journals after the newest snapshot, or after the snapshot that is being written.
+    /// The bytes of the commits in the journals after the newest snapshot, or after the snapshot that is being written.
     var bytesSinceSnapshot: Int
     private let options: LocalLog.Options
     private let task: BackgroundTask<Report>
@@ -31,19 +31,17 @@ struct SnapshotSchedule {
     private var intervalStart: UInt64
     /// After a failure, the monotonic time before which no snapshot begins; otherwise 0.
     private var earliestRetry: UInt64 = 0
-    /// The number of failures since the last success, at most 6.
+    /// The number of failures since the last success; 6 if there were more, so that the delay stays at most 64 s.
     private var consecutiveFailures: UInt64 = 0
-    /// The approximate memory of large values that were replaced while the current snapshot references them.
+    /// The approximate memory of large values that were replaced since the present snapshot began, and that it needs.
     private var replacedBytes = 0 {
         didSet { if replacedBytes != oldValue { options.chargeReplaced(replacedBytes) } }
     }
-    /// A commit of at least this size is assumed to replace large values.
+    /// Only commits of at least this size count in ``replacedBytes``. A commit contains the values that it replaces.
     static let largeCommitBytes = 256 << 10
 
     init(latestRevision: Revision, bytesSinceSnapshot: Int, _ options: LocalLog.Options, now: UInt64) {
-        self.latestRevision = latestRevision
-        self.bytesSinceSnapshot = bytesSinceSnapshot
-        self.options = options
+        (self.latestRevision, self.bytesSinceSnapshot, self.options) = (latestRevision, bytesSinceSnapshot, options)
         task = BackgroundTask(label: "settingsd.snapshots", qos: .utility, runsInline: options.runsInline)
         intervalStart = now
     }
@@ -64,21 +62,21 @@ struct SnapshotSchedule {
     ///
     /// - Parameters:
     ///   - bytes: the bytes of the commits in the journal.
-    ///   - replacedBytes: the memory of large values that the commits replaced.
-    mutating func noteCommits(bytes: Int, replacedBytes: Int) {
+    ///   - replacedBytes: the memory of large values that the commits replaced. Counts only during a snapshot.
+    mutating func recordCommits(bytes: Int, replacedBytes: Int) {
         bytesSinceSnapshot += bytes
         if task.isBusy { self.replacedBytes += replacedBytes }
     }
 
     /// Begins to write a snapshot. `journal` is the revision in the name of the journal that continues the snapshot.
-    mutating func begin(_ state: State, journal: Revision, in directory: DataDirectory) {
+    mutating func beginSnapshot(of state: State, journal: Revision, in directory: DataDirectory) {
         let (savedBytes, options) = (bytesSinceSnapshot, options)
         self.bytesSinceSnapshot = 0
         task.begin { task in
             do throws(FileError) {
                 let size = try SnapshotWriter.write(
                     state, journal: journal, in: directory, isCancelled: { task.isCancelled },
-                    chargeLine: options.chargeSnapshotLine)
+                    chargeLineMemory: options.chargeSnapshotLine)
                 // If the removal fails, the files are removed after the next snapshot.
                 try? directory.removeObsoleteFiles()
                 return Report(revision: state.revision, savedBytes: savedBytes, result: .success(size))
@@ -101,6 +99,7 @@ struct SnapshotSchedule {
         case .failure(let error):
             bytesSinceSnapshot += report.savedBytes
             postpone(now: now)
+            // The daemon is stopping.
             if error.code == SystemErrorCode.cancelled { return nil }
             failureCount += 1
             log.warning("cannot write a snapshot: \(error); the daemon tries again, and no data is lost")
@@ -117,7 +116,7 @@ struct SnapshotSchedule {
         consecutiveFailures = 0
     }
 
-    /// Delays the next attempt after a failure: by 2 s after the first, doubled up to 64 s.
+    /// Delays the next attempt: by 2 s after the first failure, and twice as long after each further one, up to 64 s.
     mutating func postpone(now: UInt64) {
         consecutiveFailures = min(consecutiveFailures + 1, 6)
         earliestRetry = now &+ (1_000_000_000 << consecutiveFailures)

@@ -74,7 +74,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
 
     private static let snapshots: [DamageCase] = [
         .fine(
-            "the newest snapshot cut", notes: ["snapshot-8.json is damaged", "went back to snapshot-4.json"], .damaged
+            "the newest snapshot cut", notes: ["snapshot-8.json is damaged", "recovered from snapshot-4.json"], .damaged
         ) {
             try $0.edit("snapshot-8.json") { $0.removeLast($0.count / 2) }
         },

@@ -110,11 +110,11 @@ struct LocalLogTests {
         var options = LocalLog.Options(durability: .always)
         options.chargeReplaced = { charged.store($0, ordering: .relaxed) }
         var snapshots = SnapshotSchedule(latestRevision: .zero, bytesSinceSnapshot: 0, options, now: 0)
-        snapshots.noteCommits(bytes: 1_000_000, replacedBytes: 2_000_000)
+        snapshots.recordCommits(bytes: 1_000_000, replacedBytes: 2_000_000)
         #expect(charged.load(ordering: .relaxed) == 0)
         let state = State(epoch: try #require(Epoch("e")))
-        snapshots.begin(state, journal: .zero, in: DataDirectory("/data", in: SimulatedDisk()))
-        for bytes in [1_000_000, 0, 500_000] { snapshots.noteCommits(bytes: 1_000, replacedBytes: bytes) }
+        snapshots.beginSnapshot(of: state, journal: .zero, in: DataDirectory("/data", in: SimulatedDisk()))
+        for bytes in [1_000_000, 0, 500_000] { snapshots.recordCommits(bytes: 1_000, replacedBytes: bytes) }
         #expect(charged.load(ordering: .relaxed) == 1_500_000)
         try eventually {
             _ = snapshots.collectResult(now: { 1 }, LogHarness.quiet)

@@ -34,7 +34,7 @@ package struct DataDirectory: Sendable {
         package let journals: [NumberedFile]
         /// The snapshots, oldest first.
         package let snapshots: [NumberedFile]
-        /// The past files, ordered by their last commits.
+        /// The past files (files with older commits), ordered by their last commits.
         package let pastFiles: [PastFileName]
 
         init(_ names: [String]) {
@@ -70,20 +70,20 @@ package struct DataDirectory: Sendable {
         }
     }
 
-    /// The file that the daemon locks. It also contains the process identifier and the identifier of the directory.
+    /// The file that the daemon locks. It also contains the process identifier and a random identifier of the
+    /// directory, by which the daemon recognises a copied directory.
     static let lockName = "LOCK"
-    /// The file that exists only if the commit log is in etcd and the directory is a cache of it.
+    /// The file that exists only if the commits are in etcd, and the directory contains a copy of the state.
     package static let clusterName = "CLUSTER"
     /// The file that contains the name of the newest journal, so that recovery notices if that journal is missing.
     ///
     /// The daemon writes this file between creating the journal and appending its first commit. After a crash, a newer
     /// journal may exist; but if all journals are older, a journal was removed.
     static let newestName = "NEWEST"
-    /// The file with the revisions of the commits that were most recently written to the audit file.
+    /// The file that records which of the newest commits are in the audit file, a log outside of this directory.
     package static let auditName = "AUDIT"
     /// The file with the time at which each access token was last used.
     package static let tokenUseName = "token-use.json"
-    /// The prefix of files that the daemon no longer reads.
     static let setAsidePrefix = "set-aside-"
     private static let temporarySuffix = ".tmp"
 
@@ -145,13 +145,14 @@ package struct DataDirectory: Sendable {
         try file.sync()
     }
 
-    /// Removes all snapshots except the newest two, and the journals that neither of these two snapshots needs.
+    /// Removes all snapshots except the newest two, and the journals that neither of these two needs. Two remain, in
+    /// case the newest is damaged.
     func removeObsoleteFiles() throws(FileError) {
         let listing = try list()
         guard listing.snapshots.count > 1 else { return }
         let kept = listing.snapshots.suffix(2)
         for snapshot in listing.snapshots.dropLast(2) { try fileSystem.remove(path(of: snapshot.name)) }
-        // Replay on top of the older snapshot begins with the last journal that starts at or before its revision.
+        // A start from the older snapshot needs the last journal that begins at or before it, and all later journals.
         let firstNeeded = listing.journals.lastIndex { $0.revision <= kept[kept.startIndex].revision } ?? 0
         for journal in listing.journals[..<firstNeeded] { try fileSystem.remove(path(of: journal.name)) }
     }
@@ -161,9 +162,7 @@ extension DataDirectory.NumberedFile {
     fileprivate static func all(in names: [String], _ prefix: String, _ suffix: String) -> [Self] {
         names.compactMap { name -> Self? in
             guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
-            return Revision(name.dropFirst(prefix.count).dropLast(suffix.count)).map {
-                Self(name: name, revision: $0)
-            }
+            return Revision(name.dropFirst(prefix.count).dropLast(suffix.count)).map { Self(name: name, revision: $0) }
         }
         .sorted { $0.revision < $1.revision }
     }

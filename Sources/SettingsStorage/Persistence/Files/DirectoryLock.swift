@@ -1,7 +1,7 @@
 package import Platform
 internal import SettingsModel
 
-/// An exclusive lock on a data directory, which keeps other daemons out. It is released when the object is deallocated.
+/// An exclusive lock on a data directory, which keeps other daemons out. The deallocation of the object releases it.
 ///
 /// The object locks the directory itself, because a lock on a file in it is useless after that file is deleted. It also
 /// locks the file `LOCK`, because some file systems cannot lock directories. Thread-safe.
@@ -45,8 +45,8 @@ package final class DirectoryLock: Sendable {
         }
     }
 
-    /// Locks a directory; false if another process has locked it. True without a lock on file systems such as NFS,
-    /// which lock only files that are open for writing; there, the lock on `LOCK` suffices.
+    /// Locks a directory. Returns false if another process has locked it. Returns true without a lock if the file
+    /// system locks only files that are open for writing, as NFS does: there, the lock on the file `LOCK` suffices.
     private static func lock(_ directoryFile: OpenFile) throws(FileError) -> Bool {
         do throws(FileError) {
             return try directoryFile.lock()
@@ -56,7 +56,7 @@ package final class DirectoryLock: Sendable {
         }
     }
 
-    /// Opens `LOCK`. On a read-only or full file system, opens it for reading; nil if it is missing there.
+    /// Opens or creates `LOCK`. On a read-only or full file system, opens it for reading; nil if it is missing there.
     private static func openLockFile(of directory: DataDirectory) throws(FileError) -> OpenFile? {
         let path = directory.path(of: DataDirectory.lockName)
         do throws(FileError) {
@@ -74,7 +74,7 @@ package final class DirectoryLock: Sendable {
 }
 
 extension DataDirectory {
-    /// Writes the identifiers of this process and of the directory durably into `LOCK`. The caller has the lock.
+    /// Writes the process identifier and the identifier of the directory durably into `LOCK`. The caller has the lock.
     package func writeLockFile(directoryID: String) throws(FileError) {
         let file = try OpenFile(path(of: Self.lockName), .creating, in: fileSystem)
         let record = LockFileRecord(directoryID, in: try file.identity())
@@ -90,9 +90,9 @@ extension DataDirectory {
         return record.directoryID
     }
 
-    /// True if `LOCK` was copied from another directory, or if the directory identifier in the newest journal
-    /// (`journalID`) is missing in `LOCK` or different.
-    func isCopy(journalID: String?) throws(FileError) -> Bool {
+    /// True if `LOCK` was copied from another directory, or if `LOCK` does not have the directory identifier that the
+    /// newest journal contains. A journal without the identifier, which a repair makes, is no sign of a copy.
+    func isCopy(directoryIDInJournal journalID: String?) throws(FileError) -> Bool {
         guard let ownID = try lockFileDirectoryID() else { return try lockFileRecord() != nil || journalID != nil }
         return journalID.map { !$0.hasSameBytes(as: ownID) } ?? false
     }
@@ -121,9 +121,9 @@ extension DataDirectory {
 ///     1234
 ///     directory 7f3a09c2 file 1835012 made 1763632800123456789
 ///
-/// The first line is the process identifier of the daemon. The second line has the identifier of the directory, which
-/// is also in the first line of each journal, then the inode number and the creation time of `LOCK`. A copy of `LOCK`
-/// has a different inode number or creation time. The record does not contain the device number, because the device
+/// The first line is the process identifier of the daemon. The second line has the identifier of the directory (random,
+/// also in the first line of each journal), then the inode number and the creation time of `LOCK`. A copy of `LOCK` has
+/// a different inode number or creation time. The record does not contain the device number, because the device
 /// number changes when the file system is mounted elsewhere, and the directory is not a copy then.
 private struct LockFileRecord {
     let directoryID: String
@@ -149,7 +149,7 @@ private struct LockFileRecord {
         creationTime = words.count == 6 ? Int64(words[5]) : nil
     }
 
-    /// True if the record was written into this file, false if it was copied from another file.
+    /// True if the record was written into the given file; false if it was copied from another file.
     func belongs(to file: FileIdentity) -> Bool {
         inode == file.inode && (creationTime == file.creationTime || creationTime == nil || file.creationTime == nil)
     }

@@ -4,7 +4,7 @@ internal import SettingsModel
 
 /// An open journal to which the daemon appends commits: a file with one line of JSON for each commit.
 ///
-/// If an operation fails and its effect on the file is unknown, the owner must create another journal.
+/// If an operation fails and its effect on the file is unknown, the owner of this value must create another journal.
 struct JournalFile: Sendable {
     /// A position between two lines of the file.
     struct Position: Sendable {
@@ -22,8 +22,9 @@ struct JournalFile: Sendable {
 
     let file: OpenFile
     private let identity: FileIdentity
+    /// The first line, which says where the journal continues the history.
     let head: JournalHead
-    /// The end of the last complete line. Preallocated zeros may follow.
+    /// The end of the last line. Preallocated zeros may follow.
     private(set) var end: Position
     /// The position up to which the file is known to be on disk.
     private(set) var synced: Position
@@ -36,7 +37,7 @@ struct JournalFile: Sendable {
     /// Creates a journal with its first commits, and writes its name into the file `NEWEST`. Both files are durable
     /// when the initializer returns. Replaces a journal of the same name, which has no commit that is still needed.
     ///
-    /// If it throws a failure that is not rolled back, the new journal may exist, now or after a crash.
+    /// - Parameter commits: the commits after `head.revision` that the journal contains from the start.
     init(_ head: JournalHead, commits: [Commit] = [], in directory: DataDirectory) throws(Failure) {
         var batch = JournalBatch()
         batch.add(head)
@@ -57,6 +58,7 @@ struct JournalFile: Sendable {
             try directory.renameTemporary(name)
             try directory.renameTemporary(DataDirectory.newestName)
         } catch {
+            // The new journal may exist, now or after a crash.
             throw Failure(cause: error, isRolledBack: false)
         }
         self.head = head
@@ -73,7 +75,7 @@ struct JournalFile: Sendable {
     }
 
     /// Allocates blocks by writing and syncing zeros, so that a later write of `count` bytes is likely to succeed.
-    mutating func reserve(_ count: Int) throws(Failure) {
+    mutating func reserveSpace(_ count: Int) throws(Failure) {
         try write([UInt8](repeating: 0, count: count).span)
         allocatedEnd = max(allocatedEnd, end.offset + count)
         do throws(FileError) {
@@ -99,7 +101,7 @@ struct JournalFile: Sendable {
     }
 
     /// Truncates the file to the synced position after a failed sync; ignores errors. Otherwise the next process could
-    /// read lines that are only in the page cache, and its own sync would succeed without writing them.
+    /// recover lines that are only in the page cache, and a sync by that process would succeed without writing them.
     func truncateUnsynced() {
         try? file.truncate(to: synced.offset)
     }
@@ -116,11 +118,11 @@ struct JournalFile: Sendable {
         (try? fileSystem.identity(of: file.path))?.isSameFile(as: identity) ?? false
     }
 
-    /// The bytes that one preallocation adds: enough for about a thousand commits, and quick to write.
+    /// The bytes that one preallocation adds: enough for about a thousand commits, and quick to allocate.
     private static let preallocatedBytes = 256 << 10
 
-    /// Preallocates space after the next write if that write does not fit into the present space. A sync then allocates
-    /// no blocks, which halves its time under load.
+    /// Preallocates space after the next write if that write does not fit into the preallocated space. Then a sync need
+    /// not allocate blocks, which halves the time of a sync under load.
     private mutating func preallocate(for count: Int) {
         let needed = end.offset + count
         guard needed > allocatedEnd else { return }
@@ -133,8 +135,8 @@ struct JournalFile: Sendable {
         }
     }
 
-    /// Writes bytes after the last line. If the write fails, truncates the file and syncs the truncation: otherwise a
-    /// crash could restore a part of the bytes, and recovery would find a commit that the daemon had refused.
+    /// Writes bytes after the last line. If the write fails, truncates the file and syncs the truncation. Without the
+    /// sync, the bytes could be back after a crash, and recovery would find a commit that the daemon had refused.
     private mutating func write(_ bytes: Span<UInt8>) throws(Failure) {
         do throws(FileError) {
             try file.write(bytes, at: end.offset)

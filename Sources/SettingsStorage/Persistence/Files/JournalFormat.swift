@@ -2,17 +2,18 @@ internal import Platform
 package import SettingsAPI
 package import SettingsModel
 
-/// The condition under which the daemon acknowledges a write to the client.
+/// What must be done before the daemon acknowledges a write to the client.
 package enum Durability: String, CaseIterable, Sendable {
-    /// The write is in the journal and the journal is synced. No acknowledged write is ever lost.
+    /// The write is in the journal and the journal is synced. A crash loses no acknowledged write.
     case always
     /// The write is in the journal, which is synced once per interval. A crash may lose the writes since the last sync.
     case interval
-    /// The write is in memory. There are no commits in journals; the next snapshot makes the write durable.
+    /// The write is in memory. Journals contain no commits; the next snapshot (a file with the complete state) makes
+    /// the write durable.
     case snapshot
 }
 
-/// The first line of a journal, which says where the journal continues the history and with which durability.
+/// The first line of a journal (a file with one line for each commit): where the journal continues the history.
 package struct JournalHead: Hashable, Sendable {
     /// The version of the file format that this daemon writes.
     package static let currentFormat: Int64 = 2
@@ -21,8 +22,9 @@ package struct JournalHead: Hashable, Sendable {
     package var epoch: Epoch
     /// The revision before the first commit of the journal. It is also in the name of the file.
     package var revision: Revision
-    /// The last commit of the older journals that belongs to the history. Recovery ignores later commits in them,
-    /// because they were never published. Less than ``revision`` if an epoch begins here, because it skips revisions.
+    /// The last commit before the journal. Recovery ignores later commits in older journals, because they were never
+    /// visible to readers. Usually equal to ``revision``. If an epoch begins with this journal, the predecessor is
+    /// lower, because a new epoch skips revisions.
     package var predecessor: Revision
     /// The configured durability when the journal was created.
     package var durability: Durability
@@ -36,8 +38,8 @@ package struct JournalHead: Hashable, Sendable {
     var mayLoseAcknowledgedWrites: Bool { durability != .always }
 }
 
-/// A line of a journal, or the only line of the file `NEWEST`: a JSON object whose first member is the CRC-32C of the
-/// bytes after the comma that follows it, up to the end of the line.
+/// A line of a journal, or the only line of the file `NEWEST`: a JSON object. Its first member, `crc`, is the CRC-32C
+/// of the bytes from the second member up to the end of the line.
 ///
 ///     {"crc":"0badcafe","journal":2,"epoch":"7f3a…","revision":16,"after":16,"durability":"always",…}
 ///     {"crc":"1a2b3c4d","after":16,"synced":true,"commit":{"revision":17,…}}
@@ -45,8 +47,8 @@ package struct JournalHead: Hashable, Sendable {
 ///     {"crc":"7a8b9c0d","newest":"journal-17.jsonl"}
 ///
 /// `after` is the revision of the previous commit, so that a reader notices a missing line. `synced` says that
-/// everything before the line was on disk before the line was written. It is in the first line of each batch that
-/// follows a sync. After the last line, the file may be padded with zeros: preallocated space for later lines.
+/// everything before the line was on disk before the line was written. If a sync preceded a batch, the first line of
+/// the batch has this member. After the last line, the file may have zeros: preallocated space for later lines.
 package enum JournalLine {
     case head(JournalHead)
     /// A commit that is not decoded yet, its revision, and the revision of the commit before it.
@@ -66,8 +68,8 @@ package enum JournalLine {
         case newerFormat(Int64)
     }
 
-    /// Parses a line. The checksum does not cover the line feed, which may be missing or damaged after a crash although
-    /// the line itself is valid.
+    /// Parses a line. The checksum does not cover the line feed, so a line is valid even if a crash has damaged or
+    /// removed its line feed.
     ///
     /// - Parameters:
     ///   - bytes: the line without its line feed; for the last line, all bytes up to the end of the file.
@@ -82,7 +84,7 @@ package enum JournalLine {
         return .failure(.content)
     }
 
-    /// Parses any kind of line, given without its line feed; nil if its checksum does not match.
+    /// Parses a line with a checksum and any other members, given without its line feed; nil if the checksum is wrong.
     static func verifiedJSON(_ line: Span<UInt8>) -> JSONValue? {
         hasValidChecksum(line) ? try? JSONValue(stored: line) : nil
     }
@@ -109,15 +111,16 @@ package enum JournalLine {
         }
     }
 
-    // A line is the prefix, eight hexadecimal digits of the checksum, the separator, and the bytes of the checksum.
+    // A line: the prefix, eight hexadecimal digits of the checksum, the separator, the bytes that the checksum covers.
     private static let prefix: StaticString = "{\"crc\":\""
     private static let separator: StaticString = "\","
     /// The offset of the first byte that the checksum covers: 8 + 8 + 2.
     private static let checksummedStart = 18
 
-    /// The length of the line without its line feed, zeros or damaged last byte; nil if the checksum does not match.
+    /// The length of the line; nil if the checksum does not match.
     private static func length(of bytes: Span<UInt8>, isTerminated: Bool) -> Int? {
         if isTerminated { return hasValidChecksum(bytes) ? bytes.count : nil }
+        // At the end of the file, zeros may follow the line, and its last byte may be a damaged line feed.
         let count = bytes.countWithoutTrailingZeros
         return [count, count - 1].first { $0 > 0 && hasValidChecksum(bytes.extracting(0..<$0)) }
     }
@@ -143,7 +146,7 @@ package enum JournalLine {
     }
 }
 
-/// A buffer that collects the lines that one write appends to a journal. It is reused for each batch.
+/// A buffer that collects the lines of one batch, which one write appends to a journal. It is reused for each batch.
 package struct JournalBatch: Sendable {
     package private(set) var bytes: [UInt8] = []
     /// The revision of the last commit in the batch; nil if the batch has no commit.
@@ -173,36 +176,23 @@ package struct JournalBatch: Sendable {
 
     mutating func add(_ head: JournalHead) {
         add { json in
-            json.name(literal: "journal")
-            json.write(integer: JournalHead.currentFormat)
-            json.name(literal: "epoch")
-            json.write(string: head.epoch.text)
-            json.name(literal: "revision")
-            json.write(integer: head.revision.number)
-            json.name(literal: "after")
-            json.write(integer: head.predecessor.number)
-            json.name(literal: "durability")
-            json.write(string: head.durability.rawValue)
-            if let directoryID = head.directoryID {
-                json.name(literal: "directory")
-                json.write(string: directoryID)
-            }
+            json.member("journal", JournalHead.currentFormat)
+            json.member("epoch", head.epoch.text)
+            json.member("revision", head.revision)
+            json.member("after", head.predecessor)
+            json.member("durability", head.durability.rawValue)
+            json.member("directory", head.directoryID)
         }
     }
 
     mutating func addNewestJournal(_ name: String) {
-        add { json in
-            json.name(literal: "newest")
-            json.write(string: name)
-        }
+        add { $0.member("newest", name) }
     }
 
     mutating func addCleanStop(after revision: Revision) {
         add { json in
-            json.name(literal: "after")
-            json.write(integer: revision.number)
-            json.name(literal: "closed")
-            json.write(bool: true)
+            json.member("after", revision)
+            json.member("closed", true)
         }
     }
 
@@ -237,7 +227,7 @@ extension JournalHead {
 }
 
 extension JSONValue {
-    /// Parses a document that the daemon wrote. It may nest deeper than a value may, because it contains stored values.
+    /// Parses a document that the daemon wrote. It may be nested deeper than a value, because it contains values.
     init(stored bytes: Span<UInt8>) throws(JSONParseError) {
         try self.init(parsing: bytes, maximumDepth: JSONValue.maximumDepthAroundValues)
     }

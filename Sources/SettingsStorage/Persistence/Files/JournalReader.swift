@@ -2,10 +2,11 @@ internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Reads one journal: a file with one line of JSON for each commit, in which each line names the commit before it.
+/// Reads one journal: a file with one line of JSON for each commit. Each line contains the revision of the previous
+/// commit, the predecessor.
 ///
-/// The reader verifies the checksum and the predecessor of each line. If a line is invalid, the reader decides whether
-/// a crash during the last write explains it (a torn tail), or whether the file was damaged later.
+/// The reader verifies the checksum and the predecessor of each line. If a line is invalid, the reader determines
+/// whether a crash during the last write explains the line (a torn tail), or whether the file was damaged later.
 struct JournalReader {
     /// A line with a commit that is not decoded yet.
     struct Entry {
@@ -37,7 +38,7 @@ struct JournalReader {
 
     let directory: DataDirectory
     let name: String
-    /// True for the newest journal. Only the newest journal can have a torn tail.
+    /// True for the newest journal. Older journals have no torn tail: a start removes it before it begins a journal.
     var isNewest = false
 
     /// Reads the head, which a crash cannot damage: a journal gets its name after its head is on disk.
@@ -59,7 +60,7 @@ struct JournalReader {
     ///
     /// - Parameters:
     ///   - start: the commit that the first line must follow; nil for any commit.
-    ///   - end: the last commit to read; nil for no limit. Commits after it were never published.
+    ///   - end: the last commit to read; nil for no limit. Later commits never became visible to readers.
     ///   - body: called with each commit.
     func read(
         after start: Revision?, upTo end: Revision?, _ body: (Entry) throws(Rejection) -> Void
@@ -130,8 +131,8 @@ struct JournalReader {
     private static let sectorBytes = 512
 
     /// True if a crash during the last write can explain an invalid line and the lines after it: the file ends in the
-    /// middle of the line, or some sectors were not written and still are zeros. If any later line says that a sync
-    /// preceded it, a crash is no explanation, because the invalid line was already on disk then.
+    /// middle of the line, or some sectors were not written and still are zeros. A crash does not explain the invalid
+    /// line if a later line says that a sync came before it, because the sync had put the invalid line on disk.
     private func isTorn(from first: LineReader.Line, _ lines: LineReader) throws(RecoveryError) -> Bool {
         var lines = lines
         var line = first
@@ -151,8 +152,8 @@ struct JournalReader {
         }
     }
 
-    /// Counts the runs of zeros in a line that unwritten sectors explain: a run begins at a sector boundary or with the
-    /// line, and ends at a sector boundary. Ignores zeros at the end of the file. Nil if there are other zeros.
+    /// Counts the runs of zeros that unwritten sectors left in a line: a run begins at a sector boundary or with the
+    /// line, and ends at a sector boundary. Nil if the line has other zeros. Ignores preallocated zeros after the line.
     private func countZeroRuns(_ line: LineReader.Line, in lines: LineReader) -> Int? {
         let bytes = lines.buffer.span.extracting(line.range)
         let end = line.isTerminated ? bytes.count : bytes.countWithoutTrailingZeros
@@ -177,10 +178,8 @@ struct JournalReader {
     }
 
     private func open() throws(RecoveryError) -> OpenFile {
-        do {
-            return try OpenFile(directory.path(of: name), .reading, in: directory.fileSystem)
-        } catch {
-            throw RecoveryError(error)
+        try directory.mapErrors { () throws(FileError) in
+            try OpenFile(directory.path(of: name), .reading, in: directory.fileSystem)
         }
     }
 

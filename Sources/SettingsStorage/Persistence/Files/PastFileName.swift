@@ -7,7 +7,9 @@ extension DataDirectory {
     /// Past files have older commits, which the daemon may have evicted from memory.
     package struct PastFileName: Hashable, Sendable {
         let name: String
+        /// The revision before the first commit.
         let from: Revision
+        /// The revision of the last commit.
         let to: Revision
 
         init?(_ name: String) {
@@ -23,7 +25,8 @@ extension DataDirectory {
     static func pastFileName(from: Revision, to: Revision) -> String { "past-\(from)-\(to).jsonl" }
 
     /// Renames the past files that contain commits after the last recovered commit, so that the daemon no longer reads
-    /// them. Such commits were lost in a crash, or belong to another history. Returns the former names of these files.
+    /// these files. The journals lost these commits in a crash, or the files are from another history. Returns the
+    /// former names of the files.
     func setAsidePastFiles(after last: Revision) throws(FileError) -> [PastFileName] {
         let listing = try list()
         let stale = listing.pastFiles.filter { $0.to > last }

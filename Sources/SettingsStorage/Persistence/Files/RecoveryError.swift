@@ -19,23 +19,21 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
         package var file: String
         /// The number of the line, counted from 1; nil if the error concerns the file as a whole.
         package var line: Int?
-        /// The byte offset of the beginning of the line; 0 if `line` is nil.
+        /// The byte offset in the file at which the damaged line begins; 0 if `line` is nil.
         package var offset: Int
     }
 
     package let kind: Kind
-    /// The cause with the line number, without path and remedy; ``description`` if no reason was given.
+    /// The cause, with the line number if there is one, but without the path and the remedy.
     let reason: String
     /// The complete message: the path of the file, the cause and the remedy.
     package let description: String
     /// The place in the damaged file; nil if the error does not concern one file.
     package let place: Place?
 
+    /// Makes an error. The default of `reason` is the description.
     package init(_ kind: Kind, _ description: String, reason: String? = nil, place: Place? = nil) {
-        self.kind = kind
-        self.description = description
-        self.reason = reason ?? description
-        self.place = place
+        (self.kind, self.description, self.reason, self.place) = (kind, description, reason ?? description, place)
     }
 
     package init(_ error: FileError) {

@@ -25,16 +25,18 @@ package import SettingsModel
 /// A record of `records` has the key, the stored value, the revision and the time (in milliseconds) of the last change,
 /// then optionally the source of the value (`stored` if omitted), `true` if the value is a secret, the caller that made
 /// the change, and the note of the change. A record that has an optional element has all optional elements before it.
+/// `removed` has the records of removed keys. Keys that are in neither list have the revision `floor`.
 ///
-/// A record of `logs` has the name of a suite, which may have been dropped, and a revision. The history has every
-/// commit after this revision that changed the suite. An optional second revision is the last commit that was too large
-/// for the history. A record of `history` has the size in memory of a commit, and the commit.
+/// A record of `logs` is about the commits of one suite in the history. It has the name of the suite, which may have
+/// been dropped, and a revision: the history has every later commit that changed the suite, unless the commit was too
+/// large for the history. An optional second revision is the last commit that was too large. A record of `history` has
+/// the size in memory of a commit, and the commit.
 ///
-/// The history has every commit after `historyFloor`; `historyTime` is the time of commit `historyFloor`, if it is
-/// known. For suites without a log, the history has every commit after `historyBase`. The commits up to `passed` would
-/// have been evicted from the history, if suites did not protect their newest commits. `journal` is the revision in the
-/// name of the journal that continues the snapshot. `lastDrop` is the last commit that dropped a suite. The `floor` of
-/// a suite is the revision that keys without a record have. The checksum `check` covers all lines before its own line.
+/// The history has every commit after commit `historyFloor`, whose time is `historyTime` if known. For a suite without
+/// a record in `logs`, the history has every commit after `historyBase` that changed the suite. Of the commits up to
+/// `passed`, the history has only the newest commits of each suite. `journal` is the revision in the name of the
+/// journal that continues the snapshot. `lastDrop` is the last commit that dropped a suite. `check` is the checksum of
+/// all lines before its own line.
 enum SnapshotFormat {
     /// The version of the format that this daemon writes.
     static let current: Int64 = 4
@@ -53,7 +55,7 @@ enum SnapshotFormat {
 /// The content of a snapshot.
 package struct Snapshot {
     package let state: State
-    /// The revision in the name of the journal that continues the snapshot. If neither that journal nor a later journal
+    /// The revision in the name of the journal that continues the snapshot. If neither this journal nor a later journal
     /// exists, the commits after the snapshot are lost.
     let journal: Revision
 
@@ -73,7 +75,7 @@ extension SuiteLog: JSONWritable {
     /// Decodes an array that ``write(to:)`` has written.
     init(_ json: JSONValue) throws(BodyError) {
         guard let fields = json.array, fields.count == 2 || fields.count == 3 else {
-            throw BodyError("a log must be an array of two or three elements")
+            throw BodyError("an element of logs must be an array of two or three elements")
         }
         self.init(
             try SuiteName(json: fields[0]), evictedThrough: try Revision(json: fields[1]),
@@ -82,7 +84,7 @@ extension SuiteLog: JSONWritable {
 }
 
 extension KeyRecord: JSONWritable {
-    /// Writes `[key, value, revision, milliseconds, source, isSecret, caller, note]`, the last four if necessary.
+    /// Writes `[key, value, revision, milliseconds, source, isSecret, caller, note]` without unnecessary last elements.
     package func write(to json: inout JSONWriter) {
         json.beginArray()
         key.write(to: &json)

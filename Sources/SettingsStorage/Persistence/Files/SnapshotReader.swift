@@ -8,8 +8,8 @@ internal import SettingsModel
 package struct SnapshotReader {
     private let directory: DataDirectory
     private let name: String
-    /// True if the file must end after the snapshot.
-    private let endsFile: Bool
+    /// True if the file must end after the snapshot. A past file contains several snapshots.
+    private let mustEndFile: Bool
     private var lines: LineReader
     private var line = LineReader.Line()
     /// The origins (caller and note) of the records read so far, so that records with equal origins share one object.
@@ -54,12 +54,12 @@ package struct SnapshotReader {
             && lines.buffer.span.extracting(start..<(start + prefix)).isEqual(to: SnapshotFormat.checksum)
     }
 
-    /// Reads a snapshot that is embedded in a file, such as a past file. The history of the state has no limits.
+    /// Reads one of the snapshots in a past file (a file with older commits). The history of the state has no limits.
     static func read(
         at offset: Int, of file: OpenFile, named name: String, in directory: DataDirectory
     ) throws(RecoveryError) -> State {
         var reader = SnapshotReader(
-            LineReader(file, from: offset, bufferSize: 64 << 10), name, directory, endsFile: false)
+            LineReader(file, from: offset, bufferSize: 64 << 10), name, directory, mustEndFile: false)
         return try reader.snapshot(.unbounded).state
     }
 
@@ -67,11 +67,11 @@ package struct SnapshotReader {
         let file = try directory.mapErrors { () throws(FileError) in
             try OpenFile(directory.path(of: name), .reading, in: directory.fileSystem)
         }
-        self.init(LineReader(file), name, directory, endsFile: true)
+        self.init(LineReader(file), name, directory, mustEndFile: true)
     }
 
-    private init(_ lines: LineReader, _ name: String, _ directory: DataDirectory, endsFile: Bool) {
-        (self.lines, self.name, self.directory, self.endsFile) = (lines, name, directory, endsFile)
+    private init(_ lines: LineReader, _ name: String, _ directory: DataDirectory, mustEndFile: Bool) {
+        (self.lines, self.name, self.directory, self.mustEndFile) = (lines, name, directory, mustEndFile)
     }
 
     private mutating func snapshot(_ limits: History.Limits) throws(RecoveryError) -> Snapshot {
@@ -83,8 +83,8 @@ package struct SnapshotReader {
         }
         guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else { throw damage("the epoch is invalid") }
         let (revision, lastDrop) = (try self.revision("revision", of: head), try self.revision("lastDrop", of: head))
-        // In the file, the oldest available revision of the history is named `historyFloor`, that of suites without a
-        // log is named `historyBase`, and `evictedThrough` is named `passed`.
+        // The history has every commit after `historyFloor`. For a suite without a log (the list of its commits), the
+        // history has every commit of the suite after `historyBase`. It has evicted most commits up to `passed`.
         let oldest = try self.revision("historyFloor", of: head)
         let oldestWithoutLog = try self.revision("historyBase", of: head)
         let (evictedThrough, journal) = (try self.revision("passed", of: head), try self.revision("journal", of: head))
@@ -99,7 +99,7 @@ package struct SnapshotReader {
         while try !advanceAndMatch(SnapshotFormat.history) {
             let json = try parse(elementRange)
             let log = try decode { () throws(BodyError) in try SuiteLog(json) }
-            guard logs.restore(log) else { throw damage("the logs are not in order") }
+            guard logs.restore(log) else { throw damage("the elements of logs are not in order") }
         }
         let oldestTime = head["historyTime"]?.integer.map { Timestamp(milliseconds: $0) }
         var history = History(
@@ -125,7 +125,7 @@ package struct SnapshotReader {
             journal: journal)
     }
 
-    /// Verifies the checksum in the current line, and that the file ends there if it must.
+    /// Verifies the checksum in the current line. If ``mustEndFile``, also verifies that the file ends there.
     private mutating func verifyLastLine() throws(RecoveryError) {
         let prefix = SnapshotFormat.checksum.utf8CodeUnitCount
         let last = Array(lines.buffer[line.range])
@@ -136,7 +136,7 @@ package struct SnapshotReader {
         else { throw damage("the checksum is missing") }
         let digits = bytes.extracting(prefix..<(prefix + 8))
         guard checksum.matches(hexDigits: digits) else { throw damage("the checksum does not match") }
-        if endsFile, try nextLine() != nil { throw damage("the file does not end after the snapshot") }
+        if mustEndFile, try nextLine() != nil { throw damage("the file does not end after the snapshot") }
     }
 
     private mutating func suite() throws(RecoveryError) -> Suite {
@@ -206,7 +206,7 @@ package struct SnapshotReader {
         }
     }
 
-    /// The range of the current line in the buffer, without a leading comma.
+    /// The range of the current line in the buffer, without the comma that separates it from the element before.
     private var elementRange: Range<Int> {
         let hasComma = !line.range.isEmpty && lines.buffer[line.range.lowerBound] == UInt8(ascii: ",")
         return (line.range.lowerBound + (hasComma ? 1 : 0))..<line.range.upperBound

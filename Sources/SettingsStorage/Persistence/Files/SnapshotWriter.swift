@@ -3,11 +3,12 @@ package import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 
-/// Writes snapshots: the complete state of all suites as one JSON document, laid out as ``SnapshotFormat`` describes. A
-/// writer writes one snapshot to a file or to a closure, or several snapshots to one past file.
+/// Writes snapshots: the complete state of all suites (named sets of settings) and the recent commits as one JSON
+/// document, laid out as ``SnapshotFormat`` describes. A writer writes one snapshot to a file or to a closure, or
+/// several snapshots to one past file (a file with older commits).
 package struct SnapshotWriter {
-    /// The buffer is flushed when it has this size.
-    private static let flushBytes = 256 << 10
+    /// The writer writes the buffer to the output when the buffer has this size.
+    private static let bufferBytes = 256 << 10
     /// The writer asks the kernel to write the file to disk each time the page cache has this many bytes of it. Larger
     /// amounts would delay the next sync of the journal.
     private static let writebackBytes = 1 << 20
@@ -20,7 +21,7 @@ package struct SnapshotWriter {
 
     private let output: Output
     private let isCancelled: () -> Bool
-    private let chargeLine: (_ bytes: Int) -> Void
+    private let chargeLineMemory: (_ bytes: Int) -> Void
     private var buffer: [UInt8] = []
     private var json = JSONWriter()
     /// The number of bytes that were written.
@@ -34,16 +35,16 @@ package struct SnapshotWriter {
 
     /// Writes a snapshot durably into the data directory, and returns its size. If it throws, there is no new snapshot.
     /// `journal` is the revision in the name of the journal that continues the snapshot. If `isCancelled` returns true,
-    /// the error is `ECANCELED`. `chargeLine` is called with the memory of a long line, and with 0 after the line.
+    /// the error is `ECANCELED`. `chargeLineMemory` gets the memory of a long line in bytes, and 0 after the line.
     package static func write(
         _ state: State, journal: Revision, in directory: DataDirectory, isCancelled: @escaping () -> Bool = { false },
-        chargeLine: @escaping (_ bytes: Int) -> Void = { _ in }
+        chargeLineMemory: @escaping (_ bytes: Int) -> Void = { _ in }
     ) throws(FileError) -> Int {
         let name = DataDirectory.snapshotName(at: state.revision)
         do throws(FileError) {
             let file = try OpenFile(directory.temporaryPath(of: name), .replacing, in: directory.fileSystem)
             let size = try write(
-                state, journal: journal, to: file, isCancelled: isCancelled, chargeLine: chargeLine)
+                state, journal: journal, to: file, isCancelled: isCancelled, chargeLineMemory: chargeLineMemory)
             try directory.renameTemporary(name)
             return size
         } catch {
@@ -57,15 +58,15 @@ package struct SnapshotWriter {
     @discardableResult
     static func write(
         _ state: State, journal: Revision, to file: OpenFile, isCancelled: @escaping () -> Bool = { false },
-        chargeLine: @escaping (_ bytes: Int) -> Void = { _ in }
+        chargeLineMemory: @escaping (_ bytes: Int) -> Void = { _ in }
     ) throws(FileError) -> Int {
-        var writer = SnapshotWriter(.file(file), isCancelled, chargeLine)
+        var writer = SnapshotWriter(.file(file), isCancelled, chargeLineMemory)
         try writer.add(state, journal: journal)
         try file.sync()
         return writer.offset
     }
 
-    /// Renders a snapshot and calls `send` with pieces of about 256 KiB. Returns false if it was abandoned.
+    /// Renders a snapshot, and calls `send` with pieces of about 256 KiB. Returns false if `isCancelled` returned true.
     package static func send(
         _ state: State, isCancelled: @escaping () -> Bool, _ send: @escaping ([UInt8]) -> Void
     ) -> Bool {
@@ -83,12 +84,12 @@ package struct SnapshotWriter {
     }
 
     private init(
-        _ output: Output, _ isCancelled: @escaping () -> Bool, _ chargeLine: @escaping (_ bytes: Int) -> Void
+        _ output: Output, _ isCancelled: @escaping () -> Bool, _ chargeLineMemory: @escaping (_ bytes: Int) -> Void
     ) {
         self.output = output
         self.isCancelled = isCancelled
-        self.chargeLine = chargeLine
-        buffer.reserveCapacity(Self.flushBytes + 4096)
+        self.chargeLineMemory = chargeLineMemory
+        buffer.reserveCapacity(Self.bufferBytes + 4096)
     }
 
     /// Writes a line outside of snapshots, for the index of a past file. Returns its offset.
@@ -97,36 +98,25 @@ package struct SnapshotWriter {
         return offset - line.count
     }
 
+    /// Writes a snapshot of a state. ``SnapshotFormat`` explains the members.
     mutating func add(_ state: State, journal: Revision) throws(FileError) {
         checksum = CRC32C()
-        addObjectStart(true) { json in
-            json.name("snapshot")
-            json.write(integer: SnapshotFormat.current)
-            json.name("epoch")
-            json.write(string: state.epoch.text)
-            json.name("revision")
-            state.revision.write(to: &json)
-            json.name("time")
-            state.time.write(to: &json)
-            json.name("lastDrop")
-            state.lastDrop.write(to: &json)
-            json.name("historyFloor")
-            state.history.oldestAvailable.write(to: &json)
-            json.name("historyBase")
-            state.history.oldestAvailableWithoutLog.write(to: &json)
-            json.name("passed")
-            state.history.evictedThrough.write(to: &json)
-            json.name("journal")
-            journal.write(to: &json)
-            if let time = state.history.oldestAvailableTime {
-                json.name("historyTime")
-                json.write(integer: time.milliseconds)
-            }
+        addObjectStart(isFirst: true) { json in
+            json.member("snapshot", SnapshotFormat.current)
+            json.member("epoch", state.epoch.text)
+            json.member("revision", state.revision)
+            json.member("time", state.time)
+            json.member("lastDrop", state.lastDrop)
+            json.member("historyFloor", state.history.oldestAvailable)
+            json.member("historyBase", state.history.oldestAvailableWithoutLog)
+            json.member("passed", state.history.evictedThrough)
+            json.member("journal", journal)
+            json.member("historyTime", state.history.oldestAvailableTime?.milliseconds)
         }
         add(SnapshotFormat.suites)
         var isFirst = true
         state.forEachSuite { suite in
-            add(suite, isFirst)
+            add(suite, isFirst: isFirst)
             isFirst = false
             return failure == nil
         }
@@ -135,28 +125,23 @@ package struct SnapshotWriter {
         add(SnapshotFormat.history)
         addAll { (visit: (RetainedCommit) -> Bool) in state.history.forEach(after: .zero, visit) }
         add(SnapshotFormat.historyEnd)
-        flush()
+        writeBuffer()
         let digits = checksum.hexDigits
         buffer.append(SnapshotFormat.checksum)
         for index in digits.indices { buffer.append(digits[index]) }
         add(SnapshotFormat.end)
-        flush()
+        writeBuffer()
         if let failure { throw failure }
     }
 
-    private mutating func add(_ suite: Suite, _ isFirst: Bool) {
-        addObjectStart(isFirst) { json in
-            json.name("suite")
-            suite.id.write(to: &json)
-            json.name("revision")
-            suite.revision.write(to: &json)
-            json.name("schemaRevision")
-            suite.schemaRevision.write(to: &json)
-            json.name("floor")
-            suite.removed.unknownKeyRevision.write(to: &json)
-            if let schema = suite.schema {
-                json.member(schema: schema.schema.document, orText: schema.schema.text)
-            }
+    private mutating func add(_ suite: Suite, isFirst: Bool) {
+        addObjectStart(isFirst: isFirst) { json in
+            json.member("suite", suite.id)
+            json.member("revision", suite.revision)
+            json.member("schemaRevision", suite.schemaRevision)
+            json.member("floor", suite.removed.unknownKeyRevision)
+            // A schema has a text if writing the document would not give the text that the client sent.
+            if let schema = suite.schema?.schema { json.member(schema: schema.document, orText: schema.text) }
         }
         add(SnapshotFormat.records)
         addAll(suite.forEachRecord)
@@ -166,8 +151,8 @@ package struct SnapshotWriter {
     }
 
     /// Adds a line with the beginning of an object, without the closing brace. The object continues in the next lines.
-    private mutating func addObjectStart(_ isFirst: Bool, _ members: (inout JSONWriter) -> Void) {
-        add(isFirst) { json in
+    private mutating func addObjectStart(isFirst: Bool, _ members: (inout JSONWriter) -> Void) {
+        add(isFirst: isFirst) { json in
             json.beginObject()
             members(&json)
         }
@@ -177,31 +162,31 @@ package struct SnapshotWriter {
     private mutating func addAll<Element: JSONWritable>(_ forEach: ((Element) -> Bool) -> Void) {
         var isFirst = true
         forEach { element in
-            add(isFirst) { element.write(to: &$0) }
+            add(isFirst: isFirst) { element.write(to: &$0) }
             isFirst = false
             return failure == nil
         }
     }
 
     /// Adds an element of an array on its own line, preceded by a comma unless it is the first element.
-    private mutating func add(_ isFirst: Bool, _ element: (inout JSONWriter) -> Void) {
+    private mutating func add(isFirst: Bool, _ element: (inout JSONWriter) -> Void) {
         json.removeAll(keepingCapacity: true)
         element(&json)
         if !isFirst { buffer.append(UInt8(ascii: ",")) }
         let rendered = json.bytes
-        guard rendered.count < Self.flushBytes else {
+        guard rendered.count < Self.bufferBytes else {
             // A long line is written without a copy in the buffer, and its memory is released after the line. The
-            // capacity of a growing array is up to twice its size.
-            chargeLine(2 * rendered.count)
-            flush()
+            // memory of a growing array is up to twice its size.
+            chargeLineMemory(2 * rendered.count)
+            writeBuffer()
             writeChecksummed(rendered)
             json = JSONWriter()
-            chargeLine(0)
+            chargeLineMemory(0)
             return buffer.append(UInt8(ascii: "\n"))
         }
         buffer.append(bytesOf: rendered.span)
         buffer.append(UInt8(ascii: "\n"))
-        if buffer.count >= Self.flushBytes { flush() }
+        if buffer.count >= Self.bufferBytes { writeBuffer() }
     }
 
     private mutating func add(_ line: StaticString) {
@@ -209,7 +194,7 @@ package struct SnapshotWriter {
         buffer.append(UInt8(ascii: "\n"))
     }
 
-    private mutating func flush() {
+    private mutating func writeBuffer() {
         if failure == nil && isCancelled() { failure = FileError(.write, "snapshot", code: SystemErrorCode.cancelled) }
         writeChecksummed(buffer)
         buffer.removeAll(keepingCapacity: true)

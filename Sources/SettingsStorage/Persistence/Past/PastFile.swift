@@ -3,27 +3,29 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// The index of a past file. A past file has older commits, which the history in memory may have evicted. The name
-/// `past-3-17.jsonl` means that the file has all commits after revision 3 up to revision 17, here called `from` and
-/// `to`. The file consists of lines of JSON:
+/// The index of a past file. A past file has older commits, which the history (the recent commits in memory) may have
+/// evicted. The name `past-3-17.jsonl` means that the file has all commits after revision 3 up to revision 17, here
+/// called `from` and `to`. The file consists of lines of JSON. In the example, 2 and 4 are versions of formats:
 ///
 ///     {"snapshot":4,…}                                  fragments, each in the format of a snapshot of one suite
-///     {"crc":"…","suites":[["app",4,17,0,true],…]}      each fragment: suite, first and last commit, offset, hasBase
-///     {"crc":"…","commits":[[4,1763632800123,"app"],…]} each commit: revision, time, one of the suites it changed
+///     {"crc":"…","suites":[["app",5,17,0,true],…]}      each fragment: suite, first and last commit, offset, hasBase
+///     {"crc":"…","commits":[[5,1763632800123,"app"],…]} each commit: revision, time, one of the suites it changed
 ///     {"crc":"…","past":2,"from":3,"to":17,…}           the members of this struct
 ///     {"crc":"…","index":9123}                          the offset of the line above
 ///
-/// A fragment has commits of one suite (a named set of settings) in order. Most fragments also have the state of the
-/// suite after their last commit, the *base*. A reader undoes commits from a base to get an earlier state. For a
-/// fragment without a base, the reader begins with the base of a later fragment.
+/// A fragment has successive commits of one suite (a named set of settings). Most fragments also have the *base*: the
+/// state of the suite after their last commit. To get an earlier state, a reader begins with a base and undoes commits.
+/// For a fragment without a base, the reader begins with the base of a later fragment.
 struct PastFile: Sendable {
     static let currentFormat: Int64 = 2
-    // The maximum numbers of entries in one line of the index. A reader reads only the lines that it needs.
+    // The maximum numbers of entries in one line of the index, so that a reader need not read the whole index.
     static let fragmentsPerLine = 256
     static let commitsPerLine = 1024
 
     let name: String
+    /// The revision before the first commit of the file.
     let from: Revision
+    /// The revision of the last commit of the file.
     let to: Revision
     /// The time of commit ``from``; nil if the writer did not know it.
     let fromTime: Timestamp?
@@ -31,9 +33,9 @@ struct PastFile: Sendable {
     let toTime: Timestamp
     /// The latest time of all commits in the file. Clocks may run backwards, so it may be later than ``toTime``.
     let latestTime: Timestamp
-    /// For each line with the member `suites`: its first suite and its offset in the file.
+    /// For each line with the member `suites`: the suite of its first fragment, and the offset of the line in the file.
     let suiteLines: [(first: SuiteName, offset: Int)]
-    /// For each line with the member `commits`: its first commit, its earliest time, and its offset in the file.
+    /// For each line with the member `commits`: its first commit, the earliest time of its commits, and its offset.
     let commitLines: [(first: Revision, earliest: Timestamp, offset: Int)]
     /// The size of the file in bytes.
     var size = 0
@@ -44,7 +46,7 @@ struct PastFile: Sendable {
         let first: Revision
         let last: Revision
         let offset: Int
-        /// True if the fragment contains the state of the suite after its last commit.
+        /// True if the fragment has a base. The base may say that the suite did not exist.
         let hasBase: Bool
     }
 
@@ -60,20 +62,12 @@ struct PastFile: Sendable {
 extension PastFile {
     /// Writes the members of the line with the member `past`.
     func writeMembers(to json: inout JSONWriter) {
-        json.name("past")
-        json.write(integer: Self.currentFormat)
-        json.name("from")
-        from.write(to: &json)
-        if let fromTime {
-            json.name("fromTime")
-            json.write(integer: fromTime.milliseconds)
-        }
-        json.name("to")
-        to.write(to: &json)
-        json.name("toTime")
-        json.write(integer: toTime.milliseconds)
-        json.name("latest")
-        json.write(integer: latestTime.milliseconds)
+        json.member("past", Self.currentFormat)
+        json.member("from", from)
+        json.member("fromTime", fromTime?.milliseconds)
+        json.member("to", to)
+        json.member("toTime", toTime.milliseconds)
+        json.member("latest", latestTime.milliseconds)
         json.name("suites")
         json.beginArray()
         for line in suiteLines {

@@ -5,26 +5,26 @@ internal import Synchronization
 
 /// The past files that the daemon uses, without gaps: each file begins at the revision at which the previous file ends.
 ///
-/// A past file has older commits, which the history in memory may have evicted. The task that writes past files adds
-/// new files and removes expired files. A reader removes a damaged file and all older files. Thread-safe.
+/// A past file has the commits after the revision `from` up to the revision `to`, which the history (the recent commits
+/// in memory) may have evicted. The task that writes past files adds new files and removes expired files. A reader
+/// removes a damaged file and all older files from the list. Thread-safe.
 package final class PastFiles: Sendable {
     let directory: DataDirectory
     private let log: Log
     private let files: Mutex<[PastFile]>
 
     private init(_ directory: DataDirectory, _ files: [PastFile], _ log: Log) {
-        self.directory = directory
-        self.log = log
+        (self.directory, self.log) = (directory, log)
         self.files = Mutex(files)
     }
 
-    /// Opens the past files that reach without a gap up to the recovered history, except files with commits after the
-    /// last recovered commit. Logs and keeps other files.
+    /// Opens the newest past file without commits after the last recovered commit, and the files before it up to the
+    /// first gap. Opens none if there is a gap between the newest file and the history in memory. Other files stay.
     static func open(
-        _ directory: DataDirectory, upTo last: Revision, _ history: History, _ log: Log
+        _ directory: DataDirectory, upTo lastRecovered: Revision, _ history: History, _ log: Log
     ) throws(RecoveryError) -> PastFiles {
         let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
-        let names = listing.pastFiles.filter { $0.to <= last }
+        let names = listing.pastFiles.filter { $0.to <= lastRecovered }
         var chain: [PastFile] = []
         var next = names.last
         while let name = next {
@@ -37,8 +37,8 @@ package final class PastFiles: Sendable {
             next = names.last { $0.to == name.from && $0.from < name.from }
         }
         if let newest = chain.first, newest.to < history.oldestAvailable {
-            log.warning(
-                "the past files end at revision \(newest.to), before the history begins in memory; they are not used")
+            let gap = "end at revision \(newest.to), and the history in memory begins after \(history.oldestAvailable)"
+            log.warning("the past files are not used, because they \(gap)")
             chain = []
         }
         if chain.count < names.count {
@@ -66,16 +66,18 @@ package final class PastFiles: Sendable {
         }
         guard isGap else { return }
         log.error(
-            "commits were evicted before they were in a past file; the history begins at revision \(file.from)")
+            "commits were evicted from memory and are not in a past file; the history begins at revision \(file.from)")
     }
 
-    /// Removes the newest file whose commits have all expired, and all files before it. The files before it have
-    /// expired too, even if a wrong clock has given their commits later times.
+    /// Deletes the newest file whose commits have all expired, and all files before it, even if a wrong clock gave the
+    /// commits of an earlier file later times. The clock may be wrong now, too. Ages are therefore relative to the time
+    /// of ``AgreedTime``, which depends on the times of the commits only.
     ///
-    /// - Parameter age: the maximum age in milliseconds. ``AgreedTime`` gives the time, because clocks may be wrong.
+    /// - Parameter age: the maximum age of a commit in milliseconds.
     func removeExpiredFiles(maximumAge age: Int64) {
         let expired = files.withLock { files -> ArraySlice<PastFile> in
             var time = AgreedTime()
+            // `toTime` is the time of the last commit of a file, and `latestTime` the latest time of all its commits.
             for file in files { time.add(file.toTime, age: age) }
             guard let earliest = time.earliest(age: age),
                 let last = files.lastIndex(where: { $0.latestTime.milliseconds < earliest })

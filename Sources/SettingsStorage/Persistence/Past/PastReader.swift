@@ -3,16 +3,17 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// Reads one past file: a file with older commits, which the history in memory may have evicted. See ``PastFile``. Each
-/// method reads only the lines that it needs, and throws if one of these lines is damaged or cannot be read.
+/// Reads one past file: a file with older commits, which the history in memory may have evicted. ``PastFile`` describes
+/// the format: fragments (successive commits of one suite, each like a snapshot), then an index. Each method reads only
+/// the lines that it needs, and throws if one of them is damaged or cannot be read. The reader does not count lines, so
+/// its errors name line 1; the byte offset is the place of the damage.
 struct PastReader {
     private let file: PastFile
     private let directory: DataDirectory
     private let openFile: OpenFile
 
     init(_ file: PastFile, in directory: DataDirectory) throws(RecoveryError) {
-        self.file = file
-        self.directory = directory
+        (self.file, self.directory) = (file, directory)
         openFile = try Self.open(file.name, in: directory)
     }
 
@@ -29,7 +30,7 @@ struct PastReader {
         let size = try directory.mapErrors { () throws(FileError) in
             try directory.fileSystem.status(directory.path(of: name.name)).size
         }
-        // The last line, which contains the offset of the index, is shorter than 64 bytes.
+        // The last line is shorter than 64 bytes. It has the offset of the line with the member `past`.
         let start = max(0, size - 64)
         var end = [UInt8](repeating: 0, count: size - start)
         let count = try directory.mapErrors { () throws(FileError) in try openFile.read(at: start, into: &end) }
@@ -88,7 +89,7 @@ struct PastReader {
         }
     }
 
-    /// Reads the index entries of the fragments (runs of commits) of a suite, oldest first.
+    /// Reads the index entries of the fragments of a suite, oldest first.
     func fragments(of suite: SuiteName) throws(RecoveryError) -> [PastFile.Fragment] {
         let end = file.suiteLines.partitioningIndex { suite < $0.first }
         // The fragments of a suite may begin in the line before the first line that begins with this suite.
@@ -108,8 +109,9 @@ struct PastReader {
         try entries("commits", at: offset) { json throws(BodyError) in try PastFile.CommitEntry(json) }
     }
 
-    /// Reads the commits of a fragment, and the state of the suite after them; nil if the fragment does not have it.
-    func read(_ fragment: PastFile.Fragment) throws(RecoveryError) -> (commits: [RetainedCommit], suite: Suite?) {
+    /// Reads the commits of a fragment, and its base: the state of the suite after these commits. The base is nil if
+    /// the fragment has none, or if the suite did not exist then.
+    func read(_ fragment: PastFile.Fragment) throws(RecoveryError) -> (commits: [RetainedCommit], base: Suite?) {
         let state = try SnapshotReader.read(at: fragment.offset, of: openFile, named: file.name, in: directory)
         guard state.revision == fragment.last else {
             throw directory.damage(file.name, line: 1, offset: fragment.offset, "the fragment does not match the index")
@@ -124,7 +126,7 @@ struct PastReader {
         return try commits(at: file.commitLines[line - 1].offset).first { $0.revision == revision }
     }
 
-    /// Finds the last commit whose time is not later than an instant; nil if all commits are later.
+    /// Finds the last commit, in the order of revisions, whose time is not later than an instant; nil if there is none.
     func last(notAfter instant: Timestamp) throws(RecoveryError) -> Revision? {
         guard let line = file.commitLines.last(where: { $0.earliest <= instant }) else { return nil }
         return try commits(at: line.offset).last { $0.time <= instant }?.revision

@@ -4,10 +4,11 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// Decides when to write a past file, a file with older commits, and writes one file at a time on a queue.
+/// Determines when to write a past file (a file with older commits), and writes one file at a time on a queue.
 ///
-/// The history in memory is limited and evicts its oldest commits. A state is immutable and includes the history, so a
-/// queued state keeps its commits in memory until they are in a file. Runs on the commit thread.
+/// The history (the recent commits in memory) is limited and evicts its oldest commits. It has every commit after its
+/// revision `oldestAvailable`. A state is immutable and includes the history, so a queued state keeps its commits in
+/// memory until they are in a file. Runs on the commit thread, which makes commits durable.
 struct PastSchedule {
     /// The result of writing a file.
     private struct Report: Sendable {
@@ -25,13 +26,15 @@ struct PastSchedule {
     private var queuedStates: [State] = []
     /// The number of queued states, from the first, whose commits the task is writing; 0 if there is no task.
     private var writingCount = 0
-    /// The number and bytes of the commits that had been appended to the history when the last state was enqueued.
+    /// The total number and bytes of the commits that the history had received when the last state was enqueued. At a
+    /// start, commits that are not in a file yet do not count.
     private var enqueuedTotals: (count: Int, size: Int)
-    /// For each suite, the bytes of commits since the last base (state of the suite) in a file. See ``PastWriter``.
+    /// For each suite, the bytes of commits since the last base (state of the suite) in a file. ``PastWriter`` writes a
+    /// base that is smaller than these bytes.
     private var bytesSinceBase: [SuiteName: Int] = [:]
-    /// The number of failures since the last success, at most 6.
+    /// The number of failures since the last success; 6 if there were more, so that the delay stays at most 64 s.
     private var consecutiveFailures: UInt64 = 0
-    /// The monotonic time before which no file begins, after a failure.
+    /// After a failure, the monotonic time before which no file begins; otherwise 0.
     private var earliestRetry: UInt64 = 0
 
     /// - Parameter history: all recovered commits, including commits beyond the limits.
@@ -53,14 +56,14 @@ struct PastSchedule {
             || added.size - enqueuedTotals.size >= limits.bytes / Self.filesPerHistory
     }
 
-    /// True if the history of a state has evicted commits that are not in a file yet. Then they are in the queued
-    /// states and in the journals, so no snapshot may replace the journals. False after a failed write of a file: then
-    /// snapshots continue, and these commits may be lost from the history.
+    /// True if the history of a state has evicted commits that are not in a file yet. These commits are in the queued
+    /// states and in the journals, so no snapshot may replace the journals. After a failed write of a file, the result
+    /// is false, so that the journals do not grow until a write succeeds; these commits may then be lost.
     func hasUnwrittenCommits(_ state: State) -> Bool {
         consecutiveFailures == 0 && !queuedStates.isEmpty && state.history.oldestAvailable > files.newest?.to ?? .zero
     }
 
-    /// The approximate bytes of the commits that queued states have and the given state has evicted.
+    /// The approximate bytes of the commits that queued states contain and that the given state has evicted.
     func evictedBytes(notIn state: State) -> Int {
         guard let first = queuedStates.first else { return 0 }
         func evictedBytes(_ history: History) -> Int { history.appended.size - history.size }
@@ -84,7 +87,7 @@ struct PastSchedule {
     /// Begins to write the next file, unless the queue is empty, a file is being written, or a retry is not due yet.
     mutating func beginNextFile(now: UInt64) {
         guard !queuedStates.isEmpty, !task.isBusy, now >= earliestRetry else { return }
-        // The last state that has all unwritten commits includes the commits of earlier states.
+        // The last state that has all unwritten commits also has the commits of the states before it.
         let fileEnd = files.newest?.to ?? .zero
         let index = queuedStates.lastIndex { $0.history.oldestAvailable <= fileEnd } ?? 0
         let state = queuedStates[index]
@@ -96,6 +99,7 @@ struct PastSchedule {
                 try Self.write(state, files, &bytesSinceBase) { task.isCancelled }
                 return Report(result: .success(()), bytesSinceBase: bytesSinceBase)
             } catch {
+                // Without an entry, a suite gets a base in the next file.
                 return Report(result: .failure(error), bytesSinceBase: [:])
             }
         }
@@ -135,7 +139,7 @@ struct PastSchedule {
 
     /// Writes the queued states until a deadline. The next start finds the remaining commits in the journals.
     mutating func writeQueuedStates(until deadline: UInt64, clock: () -> UInt64, _ log: Log) {
-        // Retry at once after an earlier failure.
+        // If an earlier write failed, try again now.
         (consecutiveFailures, earliestRetry) = (0, 0)
         while true {
             let isDone = task.wait(for: deadline - min(clock(), deadline))

@@ -2,22 +2,27 @@ package import SettingsAPI
 package import SettingsEngine
 package import SettingsModel
 
-/// Reads the past of suites (named sets of settings): older states and commits. It combines the history in memory with
-/// past files, which have evicted commits. The methods may read files, so event loops do not call them.
+/// Reads the past of suites (named sets of settings): older states and commits. It combines the history (the recent
+/// commits in memory) with past files: files with older commits, which the history evicted.
+///
+/// A past file has the commits of a suite in *fragments*. Most fragments also have a *base*: the state of the suite
+/// after their last commit. `oldestAvailable` of a history or suite is the oldest revision that memory can restore. The
+/// methods may read files, so event loops do not call them.
 package struct PastView: PastReading {
     /// The state whose past is read. It has the history in memory.
     let state: State
     private let pastFiles: PastFiles
     /// The past files, oldest first. They reach without a gap up to the history in memory.
     private let files: [PastFile]
-    /// True if some commits are neither in memory nor in a past file yet.
+    /// True if the history has evicted commits that are not in a past file yet. Then the view uses no file.
     private let lacksEvictedCommits: Bool
 
-    /// The approximate number of commits that one page reads from files. Opening a file counts as 64.
+    /// The approximate number of commits that one page of a history reads from files.
     private static let maximumSearchedCommits = 16_384
+    /// The number of commits as which opening a file counts.
     private static let searchCostOfFile = 64
 
-    /// Makes a reader for a state. The files may contain commits after the state, which the reader ignores.
+    /// Makes a view of the past of a state. The files may contain commits after the state, which the view ignores.
     package init(_ pastFiles: PastFiles, _ state: State) {
         self.pastFiles = pastFiles
         self.state = state
@@ -32,14 +37,15 @@ package struct PastView: PastReading {
         return files.first.map { min(oldestInMemory, $0.from) } ?? oldestInMemory
     }
 
-    /// Returns the error for a part of the history that is no longer available, or not yet available again.
+    /// Returns the error for a part of the history that is no longer available, or will be after the next past file.
     private func historyGone(_ subject: String, _ suite: SuiteName) -> Problem {
         lacksEvictedCommits ? .pastFileInProgress : Problem(historyGone: subject, oldest: oldest(of: suite))
     }
 
     // MARK: Revisions
 
-    /// Returns the revision at a moment. Throws if it is in the future, or if the suite is no longer available there.
+    /// Returns the revision at a moment (a revision or an instant). Throws if the moment is in the future, or if the
+    /// state of the suite at the moment is no longer available.
     package func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision {
         switch moment {
         case .revision(let revision):
@@ -59,18 +65,17 @@ package struct PastView: PastReading {
         }
     }
 
-    /// Finds the last commit in files not later than an instant; nil if the history in memory must be searched.
+    /// Finds in the files the last commit not later than an instant; nil if the history in memory must be searched.
     private func lastCommit(notAfter instant: Timestamp) throws(Problem) -> Revision? {
         guard instant < state.time, let oldest = files.first else { return nil }
         if let last = state.recentPast.lastKnownRevision(notAfter: instant), last >= state.history.oldestAvailable {
             return nil
         }
         for file in files.reversed() {
-            let last = try withReader(of: file) { readLimits throws(RecoveryError) in
-                try readLimits.last(notAfter: instant)
-            }
+            let last = try withReader(of: file) { reader throws(RecoveryError) in try reader.last(notAfter: instant) }
             if let last { return min(last, state.revision) }
         }
+        // Every commit in the files is later. Revision zero is before the first commit.
         if oldest.from == .zero { return .zero }
         return oldest.fromTime.flatMap { $0 <= instant ? oldest.from : nil }
     }
@@ -85,10 +90,10 @@ package struct PastView: PastReading {
         guard revision >= oldest(of: name) else { throw historyGone("revision \(revision)", name) }
         var commits: [RetainedCommit] = []
         for file in files where file.to > revision {
-            // Nil if the file has no base; a base of nil if the suite did not exist there.
-            let base = try withReader(of: file) { readLimits throws(RecoveryError) -> Suite?? in
-                for fragment in try readLimits.fragments(of: name) where fragment.last > revision {
-                    let (fragmentCommits, base) = try readLimits.read(fragment)
+            // `nil`: the file has no base after the revision. `.some(nil)`: the suite did not exist at the base.
+            let base = try withReader(of: file) { reader throws(RecoveryError) -> Suite?? in
+                for fragment in try reader.fragments(of: name) where fragment.last > revision {
+                    let (fragmentCommits, base) = try reader.read(fragment)
                     commits += fragmentCommits
                     if fragment.hasBase { return .some(base) }
                 }
@@ -101,11 +106,12 @@ package struct PastView: PastReading {
         return suite(name, at: revision, from: state.suite(name), commits)
     }
 
-    /// Returns the state of a suite after a commit, by undoing later commits. `commits` has all commits of the suite
-    /// from that commit to `base`, the state of the suite after the last of them.
+    /// Returns the state of a suite at a revision, by undoing later commits. `commits` has at least all commits of the
+    /// suite after the revision up to `base`; `base` is the state of the suite after the last of `commits`.
     private func suite(_ name: SuiteName, at revision: Revision, from base: Suite?, _ commits: [RetainedCommit])
         -> Suite?
     {
+        // The origin of a commit is its caller and note. A setting has the origin of the commit that set its value.
         let origins = Dictionary(
             commits.map { ($0.revision, $0.commit.origin) }, uniquingKeysWith: { first, _ in first })
         return state.recentPast.suite(
@@ -118,7 +124,7 @@ package struct PastView: PastReading {
 
     /// Returns a page of the commits that changed a suite, the newest first. Throws if the suite is unknown.
     ///
-    /// The number of commits that a page reads from files is limited. The next page continues where the search ended.
+    /// The number of commits that a page reads from files is limited. The next page continues where this page ends.
     package func history(_ historyQuery: HistoryQuery) throws(Problem) -> SuiteHistory {
         let suite = historyQuery.suite
         var page = HistoryPage(historyQuery)
@@ -130,12 +136,11 @@ package struct PastView: PastReading {
             return !isFull
         }
         var end = min(start, state.oldestAvailable(of: suite).advanced(by: 1) ?? start)
-        // The history may have commits that are neither in its log of the suite nor in a file.
+        // The history has evicted these commits for this suite, but keeps them for another suite that they change too.
+        // They are not in a file yet.
         if let newest = files.last, !isFull {
-            let unwrittenCommits = state.history.commits(affecting: suite, after: newest.to).filter {
-                $0.revision < end
-            }
-            isFull = !unwrittenCommits.reversed().allSatisfy { page.add($0, withSecretsOf: state) }
+            let unwritten = state.history.commits(affecting: suite, after: newest.to).filter { $0.revision < end }
+            isFull = !unwritten.reversed().allSatisfy { page.add($0, withSecretsOf: state) }
         }
         var searched = 0
         for file in files.reversed() where !isFull && file.from < end {
@@ -144,9 +149,7 @@ package struct PastView: PastReading {
                 break
             }
             searched += Self.searchCostOfFile
-            let fragments = try withReader(of: file) { readLimits throws(RecoveryError) in
-                try readLimits.fragments(of: suite)
-            }
+            let fragments = try withReader(of: file) { reader throws(RecoveryError) in try reader.fragments(of: suite) }
             isKnown = isKnown || !fragments.isEmpty
             for fragment in fragments.reversed() where !isFull && fragment.first < end {
                 guard searched < Self.maximumSearchedCommits else {
@@ -154,8 +157,8 @@ package struct PastView: PastReading {
                     isFull = true
                     break
                 }
-                let commits = try withReader(of: file) { readLimits throws(RecoveryError) in
-                    try readLimits.read(fragment).commits
+                let commits = try withReader(of: file) { reader throws(RecoveryError) in
+                    try reader.read(fragment).commits
                 }
                 isFull = !commits.reversed().allSatisfy { $0.revision >= end || page.add($0, withSecretsOf: state) }
                 searched += commits.count
@@ -167,7 +170,8 @@ package struct PastView: PastReading {
         return page.result(oldest: oldest(of: suite))
     }
 
-    /// Returns the net changes of a suite between two moments. The first moment may be the later moment.
+    /// Returns the net changes of a suite between two moments. `from` may be later than `to`. `readLimits` are the
+    /// grants of a caller that may not read everything; nil if the caller may read everything.
     package func difference(
         of name: SuiteName, from: Moment, to: Moment, for readLimits: Grants?
     ) throws(Problem) -> SuiteDifference {
@@ -187,11 +191,11 @@ package struct PastView: PastReading {
     private func commit(_ revision: Revision) throws(Problem) -> RetainedCommit? {
         if let kept = state.history.commit(revision) { return kept }
         guard let file = files.last(where: { $0.from < revision }), revision <= file.to else { return nil }
-        return try withReader(of: file) { readLimits throws(RecoveryError) in
-            guard let suite = try readLimits.entry(of: revision)?.suite else { return nil }
-            let fragments = try readLimits.fragments(of: suite)
+        return try withReader(of: file) { reader throws(RecoveryError) in
+            guard let suite = try reader.entry(of: revision)?.suite else { return nil }
+            let fragments = try reader.fragments(of: suite)
             guard let fragment = fragments.first(where: { $0.last >= revision }) else { return nil }
-            return try readLimits.read(fragment).commits.first { $0.revision == revision }
+            return try reader.read(fragment).commits.first { $0.revision == revision }
         }
     }
 
@@ -202,7 +206,7 @@ package struct PastView: PastReading {
         do throws(RecoveryError) {
             return try body(try PastReader(file, in: pastFiles.directory))
         } catch {
-            // The file may have been removed in the meantime, because its commits have expired.
+            // If the file is no longer in use, it was removed in the meantime because its commits have expired.
             if pastFiles.contains(file), error.kind == .inaccessible {
                 throw Problem(.storageFailed, "cannot read the history: \(error.reason)")
             }
@@ -214,7 +218,7 @@ package struct PastView: PastReading {
 
 /// Preparation of writes that depend on the past: an undo of a commit, and a restore of an older state.
 extension PastView {
-    /// The maximum number of later commits that the preparation of an undo reads from files.
+    /// The maximum number of later commits that the preparation of an undo looks up.
     private static let maximumLaterCommits = 64
 
     /// Reads past commits or a past state that a write needs from files. Throws if they are not available.
@@ -243,8 +247,8 @@ extension PastView {
         }
     }
 
-    /// Returns the commits after a commit that changed the same settings or suites and that are not in memory. With
-    /// these commits, the undo can recognise settings that were changed again.
+    /// Returns later commits that changed the same settings or suites as `kept` and that are not in memory. With these
+    /// commits, the undo can recognise settings that were changed again after `kept`.
     private func laterCommits(than kept: RetainedCommit) throws(Problem) -> [RetainedCommit] {
         let commit = kept.commit
         var revisions: Set<Revision> = []
@@ -256,12 +260,13 @@ extension PastView {
         for revision in revisions.sorted() where state.history.commit(revision) == nil {
             if let commit = try self.commit(revision) { later.append(commit) }
         }
-        // If the suite does not exist now, any later commit shows that it was created again in between.
+        // If `kept` dropped the suite and the suite does not exist now, any later commit of the suite shows that the
+        // suite was created again in between.
         for change in commit.suiteChanges where !state.hasSuite(change.suite) {
             for file in files where file.to > commit.revision {
-                let next = try withReader(of: file) { readLimits throws(RecoveryError) -> RetainedCommit? in
-                    for fragment in try readLimits.fragments(of: change.suite) where fragment.last > commit.revision {
-                        return try readLimits.read(fragment).commits.first { $0.revision > commit.revision }
+                let next = try withReader(of: file) { reader throws(RecoveryError) -> RetainedCommit? in
+                    for fragment in try reader.fragments(of: change.suite) where fragment.last > commit.revision {
+                        return try reader.read(fragment).commits.first { $0.revision > commit.revision }
                     }
                     return nil
                 }
@@ -276,7 +281,7 @@ extension PastView {
 }
 
 extension Problem {
-    /// The error if commits were evicted from memory and the past file with these commits is not complete yet.
+    /// The error if commits were evicted from memory and are not in a past file yet.
     fileprivate static var pastFileInProgress: Problem {
         Problem(.overloaded, retryAfterMs: 1000, "the history is being written; try again")
     }

@@ -3,11 +3,12 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// Writes commits from the history of a state into a past file, in the format of ``PastFile``. The commits are grouped
-/// by suite (a named set of settings) into fragments. Most fragments also contain a base: the state of the suite after
-/// the last commit of the fragment.
+/// Writes commits from the history of a state into a past file (a file with older commits), in the format of
+/// ``PastFile``. The commits are grouped by suite (a named set of settings) into fragments. Most fragments also contain
+/// a base: the state of the suite after the last commit of the fragment.
 struct PastWriter {
-    /// The approximate minimum size of the commits of a fragment in memory. Reading it takes some milliseconds.
+    /// The approximate minimum size in memory of the commits of a fragment, unless the suite has fewer commits in the
+    /// file. Reading a fragment of this size takes some milliseconds.
     private static let minimumFragmentBytes = 512 << 10
 
     private let state: State
@@ -21,7 +22,8 @@ struct PastWriter {
     ///
     /// - Parameters:
     ///   - fromTime: the time of commit `from`; nil if it is not known.
-    ///   - bytesSinceBase: the bytes of commits of each suite since its last base. A missing suite gets a base.
+    ///   - bytesSinceBase: the bytes of commits of each suite since its last base in a past file. The last fragment
+    ///     of a suite gets a base if the suite is missing in this table, or if the base is smaller than these bytes.
     ///   - isCancelled: returns true if the writer has to stop and remove the file; then the error is `ECANCELED`.
     static func write(
         _ state: State, after from: Revision, at fromTime: Timestamp?, in directory: DataDirectory,
@@ -64,7 +66,7 @@ struct PastWriter {
         var bySuite: [SuiteName: [RetainedCommit]] = [:]
         for kept in commits { kept.forEachSuite { bySuite[$0, default: []].append(kept) } }
         for suite in bySuite.keys.ordered(by: <) {
-            // Limits the memory of the table. A suite that is no longer in the table gets a base too early.
+            // Limits the memory of the table. Suites that are removed from it get a base earlier than necessary.
             if bytesSinceBase.count >= 1 << 16 { bytesSinceBase = [:] }
             try add(bySuite[suite] ?? [], of: suite, &bytesSinceBase[suite])
         }
@@ -82,14 +84,11 @@ struct PastWriter {
         }
         let file = makeIndex(suiteLines, commitLines)
         let offset = try add { file.writeMembers(to: &$0) }
-        try add { json in
-            json.name("index")
-            json.write(integer: Int64(offset))
-        }
+        try add { $0.member("index", Int64(offset)) }
         return file
     }
 
-    /// Adds the fragments of a suite. Begins with the last fragment, because the bases are found by undoing commits.
+    /// Adds the fragments of a suite. Begins with the last fragment, because undoing commits gives the earlier bases.
     private mutating func add(
         _ commits: [RetainedCommit], of name: SuiteName, _ bytesSinceBase: inout Int?
     ) throws(FileError) {
@@ -156,12 +155,11 @@ struct PastWriter {
 }
 
 extension Suite? {
-    /// True if the suite takes at most about the given number of bytes in a file. True for nil.
+    /// True if the suite takes at most about the given number of bytes in a file. True for nil (no such suite).
     fileprivate func rendersWithin(_ bytes: Int) -> Bool {
         guard let self else { return true }
         let limit = Cost(microseconds: .infinity, bytes: bytes)
-        let cost =
-            self.renderingCost(within: limit) + .rendering(self.schema?.schema.document, within: limit)
+        let cost = self.renderingCost(within: limit) + .rendering(self.schema?.schema.document, within: limit)
         return !cost.exceeds(limit)
     }
 }
