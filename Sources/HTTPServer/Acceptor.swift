@@ -126,9 +126,7 @@ final class Acceptor: @unchecked Sendable {
     private func waitForLoops() {
         awaitsLoops = true
         listenSource.suspend()
-        for loop in loops {
-            loop.run { self.queue.async { self.endWaitForLoops() } }
-        }
+        for loop in loops { loop.run { self.queue.async { self.endWaitForLoops() } } }
     }
 
     private func endWaitForLoops() {
@@ -138,8 +136,8 @@ final class Acceptor: @unchecked Sendable {
         acceptConnections()
     }
 
-    /// Adds the user to a connection over a Unix domain socket, unless the connection is refused. If the name of the
-    /// user is not cached, returns nil, looks up the name in the background, and then passes it to the loop.
+    /// Adds the user to a connection over a Unix domain socket that is not refused. If the name of the user is not
+    /// cached, returns nil, looks up the name in the background, and then passes the connection to the loop.
     private func addUserName(
         to accepted: AcceptedSocket, _ user: PeerUser.Identifiers?, for loop: EventLoop
     ) -> AcceptedSocket? {
@@ -189,7 +187,7 @@ final class AcceptedSocket: Sendable {
     let user: PeerUser?
     /// The client whose number of connections includes this connection.
     let client: ClientCounts.Client
-    /// The limit that the connection exceeds; nil if it is accepted. The loop sends this error, and then closes.
+    /// The limit that the connection exceeds; nil if accepted. The loop answers with an error and then closes it.
     let refusal: Rejection?
 
     init(

@@ -100,7 +100,7 @@ final class Backlog {
     /// Asks the `UploadQueue` to admit a large body. If it does not admit the body now, the body waits in the queue.
     func awaitMemory(_ bytes: Int, from client: ClientKey) {
         if upload != nil {
-            // A chunked body is admitted again. Return its reservation first, so that it does not wait for itself.
+            // A chunked body is admitted again. Return its reservation, so that it does not wait for its own memory.
             upload = nil
             charge = context.budget.charge(size)
         }

@@ -30,7 +30,7 @@ final class Connection {
     var nextNumber: UInt32 = 0
     let peer: SocketAddress
     var phase = Phase.open
-    /// Also `idle` if there is no deadline, or in order to let `updateDeadline` set a new deadline of any kind.
+    /// The kind of `deadline`. It is also `idle` if there is none, or if `updateDeadline` must set a new deadline.
     var deadlineKind = DeadlineKind.idle
     /// The events that the connection has requested from epoll.
     private(set) var interest = usualInterest
@@ -190,10 +190,10 @@ final class Connection {
         return backlog.map { $0.waitReason == .bytes && !$0.parser.hasBegun } ?? true
     }
 
-    /// A connection with at most this many bytes of transfers is not closed when memory is short.
+    /// A connection with at most this many bytes is not closed when memory is short, because this would free little.
     private static let smallBytes = 64 * 1024
 
-    /// The memory of unprocessed requests and of unsent answers.
+    /// The memory in bytes of unprocessed requests and of unsent answers.
     private var transferBytes: Int {
         (backlog?.size ?? 0) + (unsent?.count ?? 0) + (pendingAnswers.first?.stream?.pendingCount ?? 0)
     }
@@ -225,6 +225,7 @@ final class Connection {
         backlog = nil
         unsent = nil
         deadline = DeadlineWheel.never
+        // The output buffer of the loop contains only answers of this connection.
         context.emptyOutput()
         context.connections.remove(self)
         context.closedClients.append(client)

@@ -2,7 +2,7 @@ internal import HTTPWire
 internal import Platform
 
 // Requests are processed in the read buffer. Only incomplete or waiting requests are copied to a `Backlog`. Setting
-// `deadlineKind` to `.idle` lets `updateDeadline` set a new deadline.
+// `deadlineKind` to `.idle` makes `updateDeadline` set a new deadline.
 
 extension Connection {
     /// Reads once, so that a fast peer does not delay other connections. Epoll reports the remaining bytes again.
@@ -100,7 +100,8 @@ extension Connection {
 
         private var end: UInt64?
 
-        /// Returns true if the time is over. The time begins with the first call that reads the clock.
+        /// Returns true if the time is over. The time begins with the first call that reads the clock. It ends at
+        /// `LoopContext.postponingStart` for all connections.
         mutating func isExceeded(beforeRequestAt start: Int, inBufferOf count: Int, _ context: LoopContext) -> Bool {
             guard start > 0 || count > Self.shortBytes else { return false }
             let now = context.loop.clock.now()
@@ -185,8 +186,8 @@ extension Connection {
             case .decoded(let bytes): context.handler.handle(head, message, body: bytes.span, exchange)
             }
         isHandlingRequest = false
-        // True if the handler used the ticket during `handle`, for example to set an alarm. The method `position` has
-        // then appended the pending answer and set `currentFormat` to nil.
+        // True if the handler used the ticket, which identifies the request, during `handle`, for example to set an
+        // alarm. The method `position` has then appended the pending answer and set `currentFormat` to nil.
         let hasPendingAnswer = context.currentFormat == nil
         context.currentFormat = nil
         switch handling {
@@ -207,7 +208,7 @@ extension Connection {
             if case .laterBlockingConnection = handling, let last = pendingAnswers.indices.last {
                 pendingAnswers[last].blocksNextRequest = true
             }
-            // The connection was half-closed before this request was processed.
+            // `notePeerHalfClosed` has run before this request had a pending answer.
             if peerHalfClosed, pendingAnswers.last?.isComplete == false {
                 context.handler.peerHalfClosed(ticket(number))
             }

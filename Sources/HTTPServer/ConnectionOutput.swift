@@ -21,7 +21,8 @@ struct AnswerFormat: Equatable, BitwiseCopyable {
         storedFieldBlockIndex = UInt32(fieldBlockIndex)
     }
 
-    /// Makes the format of the answer to a rejected request. The connection closes after the answer. `head` may be nil.
+    /// Makes the format of the answer to a rejected request, after which the connection closes. `head` is nil if the
+    /// connection has not received it completely.
     init(ofRejected head: RequestHead?, fieldBlockIndex: Int) {
         isHead = head?.method == .head
         isHTTP11 = true

@@ -114,8 +114,6 @@ final class AnswerStream {
     }
 }
 
-// MARK: Streams
-
 extension Connection {
     /// The maximum number of bytes of a stream that are copied, in order to send them in one call with earlier answers.
     private static let maximumCopiedBytes = 16 * 1024
@@ -136,7 +134,7 @@ extension Connection {
         return stream.pendingCount + unsent
     }
 
-    /// Returns true if `mustCheckLag` is set and the peer reads a stream too slowly. Resets `mustCheckLag`.
+    /// Returns true if `mustCheckLag` is set and a stream still lags after the attempt to send. Resets `mustCheckLag`.
     func isLagging(_ context: LoopContext) -> Bool {
         guard mustCheckLag else { return false }
         mustCheckLag = false

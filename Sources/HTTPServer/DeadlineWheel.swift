@@ -2,7 +2,7 @@
 /// deadlines are in the tick.
 ///
 /// The wheel returns each inserted identifier once, after the tick of its deadline has passed. The wheel cannot move or
-/// remove an identifier. If a deadline has moved, the caller inserts the identifier again when the wheel returns it.
+/// remove an identifier. If the wheel returns an identifier whose deadline is later, the caller inserts it again.
 /// Therefore moving a deadline, which happens with each request, only changes the caller's own copy of the deadline.
 struct DeadlineWheel {
     /// The time of a deadline that never passes.

@@ -20,7 +20,7 @@ package final class EventLoop: @unchecked Sendable {
     /// The nanoseconds that one iteration may spend on each of these phases: resuming postponed connections, handling
     /// events, and processing scheduled connections. With this limit, no phase delays the other phases for long.
     private static let phaseTime: UInt64 = 3_000_000
-    /// The nanoseconds that one iteration may spend on reading from connections with a half-closed peer.
+    /// The nanoseconds that one iteration may spend on connections whose peers have shut down their sending side.
     private static let deferredReadTime: UInt64 = 1_000_000
 
     /// The index of the loop in `HTTPServer.loops`.
@@ -124,8 +124,6 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    // MARK: On the loop
-
     func find(_ ticket: Ticket) -> (Connection, LoopContext)? {
         dispatchPrecondition(condition: .onQueue(queue))
         guard let context,
@@ -181,7 +179,7 @@ package final class EventLoop: @unchecked Sendable {
     private func handle(_ events: Int, _ context: LoopContext) {
         var events = events
         let end = clock.now() &+ Self.phaseTime
-        // While connections are postponed, postpone other large requests at once, so that they do not overtake.
+        // While connections are postponed, postpone other large requests at once, because they have arrived later.
         context.postponingStart = context.postponed.isEmpty ? end : 0
         while true {
             for position in 0..<events {
@@ -210,7 +208,7 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Reads from connections with a half-closed peer (`LoopContext.deferredReads`), for a limited time.
+    /// Reads from half-closed connections (`LoopContext.deferredReads`), for a limited time.
     private func performDeferredReads(_ context: LoopContext) {
         guard !context.deferredReads.isEmpty else { return }
         let end = clock.now() &+ Self.deferredReadTime
@@ -297,10 +295,11 @@ package final class EventLoop: @unchecked Sendable {
     }
 }
 
-// These methods run on the loop. A call is ignored if the answer is complete or its connection is closed.
+// These methods run on the loop. A ticket identifies an unanswered request. A call is ignored if the answer is complete
+// or its connection is closed.
 
 extension EventLoop {
-    /// Answers a request for which the handler returned `Handling.later`. The loop sends it at the end of the
+    /// Answers a request for which the handler returned `Handling.later`. The loop sends the answer at the end of the
     /// iteration, after all earlier answers of the connection. Returns false if the connection is closed.
     @discardableResult
     package func respond(_ ticket: Ticket, _ response: Response) -> Bool {

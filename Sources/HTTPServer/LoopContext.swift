@@ -33,7 +33,7 @@ package final class LoopContext {
     var connections = ConnectionTable()
     /// Deadlines of connections. The loop handles a deadline at most a quarter of a second late.
     var deadlines: DeadlineWheel
-    /// Alarms of handlers, which are at most 20 ms late. The ring covers 61 s, so most alarms are inserted only once.
+    /// Alarms of handlers, which are at most 20 ms late. The wheel covers 61 s, so most alarms are inserted only once.
     var alarms: DeadlineWheel
     /// The number of the current iteration.
     private(set) var iteration = 0
@@ -49,7 +49,7 @@ package final class LoopContext {
     var drainedStreams = Deque<Ticket>()
     /// Connections whose pending work (answers, and requests of the backlog) is processed at the end of the iteration.
     var scheduled: [UInt64] = []
-    /// Connections that have used up their time in an iteration. The loop processes their next requests in a later one.
+    /// Connections that have used up their time in an iteration. A later iteration processes their next requests.
     var postponed = Deque<UInt64>()
     /// Connections with unread bytes whose peers have shut down their sending side. The loop reads them after all other
     /// connections, because most of these peers have disconnected, and clients that wait for an answer come first.
@@ -152,8 +152,8 @@ package final class LoopContext {
     /// True if a connection may have a partly received request or a partly sent answer.
     private var hasTransfers: Bool { outputQueueCount > 0 || backlogCount > 0 }
 
-    /// While memory is short, ends the transfers that use memory and are slower than `MinimumRate`. If memory is not
-    /// short, but large request bodies wait to be admitted, ends only slow requests: they hold this memory.
+    /// While memory is short, ends the transfers that use memory and are slower than `MinimumRate`. If only the
+    /// share of memory for large request bodies is short, ends only slow requests.
     func closeSlowTransfers() {
         guard hasTransfers, now &- lastRateCheck >= Self.rateCheckInterval else { return }
         lastRateCheck = now

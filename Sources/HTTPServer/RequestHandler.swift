@@ -73,7 +73,7 @@ extension RequestHandler {
 /// A decision of a handler on a request whose large body is not received yet.
 package enum BodyDecision {
     case refuse(Response)
-    /// Receive the body when there is memory. The body counts for the memory limit of this client; nil for the peer.
+    /// Receive the body when there is memory. The body uses the memory share of this client, or of the peer if nil.
     case receive(from: ClientKey?)
 }
 
