@@ -187,7 +187,7 @@ final class AcceptedSocket: Sendable {
     let user: PeerUser?
     /// The client whose number of connections includes this connection.
     let client: ClientCounts.Client
-    /// The limit that the connection exceeds; nil if accepted. The loop answers with an error and then closes it.
+    /// The limit that the connection exceeds; nil if the loop serves the connection. The loop answers with this error.
     let refusal: Rejection?
 
     init(

@@ -1,8 +1,8 @@
 // The target HTTPServer serves HTTP/1.1 connections. Acceptors accept connections from listeners and distribute them
 // among event loops. An event loop is one thread that owns its connections and their buffers and deadlines.
 //
-// The target does not know settings or credentials. It passes each request to the `RequestHandler` of the event
-// loop, and sends the response that the handler returns then or later.
+// The target does not know settings or credentials. It passes each request to the `RequestHandler` of the event loop,
+// and sends the response, which the handler returns at once or provides later.
 //
 // Read this file first, then RequestHandler.swift, EventLoop.swift and Connection.swift.
 
@@ -58,7 +58,7 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Calls the body asynchronously on the queue of the acceptors.
+    /// Calls the body on the queue of the acceptors, so that a watchdog can detect that the queue is blocked.
     package func runOnAcceptorQueue(_ body: @escaping @Sendable () -> Void) {
         acceptorQueue.async(execute: body)
     }

@@ -34,7 +34,7 @@ package protocol RequestHandler: AnyObject {
     /// after it has handled a group of events. The method may call `EventLoop.respond`.
     func submitCollectedWork()
 
-    /// Called after an iteration that took longer than `TransportLimits.slowIteration`, which delays other connections.
+    /// Called after an iteration of the loop took longer than `TransportLimits.slowIteration`, and delayed connections.
     func iterationWasSlow(nanoseconds: UInt64)
 
     /// Called when the peer of an incomplete answer has shut down its sending side. The peer may still read. If the
