@@ -4,11 +4,12 @@ internal import Synchronization
 
 /// Accepts connections from a listener, and passes each connection to the event loop with the fewest connections.
 ///
-/// All acceptors of a server share one queue, because the connection limits apply to all listeners together. If no file
-/// descriptor or memory is available for a connection, the acceptor pauses, logs the pause once, and retries.
-/// Meanwhile, clients wait in the listen backlog of the kernel, and open connections are served. The acceptor also
-/// waits while every loop has too many arrivals, so that loops serve open connections between new connections. An
-/// arrival is a connection that was passed to a loop, and that the loop has not begun to serve.
+/// All acceptors of a server share one dispatch queue, because the connection limits apply to all listeners together.
+/// If no file descriptor or memory is available for a connection, the acceptor pauses, logs this once, and retries.
+/// During a pause, clients wait in the listen backlog of the kernel, and open connections are served.
+///
+/// An arrival is a connection that was passed to a loop, and that the loop has not begun to serve. While every loop has
+/// too many arrivals, the acceptor waits, so that the loops serve open connections between new connections.
 ///
 /// Thread-safe. `@unchecked`, because only code on `queue` uses the mutable state.
 final class Acceptor: @unchecked Sendable {
@@ -19,8 +20,8 @@ final class Acceptor: @unchecked Sendable {
     private static let acceptsPerCall = 256
     /// The maximum number of arrivals of one loop.
     private static let maximumArrivals = 128
-    /// The number of connections beyond `connectionsPerAddress` that are answered with 429. Further connections are
-    /// closed without an answer. The number is small, because one client must not use many descriptors.
+    /// The number of connections of one client beyond `TransportLimits.connectionsPerAddress` that get the answer 429.
+    /// Further connections are closed without an answer. The number is small, so that one client uses few descriptors.
     private static let refusedPerAddress = 16
     /// The time between two attempts to accept while no descriptor or memory is available.
     private static let retryInterval = DispatchTimeInterval.milliseconds(50)
@@ -28,7 +29,7 @@ final class Acceptor: @unchecked Sendable {
     private let listener: Listener
     private let loops: [EventLoop]
     private let counts: ClientCounts
-    private let names: UserNames
+    private let userNames: UserNames
     private var limits: TransportLimits
     private let accept: Accept
     private let log: @Sendable (TransportEvent) -> Void
@@ -38,21 +39,20 @@ final class Acceptor: @unchecked Sendable {
     /// True while no descriptor or memory is available.
     private var isPaused = false
     /// True while the acceptor waits because every loop has too many arrivals.
-    private var isWaiting = false
+    private var awaitsLoops = false
     private var isStopped = false
     /// The index of the loop that is preferred if several loops have the fewest connections.
     private var preferredLoop = 0
 
     init(
-        _ listener: Listener, _ loops: [EventLoop], _ counts: ClientCounts, _ names: UserNames,
-        limits: TransportLimits, queue: DispatchQueue,
-        accept: @escaping Accept,
+        _ listener: Listener, _ loops: [EventLoop], _ counts: ClientCounts, _ userNames: UserNames,
+        limits: TransportLimits, queue: DispatchQueue, accept: @escaping Accept,
         log: @escaping @Sendable (TransportEvent) -> Void
     ) {
         self.listener = listener
         self.loops = loops
         self.counts = counts
-        self.names = names
+        self.userNames = userNames
         self.limits = limits
         self.accept = accept
         self.log = log
@@ -75,15 +75,16 @@ final class Acceptor: @unchecked Sendable {
             guard !isStopped else { return }
             isStopped = true
             listener.endListening()
+            // Resume the source once for each suspension, because a suspended source does not run its cancel handler.
             if isPaused { listenSource.resume() }
-            if isWaiting { listenSource.resume() }
+            if awaitsLoops { listenSource.resume() }
             listenSource.cancel()
         }
     }
 
     private func acceptConnections() {
         dispatchPrecondition(condition: .onQueue(queue))
-        guard !isStopped, !isWaiting else { return }
+        guard !isStopped, !awaitsLoops else { return }
         var socketsByLoop = [[AcceptedSocket]](repeating: [], count: loops.count)
         var loads = loops.map(\.connectionCount)
         var arrivals = loops.map(\.arrivalCount)
@@ -93,12 +94,12 @@ final class Acceptor: @unchecked Sendable {
             switch accept(listener) {
             case .connection(let socket, let peer):
                 let total = loads.reduce(0, +)
-                // A refused connection needs a descriptor until its answer is sent.
+                // Beyond this limit, close the connection at once: a refusal needs a descriptor until it is sent.
                 guard total < limits.connections + limits.refusedConnections else { continue }
                 let user = peer.isUnix ? PeerUser.Identifiers(of: socket) : nil
                 let clientLimit = limits.connectionsPerAddress + Self.refusedPerAddress
                 guard let (client, count) = counts.add(ClientKey(peer, user?.id), upTo: clientLimit) else { continue }
-                let refusal = refusal(of: count, total: total)
+                let refusal = refusal(clientCount: count, total: total)
                 let accepted = AcceptedSocket(socket, peer, client, refusal: refusal)
                 let loop = leastLoaded(loads, arrivals)
                 loads[loop] += 1
@@ -114,48 +115,44 @@ final class Acceptor: @unchecked Sendable {
                 break collecting
             }
         }
-        // One free descriptor does not end a pause: the calls of `accept` must end without a shortage.
+        // End a pause only after calls without a shortage. Otherwise each free descriptor would end it for a moment.
         if let shortage { pause(shortage) } else { endPause() }
         for (loop, sockets) in zip(loops, socketsByLoop) where !sockets.isEmpty { loop.adopt(sockets) }
         if !arrivals.contains(where: { $0 < Self.maximumArrivals }) { waitForLoops() }
     }
 
-    /// Stops accepting until one of the loops has begun to serve its arrivals.
+    /// Stops accepting until one of the loops has begun to serve its arrivals. A loop runs submitted work in order, so
+    /// it calls `endWaitForLoops` after it has begun to serve the arrivals that were passed to it before.
     private func waitForLoops() {
-        isWaiting = true
+        awaitsLoops = true
         listenSource.suspend()
-        for loop in loops {
-            loop.run { self.queue.async { self.endWaiting() } }
-        }
+        for loop in loops { loop.run { self.queue.async { self.endWaitForLoops() } } }
     }
 
-    private func endWaiting() {
-        guard isWaiting, !isStopped else { return }
-        isWaiting = false
+    private func endWaitForLoops() {
+        guard awaitsLoops, !isStopped else { return }
+        awaitsLoops = false
         listenSource.resume()
         acceptConnections()
     }
 
-    /// Returns a connection with the name of its user. If the name is not cached, returns nil, looks up the name in the
-    /// background, and then passes the connection to the loop.
+    /// Adds the user to a connection over a Unix domain socket that is not refused. If the name of the user is not
+    /// cached, returns nil, looks up the name in the background, and then passes the connection to the loop.
     private func addUserName(
         to accepted: AcceptedSocket, _ user: PeerUser.Identifiers?, for loop: EventLoop
     ) -> AcceptedSocket? {
         guard let user, accepted.refusal == nil else { return accepted }
-        if let name = names.name(of: user.id) { return accepted.withUser(PeerUser(user, name: name)) }
-        names.find(user.id) { name in loop.adopt([accepted.withUser(PeerUser(user, name: name))]) }
+        if let name = userNames.name(of: user.id) { return accepted.withUser(PeerUser(user, name: name)) }
+        userNames.find(user.id) { name in loop.adopt([accepted.withUser(PeerUser(user, name: name))]) }
         return nil
     }
 
-    /// Returns the reason to refuse a new connection; nil if the connection is accepted.
-    ///
-    /// - Parameters:
-    ///   - count: the number of connections of the client, including the new connection.
-    ///   - total: the number of connections of all clients, without the new connection.
-    private func refusal(of count: Int, total: Int) -> Rejection? {
+    /// Returns the reason to refuse a new connection; nil if the connection is accepted. `clientCount` is the number of
+    /// connections of the client, with the new connection; `total` is that of all clients, without the new connection.
+    private func refusal(clientCount: Int, total: Int) -> Rejection? {
         guard total < limits.connections else { return .tooManyConnections(limit: limits.connections) }
         let limit = limits.connectionsPerAddress
-        return count > limit ? .tooManyConnectionsOfAddress(limit: limit) : nil
+        return clientCount > limit ? .tooManyConnectionsOfAddress(limit: limit) : nil
     }
 
     /// Returns the index of the loop with the fewest connections among the loops that may get another arrival.
@@ -182,15 +179,15 @@ final class Acceptor: @unchecked Sendable {
     }
 }
 
-/// A connection that the acceptor passes to an event loop. `deinit` closes a socket that was not taken. Thread-safe.
+/// A connection that the acceptor passes to an event loop. Closes the socket if no loop takes it. Thread-safe.
 final class AcceptedSocket: Sendable {
     private let socket: Mutex<Socket?>
     let peer: SocketAddress
     /// The user at the other end of a Unix domain socket; nil for TCP and for a refused connection.
     let user: PeerUser?
-    /// The client in whose number of connections this connection is counted.
+    /// The client whose number of connections includes this connection.
     let client: ClientCounts.Client
-    /// The limit that the connection exceeds; nil if the connection is accepted. The loop sends an error and closes it.
+    /// The limit that the connection exceeds; nil if the loop serves the connection. The loop answers with this error.
     let refusal: Rejection?
 
     init(

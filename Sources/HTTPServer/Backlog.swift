@@ -12,9 +12,10 @@ final class Backlog {
         case bytes
         /// The request waits until all earlier requests are answered.
         case answers
-        /// The request waits because the connection has too many pending answers, has unsent bytes, or is postponed.
-        case capacity
-        /// The request waits for memory for its large body. The connection is not read until then.
+        /// The request waits because the connection has too many pending answers, has unsent bytes, or is postponed to
+        /// a later iteration of the event loop.
+        case readyConnection
+        /// The request waits for memory for its large body. The connection is not read while the request waits.
         case memory
     }
 
@@ -29,20 +30,20 @@ final class Backlog {
     var hasSentContinue = false
     /// Checks that the bytes of the request are received at the minimum rate.
     private(set) var rate: MinimumRate
-    /// The memory reservation for the bytes: that of `upload` if the body was admitted.
+    /// The reservation of the memory of the bytes. If the body was admitted, this is the reservation of `upload`.
     private var charge: MemoryBudget.Reservation
     /// The admission of a large body; nil until the body is admitted.
     private var upload: Upload?
-    /// The size for which admission was requested. A very large body gets a smaller reservation.
+    /// The size for which admission was requested. The reservation of a very large body is smaller than this size.
     private var requestedBytes = 0
     /// The client whose body waits for memory; nil if the body does not wait.
     private var waitingClient: ClientKey?
     private let connection: UploadQueue.ConnectionID
     private unowned let context: LoopContext
 
-    /// A longer request needs admission before more of it is read.
+    /// The maximum length of a request that needs no admission.
     private static let smallRequest = LoopContext.readSize
-    /// The memory that is first reserved for a chunked body of unknown length. A longer body is admitted again.
+    /// The memory that is first reserved for a chunked body, whose length is unknown. A longer body is admitted again.
     private static let chunkedBodyBytes = 2 << 20
 
     init(
@@ -67,7 +68,6 @@ final class Backlog {
     /// The memory of the backlog in bytes.
     var size: Int { charge.bytes }
 
-    /// Adds received bytes.
     func append(_ more: UnsafeBufferPointer<UInt8>, at now: UInt64) {
         rate.add(more.count, at: now)
         let count = bytes.count + more.count
@@ -89,9 +89,10 @@ final class Backlog {
         if let length = parser.messageLength {
             if length > Self.smallRequest { needed = length + LoopContext.readSize }
         } else if size > Self.smallRequest {
-            // The bytes of a chunked body are kept twice, as received and decoded.
-            let isLarge = size > Self.chunkedBodyBytes - LoopContext.readSize
-            needed = isLarge ? 2 * parser.maximumMessageLength : Self.chunkedBodyBytes
+            // If the next read could exceed the first reservation, reserve memory for the longest permitted body. The
+            // bytes of a chunked body are kept twice: as received, and decoded.
+            let exceedsFirstReservation = size > Self.chunkedBodyBytes - LoopContext.readSize
+            needed = exceedsFirstReservation ? 2 * parser.maximumMessageLength : Self.chunkedBodyBytes
         }
         return needed > requestedBytes ? needed : nil
     }
@@ -99,7 +100,7 @@ final class Backlog {
     /// Asks the `UploadQueue` to admit a large body. If it does not admit the body now, the body waits in the queue.
     func awaitMemory(_ bytes: Int, from client: ClientKey) {
         if upload != nil {
-            // A chunked body is longer than expected. It must not wait for its own reservation.
+            // A chunked body is admitted again. Return its reservation, so that it does not wait for its own memory.
             upload = nil
             charge = context.budget.charge(size)
         }
@@ -139,8 +140,8 @@ final class Backlog {
         charge = context.budget.charge(bytes.count)
     }
 
-    /// Returns the body of the request at a position of `bytes`, without a copy; nil if it is smaller than a read
-    /// buffer.
+    /// Returns the body of the request that begins at a position of `bytes`, without a copy. Returns nil if the body is
+    /// smaller than `LoopContext.readSize`.
     func largeBody(_ body: MessageBody, from start: Int) -> LargeBody? {
         switch body {
         case .inPlace(let range) where range.count >= LoopContext.readSize:

@@ -3,9 +3,9 @@ internal import Platform
 
 /// An HTTP/1.1 connection. It passes requests to the handler, and sends the answers in the order of the requests.
 ///
-/// Owned by the event loop. Every method gets the `LoopContext`, which is the state that all connections of the loop
-/// share. An idle connection has no buffers. This file implements the lifetime and the deadlines of a connection.
-/// ConnectionInput, ConnectionOutput and ConnectionStream implement the other parts.
+/// Owned by the event loop, which handles events and sends answers in iterations. Every method gets the `LoopContext`,
+/// which is the state that all connections of the loop share. An idle connection has no buffers. This file implements
+/// the lifetime and the deadlines; ConnectionInput, ConnectionOutput and ConnectionStream implement the other parts.
 final class Connection {
     enum Phase {
         case open
@@ -26,10 +26,11 @@ final class Connection {
     let slot: UInt32
     /// The number of connections that used the slot before this connection.
     let generation: UInt32
-    /// The number of the next request.
+    /// The number of the next request in its `Ticket`, which identifies an unanswered request on the event loop.
     var nextNumber: UInt32 = 0
     let peer: SocketAddress
     var phase = Phase.open
+    /// The kind of `deadline`. It is also `idle` if there is none, or if `updateDeadline` must set a new deadline.
     var deadlineKind = DeadlineKind.idle
     /// The events that the connection has requested from epoll.
     private(set) var interest = usualInterest
@@ -40,18 +41,19 @@ final class Connection {
     var peerHalfClosed = false
     /// False if the connection processes no further request and closes after the pending answers.
     var acceptsRequests = true
-    /// True if the connection is in `LoopContext.scheduled`.
+    /// True if the loop will call `processPendingWork` at the end of the iteration (`LoopContext.scheduled`).
     var isScheduled = false
-    /// True if the connection is in `LoopContext.postponed`: it has exceeded its time, and has unprocessed requests.
+    /// True if the connection has used up its time, so that its next requests wait in `LoopContext.postponed`.
     var isPostponed = false
-    /// True if the connection is in `LoopContext.deferredReads`.
+    /// True if the loop reads this half-closed connection after all other connections (`LoopContext.deferredReads`).
     var isReadDeferred = false
-    /// True if a peer may read a stream too slowly. Checked after the next attempt to send.
+    /// True if the peer possibly reads a stream too slowly. `processPendingWork` checks this after it has sent.
     var mustCheckLag = false
-    /// True while the handler's `handle` runs for a request of this connection. See `LoopContext.currentFormat`.
+    /// True while the handler's `handle` runs for a request of this connection that is not in `pendingAnswers` yet.
     var isHandlingRequest = false
+    /// The user at the other end of a Unix domain socket; nil for TCP.
     let user: PeerUser?
-    /// The client in whose number of connections this connection is counted.
+    /// The client whose number of connections includes this connection.
     let client: ClientCounts.Client
     var backlog: Backlog?
     /// The answers to all requests that are not completely answered. The oldest request is first.
@@ -60,10 +62,11 @@ final class Connection {
     var unsent: OutputQueue?
     /// `DeadlineWheel.never` if the connection has no deadline.
     var deadline = DeadlineWheel.never
-    /// The tick of the connection in `LoopContext.deadlines`, and in `LoopContext.alarms`; `never` if it has none.
+    /// The tick at which the timer wheel `LoopContext.deadlines`, or `LoopContext.alarms`, returns the connection;
+    /// `never` if the connection is not in the wheel.
     private var deadlineTick = DeadlineWheel.never
     private var alarmTick = DeadlineWheel.never
-    /// The received bytes of a body when its deadline was last set; while lingering, the discarded bytes.
+    /// The bytes of the backlog when the deadline of a body was last set; while lingering, the discarded bytes.
     private var progressCount = 0
 
     init(_ socket: consuming Socket, _ accepted: AcceptedSocket, slot: UInt32, generation: UInt32) {
@@ -85,12 +88,10 @@ final class Connection {
     /// The number of the first request in `pendingAnswers`.
     var firstNumber: UInt32 { nextNumber &- UInt32(pendingAnswers.count) }
 
-    /// Returns true if the connection may process another request now.
     func mayProcessRequest(_ context: LoopContext) -> Bool {
         phase == .open && acceptsRequests && unsent == nil && pendingAnswers.count < context.limits.maxPipelinedRequests
     }
 
-    /// Handles events that epoll has reported.
     func handle(_ events: Epoll.Events, _ context: LoopContext) {
         guard phase == .open else { return discardInput(context) }
         // If the peer of a Unix domain socket closes, epoll reports a hang-up even while received bytes are unread.
@@ -108,7 +109,8 @@ final class Connection {
     }
 
     /// Returns true, and removes the deadline, if the connection only waits for one answer of the handler. This
-    /// shortcut avoids `processPendingWork` after most requests that the handler answers later.
+    /// shortcut avoids `processPendingWork` after most requests that the handler answers later. The conditions exclude
+    /// every case in which `processPendingWork` has something else to do.
     private func awaitsAnswer(_ context: LoopContext) -> Bool {
         guard phase == .open, pendingAnswers.count == 1, !isScheduled, unsent == nil, backlog == nil, acceptsRequests,
             !peerHalfClosed, !isReadDeferred, interest == Self.usualInterest, context.output.isEmpty,
@@ -119,7 +121,7 @@ final class Connection {
         return true
     }
 
-    /// Reads the bytes that the peer sent before it shut down its sending side.
+    /// Reads the bytes that the peer sent before it shut down its sending side. Called after all other connections.
     func performDeferredRead(_ context: LoopContext) {
         guard isReadDeferred else { return }
         isReadDeferred = false
@@ -128,8 +130,8 @@ final class Connection {
         processPendingWork(context)
     }
 
-    /// Sends complete answers and processes requests of the backlog, as far as possible. Then closes the connection if
-    /// all work is done; otherwise sets the events and the deadline to wait for.
+    /// Sends complete answers and processes requests of the backlog, as far as possible. Then begins to close the
+    /// connection if it will process no further request; otherwise sets the events and the deadline to wait for.
     func processPendingWork(_ context: LoopContext) {
         // Send the unsent bytes first, because no answer can be rendered while there are unsent bytes.
         if unsent != nil { flush(context) }
@@ -142,7 +144,7 @@ final class Connection {
         guard !isLagging(context) else { return reset(context) }
         sendContinue(context)
         guard phase == .open else { return }
-        scheduleDrainNotification(context)
+        scheduleStreamDrainNotification(context)
         updateInterest(context)
         updateDeadline(context)
     }
@@ -154,7 +156,7 @@ final class Connection {
         return backlog.waitReason == .bytes && (inputEnded || context.isStopping && !backlog.parser.hasBegun)
     }
 
-    /// Shuts down the sending side. The connection closes when the peer closes it, or after `lingerTime`.
+    /// Shuts down the sending side. The connection closes when the peer has closed it, or after `lingerTime`.
     private func beginLingering(_ context: LoopContext) {
         guard !inputEnded else { return close(context) }
         socket.endSending()
@@ -176,7 +178,7 @@ final class Connection {
         }
     }
 
-    /// Closes an idle connection because the loop stops. First reads once, to answer a request that has arrived.
+    /// Closes the connection if it is idle, because the loop stops. First reads once, to answer an arrived request.
     func stop(_ context: LoopContext) {
         guard isIdle else { return }
         receive(context)
@@ -188,22 +190,23 @@ final class Connection {
         return backlog.map { $0.waitReason == .bytes && !$0.parser.hasBegun } ?? true
     }
 
-    /// A connection with at most this many bytes of transfers is not closed when memory is short.
+    /// A connection with at most this many bytes is not closed when memory is short, because this would free little.
     private static let smallBytes = 64 * 1024
 
-    /// The memory of unprocessed requests and of unsent answers.
+    /// The memory in bytes of unprocessed requests and of unsent answers.
     private var transferBytes: Int {
         (backlog?.size ?? 0) + (unsent?.count ?? 0) + (pendingAnswers.first?.stream?.pendingCount ?? 0)
     }
 
-    /// Returns true if a transfer uses memory and is slower than `MinimumRate`, unless the handler causes the delay.
+    /// Returns true if a request is received, or an answer sent, more slowly than `MinimumRate`, and uses memory. With
+    /// `onlyUploads`, ignores answers. A connection that waits for the handler or for memory is not slow.
     func isSlow(at now: UInt64, onlyUploads: Bool) -> Bool {
         guard transferBytes > Self.smallBytes else { return false }
         if let unsent { return !onlyUploads && unsent.rate.isMissed(at: now) }
         return backlog.map { $0.waitReason == .bytes && $0.rate.isMissed(at: now) } ?? false
     }
 
-    /// Rejects a slow incomplete request because memory is short, or resets the connection if an answer is pending.
+    /// Rejects a slow incomplete request because memory is short. Resets the connection if an answer is not sent.
     func endSlowTransfer(_ context: LoopContext) {
         guard phase == .open, unsent == nil, pendingAnswers.isEmpty, let backlog else { return reset(context) }
         reject(.tooMuchMemory, backlog.parser.head, backlog.bytes.span, context)
@@ -222,6 +225,7 @@ final class Connection {
         backlog = nil
         unsent = nil
         deadline = DeadlineWheel.never
+        // The output buffer of the loop contains only answers of this connection.
         context.emptyOutput()
         context.connections.remove(self)
         context.closedClients.append(client)
@@ -229,7 +233,7 @@ final class Connection {
     }
 
     /// Removes the pending answers from a position on, and calls the handler's `closed` for each incomplete answer.
-    /// Later requests get the numbers of the removed answers.
+    /// Takes back the numbers of these requests, because `firstNumber` is computed from `nextNumber`.
     func dropAnswers(from position: Int, _ context: LoopContext) {
         let firstNumber = firstNumber
         let dropped = Array(pendingAnswers[position...])
@@ -303,7 +307,7 @@ extension Connection {
     }
 
     /// Handles the deadline if it has passed. The loop calls this method when it removes the connection from a tick of
-    /// `LoopContext.deadlines`. If the deadline is later now, inserts the connection again.
+    /// `LoopContext.deadlines`. If the deadline was moved to a later time, inserts the connection again.
     func checkDeadline(_ tick: UInt64, _ context: LoopContext) {
         // Ignore an outdated entry: the connection was inserted again, for another tick.
         guard tick == deadlineTick else { return }
@@ -321,14 +325,15 @@ extension Connection {
         }
     }
 
-    /// Sets the time of the call of the handler's `alarm` for an incomplete answer.
+    /// Sets the time at which the loop calls the handler's `alarm` for an incomplete answer.
     func setAlarm(_ ticket: Ticket, at time: UInt64, _ context: LoopContext) {
         guard let position = position(ticket, context), !pendingAnswers[position].isComplete else { return }
         pendingAnswers[position].alarm = time
         insertAlarm(time, context)
     }
 
-    /// Inserts the connection into `LoopContext.alarms`, unless `checkAlarms` will do this at an earlier time.
+    /// Inserts the connection into `LoopContext.alarms`, unless the connection is already there for an earlier alarm.
+    /// After an earlier alarm, `checkAlarms` inserts the connection for the next alarm.
     private func insertAlarm(_ time: UInt64, _ context: LoopContext) {
         guard time != DeadlineWheel.never, time / context.alarms.tick < alarmTick else { return }
         alarmTick = context.alarms.insert(identifier, at: time, now: context.now)

@@ -1,12 +1,11 @@
 internal import HTTPWire
 internal import Platform
 
-// MARK: Input
-
-// Requests are processed in the read buffer. Only incomplete or waiting requests are copied to a `Backlog`.
+// Requests are processed in the read buffer. Only incomplete or waiting requests are copied to a `Backlog`. Setting
+// `deadlineKind` to `.idle` makes `updateDeadline` set a new deadline.
 
 extension Connection {
-    /// Reads once, so that a fast peer does not delay other connections. Epoll reports remaining bytes again.
+    /// Reads once, so that a fast peer does not delay other connections. Epoll reports the remaining bytes again.
     func receive(_ context: LoopContext) {
         switch socket.receive(into: context.readBuffer) {
         case .nothing: return
@@ -15,8 +14,7 @@ extension Connection {
             inputEnded = true
             notePeerHalfClosed(context)
         case .bytes(let count):
-            let read = UnsafeBufferPointer(
-                rebasing: context.readBuffer.assumingMemoryBound(to: UInt8.self)[..<count])
+            let read = UnsafeBufferPointer(rebasing: context.readBuffer.assumingMemoryBound(to: UInt8.self)[..<count])
             if let backlog {
                 backlog.append(read, at: context.now)
                 backlog.hasUnparsedBytes = true
@@ -26,6 +24,7 @@ extension Connection {
         }
     }
 
+    /// Processes requests in the read buffer. Copies the remaining bytes to a backlog.
     private func processInPlace(_ bytes: Span<UInt8>, _ context: LoopContext) {
         let processed = processRequests(in: bytes, &context.parser, context)
         guard phase == .open else { return context.parser.reset() }
@@ -46,7 +45,7 @@ extension Connection {
         case .answers:
             guard pendingAnswers.isEmpty else { return false }
         case .memory: return false
-        case .capacity: break
+        case .readyConnection: break
         }
         backlog.hasUnparsedBytes = false
         let bytes = backlog.bytes
@@ -62,8 +61,8 @@ extension Connection {
         return processed.count > 0
     }
 
-    /// If the backlog has a large body that needs memory, asks the handler whether to receive the body. Then rejects
-    /// the request, or stops reading until the `UploadQueue` admits the body.
+    /// If the backlog has a large body that needs memory, stops reading until the `UploadQueue` admits the body. If all
+    /// earlier requests are answered, first asks the handler, and rejects the request if the handler refuses the body.
     private func awaitMemory(_ context: LoopContext) {
         guard let backlog, backlog.waitReason == .bytes, let bytes = backlog.missingMemory else { return }
         var client = ClientKey(peer, user?.id)
@@ -74,7 +73,6 @@ extension Connection {
             }
         }
         backlog.awaitMemory(bytes, from: client)
-        // A change of the kind makes `updateDeadline` set a new deadline.
         if backlog.waitReason == .memory { deadlineKind = .idle }
     }
 
@@ -92,7 +90,8 @@ extension Connection {
         return last.blocksNextRequest && !last.isComplete
     }
 
-    /// Limits the time of one call of `processRequests`. Always allows one short request, without reading the clock.
+    /// Limits the time of one call of `processRequests`, so that one connection does not delay other connections for
+    /// long. Always allows one short request, without reading the clock.
     private struct TimeLimit {
         /// In nanoseconds.
         private static let length: UInt64 = 1_000_000
@@ -101,45 +100,47 @@ extension Connection {
 
         private var end: UInt64?
 
-        /// Returns true if the time is over. The time begins with the first call that reads the clock.
-        mutating func isExceeded(beforeRequestAt start: Int, of count: Int, _ context: LoopContext) -> Bool {
+        /// Returns true if the time is over. The time begins with the first call that reads the clock. It ends at
+        /// `LoopContext.postponingStart` for all connections.
+        mutating func isExceeded(beforeRequestAt start: Int, inBufferOf count: Int, _ context: LoopContext) -> Bool {
             guard start > 0 || count > Self.shortBytes else { return false }
             let now = context.loop.clock.now()
-            let end = self.end ?? min(now &+ Self.length, context.longRequestsEnd)
+            let end = self.end ?? min(now &+ Self.length, context.postponingStart)
             self.end = end
             return now > end
         }
     }
 
-    /// Continues with a connection that was postponed because its time was over.
+    /// Continues with a connection that was postponed because it had used up its time in an iteration.
     func resume(_ context: LoopContext) {
         isPostponed = false
         if phase == .open { processPendingWork(context) }
     }
 
-    /// The number of bytes that `processRequests` has processed, and the reason why the next request waits.
+    /// The number of bytes that `processRequests` has processed, and the reason why the next request waits. All bytes
+    /// count as processed if the connection processes no further request, because the loop ignores the bytes then.
     private struct ProcessedBytes {
         var count: Int
         var waitReason: Backlog.WaitReason
     }
 
-    /// Passes requests to the handler until a request is incomplete, must wait, or ends the connection.
-    ///
-    /// - Parameter backlog: the backlog that contains the bytes; nil if the bytes are in the loop's read buffer.
+    /// Passes requests to the handler until a request is incomplete, must wait, or ends the connection. The bytes are
+    /// those of `backlog`; if it is nil, the bytes are in the loop's read buffer.
     private func processRequests(
         in bytes: Span<UInt8>, of backlog: Backlog? = nil, _ parser: inout MessageParser, _ context: LoopContext
     ) -> ProcessedBytes {
         var start = 0
         var timeLimit = TimeLimit()
         while start < bytes.count {
-            guard mayProcessRequest(context) else { return ProcessedBytes(count: start, waitReason: .capacity) }
-            guard !timeLimit.isExceeded(beforeRequestAt: start, of: bytes.count, context) else {
+            guard mayProcessRequest(context) else { return ProcessedBytes(count: start, waitReason: .readyConnection) }
+            guard !timeLimit.isExceeded(beforeRequestAt: start, inBufferOf: bytes.count, context) else {
                 isPostponed = true
                 context.postponed.append(identifier)
-                return ProcessedBytes(count: start, waitReason: .capacity)
+                return ProcessedBytes(count: start, waitReason: .readyConnection)
             }
             let message = bytes.extracting(start...)
             do throws(MessageError) {
+                // A request that had to wait is parsed already.
                 if !parser.isComplete, try !parser.parse(message) {
                     return ProcessedBytes(count: start, waitReason: .bytes)
                 }
@@ -151,6 +152,7 @@ extension Connection {
             guard parser.headIsComplete else { break }
             let body = parser.body
             let largeBody = backlog?.largeBody(body, from: start)
+            // `partialHead` is complete here. Unlike `head`, it is not copied.
             guard !isBlocked, passToHandler(parser.partialHead, message, body, largeBody, context) else {
                 return ProcessedBytes(count: start, waitReason: .answers)
             }
@@ -184,7 +186,8 @@ extension Connection {
             case .decoded(let bytes): context.handler.handle(head, message, body: bytes.span, exchange)
             }
         isHandlingRequest = false
-        // True if the handler has used the ticket during `handle`, for example to set an alarm. See `position`.
+        // True if the handler used the ticket, which identifies the request, during `handle`, for example to set an
+        // alarm. The method `position` has then appended the pending answer and set `currentFormat` to nil.
         let hasPendingAnswer = context.currentFormat == nil
         context.currentFormat = nil
         switch handling {
@@ -195,7 +198,7 @@ extension Connection {
             if hasEarlierRequests {
                 pendingAnswers.append(PendingAnswer(format, response))
             } else {
-                render(response, format, isLast: true, context)
+                render(response, format, isLastPending: true, context)
             }
         case .later, .laterBlockingConnection:
             if !hasPendingAnswer {
@@ -205,6 +208,7 @@ extension Connection {
             if case .laterBlockingConnection = handling, let last = pendingAnswers.indices.last {
                 pendingAnswers[last].blocksNextRequest = true
             }
+            // `notePeerHalfClosed` has run before this request had a pending answer.
             if peerHalfClosed, pendingAnswers.last?.isComplete == false {
                 context.handler.peerHalfClosed(ticket(number))
             }
@@ -223,9 +227,7 @@ extension Connection {
         reject(with: context.handler.rejected(rejection, head, bytes, from: peer, user), head, bytes, context)
     }
 
-    private func reject(
-        with response: Response, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext
-    ) {
+    private func reject(with response: Response, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext) {
         acceptsRequests = false
         backlog = nil
         nextNumber &+= 1
@@ -234,7 +236,7 @@ extension Connection {
     }
 
     /// Sends `100 Continue` if the peer waits for it before it sends a body. Waits until all earlier answers are sent,
-    /// because the peer would take `100 Continue` for the answer to an earlier request.
+    /// because the peer would otherwise take `100 Continue` for a part of the answer to an earlier request.
     func sendContinue(_ context: LoopContext) {
         guard let backlog, backlog.waitReason == .bytes, !backlog.hasSentContinue, pendingAnswers.isEmpty,
             unsent == nil, backlog.parser.headIsComplete, let head = backlog.parser.head, head.expectsContinue,

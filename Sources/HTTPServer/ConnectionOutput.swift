@@ -3,13 +3,15 @@ internal import Platform
 
 /// The properties of a request that determine how its answer is written.
 struct AnswerFormat: Equatable, BitwiseCopyable {
+    /// `fieldBlockIndex` in 32 bits, so that a pending answer is small.
     private let storedFieldBlockIndex: UInt32
+    /// True if the method is HEAD, whose answer has no body.
     let isHead: Bool
     let isHTTP11: Bool
     /// False if the connection closes after the answer.
     let keepsAlive: Bool
 
-    /// The index in the handler's `additionalFields` of the additional header fields of the answer.
+    /// The index of the block of the handler's `additionalFields` that the loop adds to the answer.
     var fieldBlockIndex: Int { Int(storedFieldBlockIndex) }
 
     init(of head: RequestHead, fieldBlockIndex: Int) {
@@ -19,7 +21,8 @@ struct AnswerFormat: Equatable, BitwiseCopyable {
         storedFieldBlockIndex = UInt32(fieldBlockIndex)
     }
 
-    /// Makes the format of the answer to a rejected request. The connection closes after the answer.
+    /// Makes the format of the answer to a rejected request, after which the connection closes. `head` is nil if the
+    /// connection has not received it completely.
     init(ofRejected head: RequestHead?, fieldBlockIndex: Int) {
         isHead = head?.method == .head
         isHTTP11 = true
@@ -35,7 +38,7 @@ struct PendingAnswer {
     var response: Response?
     /// The body, if the handler sends it in pieces; otherwise nil.
     var stream: AnswerStream?
-    /// The time of the alarm that the handler set for the request.
+    /// The time of the alarm that the handler set for the request; `never` if there is no alarm.
     var alarm = DeadlineWheel.never
     let format: AnswerFormat
     /// True if the connection processes no further request until the answer is complete.
@@ -54,14 +57,13 @@ struct PendingAnswer {
     }
 }
 
-// MARK: Output
-
-// A connection sends all answers of an iteration in one write, and keeps the bytes that the kernel does not accept.
+// A connection sends all answers of one iteration of the event loop in one write. It keeps the bytes that the kernel
+// does not accept.
 
 extension Connection {
     /// Stores the answer to a request. It is sent at the end of the iteration if all earlier answers are complete.
     ///
-    /// - Returns: true if the handler may push more of the answer; false if the answer is complete or was not expected.
+    /// - Returns: true if the handler may push more of the answer; false if the answer is complete or not expected.
     func respond(_ ticket: Ticket, _ response: Response, isStream: Bool, _ context: LoopContext) -> Bool {
         guard let position = position(ticket, context) else { return false }
         // Nil if the request was answered before.
@@ -90,7 +92,8 @@ extension Connection {
 
     /// Returns the index of a ticket in `pendingAnswers`; nil if the answer is no longer expected.
     ///
-    /// While `handle` runs for a request, the first call with its ticket appends the entry of the request.
+    /// While the handler's `handle` runs for a request, `pendingAnswers` has no entry for the request. The first call
+    /// with the ticket of this request appends the entry.
     func position(_ ticket: Ticket, _ context: LoopContext) -> Int? {
         guard phase == .open else { return nil }
         if isHandlingRequest, ticket.number == nextNumber, let format = context.currentFormat {
@@ -107,7 +110,7 @@ extension Connection {
         guard phase == .open else { return }
         while unsent == nil, var answer = pendingAnswers.popFirst() {
             if answer.stream == nil, let response = answer.response.take() {
-                render(response, answer.format, isLast: pendingAnswers.isEmpty, context)
+                render(response, answer.format, isLastPending: pendingAnswers.isEmpty, context)
             } else {
                 pendingAnswers.prepend(answer)
                 guard let stream = answer.stream, renderStream(stream, context) else { return }
@@ -128,9 +131,9 @@ extension Connection {
     private static let keptCapacity = 4
 
     /// Renders a response into the loop's output buffer. A long body is sent from its own memory instead.
-    func render(_ response: Response, _ format: AnswerFormat, isLast: Bool, _ context: LoopContext) {
+    func render(_ response: Response, _ format: AnswerFormat, isLastPending: Bool, _ context: LoopContext) {
         let isLong = response.body.count >= OutputQueue.sharedLength && !format.isHead
-        let keepsAlive = keepsAlive(after: response, format, isLast: isLast, context)
+        let keepsAlive = keepsAlive(after: response, format, isLastPending: isLastPending, context)
         ResponseWriter.append(
             response, to: &context.output, omitsBody: format.isHead || isLong, keepAlive: keepsAlive,
             http11: format.isHTTP11, date: context.date,
@@ -142,9 +145,11 @@ extension Connection {
 
     /// Stops accepting requests if the connection must close after the answer. Returns false if the answer must contain
     /// `Connection: close`. Only the last pending answer contains it, so that every request gets its answer.
-    func keepsAlive(after response: Response, _ format: AnswerFormat, isLast: Bool, _ context: LoopContext) -> Bool {
+    func keepsAlive(
+        after response: Response, _ format: AnswerFormat, isLastPending: Bool, _ context: LoopContext
+    ) -> Bool {
         if !format.keepsAlive || response.closes || context.isStopping { acceptsRequests = false }
-        return acceptsRequests || !isLast
+        return acceptsRequests || !isLastPending
     }
 
     /// Sends the unsent queue, or the output buffer if there is no queue. Keeps bytes that the kernel does not accept.
@@ -159,7 +164,7 @@ extension Connection {
         }
     }
 
-    /// Appends bytes to the unsent queue, and sends them if the queue was empty.
+    /// Appends bytes to the unsent queue; sends them if the queue was empty. `owner` holds their memory reservation.
     func send(_ bytes: [UInt8], owner: (any AnyObject & Sendable)? = nil, _ context: LoopContext) {
         guard phase == .open else { return }
         let queue = unsent ?? OutputQueue(context)
@@ -176,8 +181,7 @@ extension Connection {
     }
 
     /// Handles the result of a `ParallelSend`, which sends the answers of many connections on several threads.
-    ///
-    /// - Parameter unsentPart: the bytes that the kernel did not accept; nil if the send failed.
+    /// `unsentPart` has the bytes that the kernel did not accept, and is nil if the send failed.
     func parallelSendCompleted(unsentPart: ArraySlice<UInt8>?, _ context: LoopContext) {
         guard let unsentPart else { return close(context) }
         if !unsentPart.isEmpty { keep(unsentPart.span, context) }

@@ -6,8 +6,10 @@ internal import Platform
 /// The stream keeps the pieces until the connection sends them, and frames them as HTTP chunks. A peer is lagging if it
 /// reads slowly and too many bytes wait. Owned by the event loop.
 final class AnswerStream {
-    /// Whether the handler has requested a call of its method `drained`, which is made when all bytes are sent.
+    /// The state of the call of the handler's `drained`, which the handler may request for the time when all bytes are
+    /// sent.
     enum DrainNotification: UInt8 {
+        /// The handler has requested no call.
         case none
         /// The handler has requested the call.
         case requested
@@ -17,9 +19,10 @@ final class AnswerStream {
 
     /// The framed pieces that the connection has not tried to send yet, if `queue` is nil.
     private var framedBytes: [UInt8] = []
-    /// The framed pieces that the connection has not tried to send yet, if a piece is long. The queue does not copy it.
+    /// These pieces, if a piece is long or must wait for the peer; otherwise nil. A queue does not copy a long piece.
     private var queue: OutputQueue?
-    /// The number of unsent bytes that count as lag: those added while bytes of an earlier iteration were unsent.
+    /// The number of unsent bytes that count as lag: bytes that were added while bytes of an earlier iteration of the
+    /// event loop were unsent. Some may have been sent since the last call of `append`.
     private var laggingBytes = 0
     /// The time at which `laggingBytes` exceeded `TransportLimits.streamBytes`; nil if it did not.
     private var lagStart: UInt64?
@@ -47,7 +50,7 @@ final class AnswerStream {
         let start = pendingCount
         let waiting = start + unsent
         laggingBytes = min(laggingBytes, waiting)
-        // The peer has read enough since the last piece.
+        // End the lag if the peer has read enough since the last piece.
         if laggingBytes <= context.limits.streamBytes { lagStart = nil }
         if waiting == 0 { lagFreeIteration = context.iteration }
         // If the piece must wait for the peer, use a queue, because a queue charges its bytes to the memory budget.
@@ -81,9 +84,9 @@ final class AnswerStream {
     /// The number of bytes that the connection has not tried to send yet.
     var pendingCount: Int { queue?.count ?? framedBytes.count }
 
-    /// Removes and returns the pending bytes. Returns nil if there are none, if there are more than `length`, or if
-    /// they are in a queue.
-    func removeBytes(upTo length: Int) -> [UInt8]? {
+    /// Removes and returns the pending bytes. Removes nothing and returns nil if there are none, if there are more than
+    /// `length`, or if they are in a queue.
+    func removeAllBytes(ifAtMost length: Int) -> [UInt8]? {
         guard queue == nil, !framedBytes.isEmpty, framedBytes.count <= length else { return nil }
         defer { framedBytes = [] }
         return framedBytes
@@ -111,8 +114,6 @@ final class AnswerStream {
     }
 }
 
-// MARK: Streams
-
 extension Connection {
     /// The maximum number of bytes of a stream that are copied, in order to send them in one call with earlier answers.
     private static let maximumCopiedBytes = 16 * 1024
@@ -133,7 +134,7 @@ extension Connection {
         return stream.pendingCount + unsent
     }
 
-    /// Returns true if `mustCheckLag` is set and the peer reads a stream too slowly. Resets `mustCheckLag`.
+    /// Returns true if `mustCheckLag` is set and a stream still lags after the attempt to send. Resets `mustCheckLag`.
     func isLagging(_ context: LoopContext) -> Bool {
         guard mustCheckLag else { return false }
         mustCheckLag = false
@@ -153,7 +154,7 @@ extension Connection {
 
     /// Schedules a requested call of `drained` if all bytes are sent. The call is made in the next iteration, so that
     /// other connections are served before the handler produces more of a long stream.
-    func scheduleDrainNotification(_ context: LoopContext) {
+    func scheduleStreamDrainNotification(_ context: LoopContext) {
         guard let stream = pendingAnswers.first?.stream, stream.drainNotification == .requested,
             isDrained(stream, at: 0)
         else { return }
@@ -161,7 +162,7 @@ extension Connection {
         context.drainedStreams.append(ticket(firstNumber))
     }
 
-    /// Calls the handler's `drained`, unless there are unsent bytes again.
+    /// Calls the handler's `drained`, unless the handler has pushed bytes since the call was scheduled.
     func deliverDrainNotification(_ ticket: Ticket, _ context: LoopContext) {
         guard let (position, stream) = stream(ticket, context), stream.drainNotification == .scheduled else { return }
         guard isDrained(stream, at: position) else { return stream.drainNotification = .requested }
@@ -178,7 +179,8 @@ extension Connection {
         stream.hasBegun && !stream.hasEnded && stream.pendingCount == 0 && unsentBytes(of: stream, at: position) == 0
     }
 
-    /// The bytes of a stream in `unsent`, which has no other bytes if the first answer is a stream that has begun.
+    /// The number of bytes of a stream in `unsent`. If the first pending answer is a stream that has begun, `unsent`
+    /// has no bytes of other answers.
     private func unsentBytes(of stream: AnswerStream, at position: Int) -> Int {
         position == 0 && stream.hasBegun ? unsent?.count ?? 0 : 0
     }
@@ -193,7 +195,7 @@ extension Connection {
             beginStream(stream, context)
         }
         guard stream.pendingCount > 0 else { return stream.hasEnded }
-        if !context.output.isEmpty, let bytes = stream.removeBytes(upTo: Self.maximumCopiedBytes) {
+        if !context.output.isEmpty, let bytes = stream.removeAllBytes(ifAtMost: Self.maximumCopiedBytes) {
             context.output.append(contentsOf: bytes)
         } else {
             flush(context)
@@ -210,7 +212,7 @@ extension Connection {
         if !answer.format.isHTTP11 { acceptsRequests = false }
         ResponseWriter.appendStreamHead(
             response, to: &context.output, omitsBody: answer.format.isHead,
-            keepAlive: keepsAlive(after: response, answer.format, isLast: pendingAnswers.count == 1, context),
+            keepAlive: keepsAlive(after: response, answer.format, isLastPending: pendingAnswers.count == 1, context),
             http11: answer.format.isHTTP11, date: context.date,
             additionalFields: context.additionalFields[answer.format.fieldBlockIndex])
         // Release the header fields, because a stream may last for days.

@@ -1,7 +1,8 @@
-/// A timer wheel: a ring of ticks, which contains the identifiers of connections by their deadlines.
+/// A timer wheel: a ring of ticks (short intervals of time). Each tick has the identifiers of the connections whose
+/// deadlines are in the tick.
 ///
 /// The wheel returns each inserted identifier once, after the tick of its deadline has passed. The wheel cannot move or
-/// remove an identifier. If a deadline has moved, the caller inserts the identifier again when the wheel returns it.
+/// remove an identifier. If the wheel returns an identifier whose deadline is later, the caller inserts it again.
 /// Therefore moving a deadline, which happens with each request, only changes the caller's own copy of the deadline.
 struct DeadlineWheel {
     /// The time of a deadline that never passes.
@@ -9,12 +10,12 @@ struct DeadlineWheel {
 
     /// The length of a tick in nanoseconds. The wheel returns an identifier at most this long after its deadline.
     let tick: UInt64
-    /// The number of ticks in the ring. The wheel returns an identifier early if its deadline is more ticks away.
+    /// The number of ticks in the ring. If a deadline is more ticks away, the wheel returns the identifier too early.
     private let size: UInt64
     private var ring: [[UInt64]]
-    /// The first tick that `insert` may use. All earlier ticks are empty.
+    /// The first tick that `insert` may use. All earlier ticks have passed and are empty.
     private var current: UInt64
-    private var count = 0
+    private var identifierCount = 0
     /// The first tick with identifiers; `never` if the wheel is empty.
     private(set) var earliest = never
 
@@ -35,7 +36,7 @@ struct DeadlineWheel {
         current = max(current, min(now / tick, earliest))
         let insertedTick = min(max(deadline / tick, current), current + size - 1)
         ring[Int(insertedTick % size)].append(identifier)
-        count += 1
+        identifierCount += 1
         if insertedTick < earliest { earliest = insertedTick }
         return insertedTick
     }
@@ -47,10 +48,10 @@ struct DeadlineWheel {
         let slot = Int(expiredTick % size)
         let identifiers = ring[slot]
         ring[slot] = []
-        count -= identifiers.count
+        identifierCount -= identifiers.count
         current = expiredTick + 1
         earliest = Self.never
-        if count > 0 {
+        if identifierCount > 0 {
             earliest = current
             while ring[Int(earliest % size)].isEmpty { earliest += 1 }
         }

@@ -6,7 +6,9 @@ internal import Synchronization
 /// A thread that serves connections. A connection stays on its event loop until it closes.
 ///
 /// The thread runs one block of a serial queue. In each iteration, the loop waits for events, handles them, runs the
-/// work that other threads have submitted, and sends answers.
+/// work that other threads have submitted, and sends answers. A connection with work for the end of the iteration, such
+/// as an answer to send, is scheduled. A connection that has used up its time in an iteration is postponed: the loop
+/// processes its next requests in a later iteration.
 ///
 /// The methods that are marked "Thread-safe" may be called from any thread. All other methods run on the loop.
 /// `@unchecked`, because only code on `queue` uses `context` and `stopCompletions`.
@@ -16,9 +18,9 @@ package final class EventLoop: @unchecked Sendable {
     /// The maximum number of events that one call of `epoll_wait` returns.
     private static let eventsPerWait = 64
     /// The nanoseconds that one iteration may spend on each of these phases: resuming postponed connections, handling
-    /// events, and processing scheduled connections. The limit lets the loop run all phases often.
+    /// events, and processing scheduled connections. With this limit, no phase delays the other phases for long.
     private static let phaseTime: UInt64 = 3_000_000
-    /// The nanoseconds that one iteration may spend on deferred reads. See `LoopContext.deferredReads`.
+    /// The nanoseconds that one iteration may spend on connections whose peers have shut down their sending side.
     private static let deferredReadTime: UInt64 = 1_000_000
 
     /// The index of the loop in `HTTPServer.loops`.
@@ -51,8 +53,7 @@ package final class EventLoop: @unchecked Sendable {
     /// Starts the loop, which retains itself until it has stopped. Calls `makeHandler` on the loop.
     init(
         index: Int, _ counts: ClientCounts, limits: TransportLimits, budget: MemoryBudget, uploads: UploadQueue,
-        clock: MonotonicClock,
-        makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
+        clock: MonotonicClock, makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
     ) throws(SystemError) {
         self.index = index
         self.counts = counts
@@ -65,10 +66,10 @@ package final class EventLoop: @unchecked Sendable {
         queue.async { self.serve() }
     }
 
-    /// The number of connections that were accepted for the loop and are not closed. Thread-safe.
+    /// The value of `connectionCounter`. Thread-safe.
     var connectionCount: Int { connectionCounter.load(ordering: .relaxed) }
 
-    /// The number of connections that were passed to `adopt`, and that the loop has not begun to serve. Thread-safe.
+    /// The value of `arrivalCounter`. Thread-safe.
     var arrivalCount: Int { arrivalCounter.load(ordering: .relaxed) }
 
     /// Runs work on the loop, in the order of the calls, even after the loop has stopped. Thread-safe.
@@ -123,8 +124,6 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    // MARK: On the loop
-
     func find(_ ticket: Ticket) -> (Connection, LoopContext)? {
         dispatchPrecondition(condition: .onQueue(queue))
         guard let context,
@@ -175,13 +174,13 @@ package final class EventLoop: @unchecked Sendable {
         return endIteration(context)
     }
 
-    /// Handles events. If the wait returned the maximum number of events, handles further events for a limited time.
-    /// Otherwise thousands of ready connections would wait for many iterations.
+    /// Handles events. If the wait returned the maximum number of events, handles further events for a limited time,
+    /// because thousands of ready connections would need many iterations.
     private func handle(_ events: Int, _ context: LoopContext) {
         var events = events
         let end = clock.now() &+ Self.phaseTime
-        // While connections are postponed, postpone new large requests too, so that they do not come first.
-        context.longRequestsEnd = context.postponed.isEmpty ? end : 0
+        // While connections are postponed, postpone other large requests at once, because they have arrived later.
+        context.postponingStart = context.postponed.isEmpty ? end : 0
         while true {
             for position in 0..<events {
                 let event = epoll[position]
@@ -193,12 +192,13 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Continues with postponed connections and drained streams, for a limited time.
+    /// Continues with postponed connections, and with streams of which all bytes are sent, for a limited time.
     private func resumePostponed(_ context: LoopContext) {
         guard !context.drainedStreams.isEmpty || !context.postponed.isEmpty else { return }
         let end = clock.now() &+ Self.phaseTime
-        context.longRequestsEnd = .max
-        // The queues may grow during this loop. The loop handles only the entries that are there now.
+        // Each postponed connection gets its full time limit, so that it makes progress.
+        context.postponingStart = .max
+        // Handle only the entries that are in the queues now. The queues may grow during the loop.
         for _ in 0..<max(context.drainedStreams.count, context.postponed.count) {
             if let ticket = context.drainedStreams.popFirst() {
                 find(ticket)?.0.deliverDrainNotification(ticket, context)
@@ -208,7 +208,7 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Reads from the connections in `LoopContext.deferredReads`, for a limited time.
+    /// Reads from half-closed connections (`LoopContext.deferredReads`), for a limited time.
     private func performDeferredReads(_ context: LoopContext) {
         guard !context.deferredReads.isEmpty else { return }
         let end = clock.now() &+ Self.deferredReadTime
@@ -255,7 +255,7 @@ package final class EventLoop: @unchecked Sendable {
 
     private func processScheduled(_ connections: [Connection], _ context: LoopContext, until end: UInt64) {
         if connections.count >= ParallelSend.minimumConnections {
-            // The loop below sends all other answers, and the bytes that the sockets did not accept.
+            // `processPendingWork` below sends all other answers, and the bytes that the sockets did not accept.
             let senders = connections.filter { $0.addAnswer(to: &context.parallelSend, context) }
             context.parallelSend.send { senders[$0].parallelSendCompleted(unsentPart: $1, context) }
         }
@@ -272,7 +272,7 @@ package final class EventLoop: @unchecked Sendable {
     private func open(_ accepted: AcceptedSocket, _ context: LoopContext) {
         guard let socket = accepted.takeSocket() else { return }
         let connection = context.connections.insert(socket, accepted)
-        // The peer may have reset the connection while it waited for the loop.
+        // The peer may have reset the connection while the connection waited for the loop.
         guard !connection.socket.hasFailed,
             context.epoll.add(connection.socket.descriptor, connection.interest, token: connection.identifier)
         else { return connection.close(context) }
@@ -295,12 +295,11 @@ package final class EventLoop: @unchecked Sendable {
     }
 }
 
-// MARK: Answers
-
-// These methods run on the loop. A call is ignored if the answer is complete or its connection is closed.
+// These methods run on the loop. A ticket identifies an unanswered request. A call is ignored if the answer is complete
+// or its connection is closed.
 
 extension EventLoop {
-    /// Answers a request for which the handler returned `Handling.later`. The loop sends it at the end of the
+    /// Answers a request for which the handler returned `Handling.later`. The loop sends the answer at the end of the
     /// iteration, after all earlier answers of the connection. Returns false if the connection is closed.
     @discardableResult
     package func respond(_ ticket: Ticket, _ response: Response) -> Bool {
@@ -318,12 +317,14 @@ extension EventLoop {
         return connection.respond(ticket, response, isStream: true, context)
     }
 
-    /// Adds a piece to the body of a streamed answer. If `isLast`, ends the body. An empty piece has no other effect.
+    /// Adds a piece, which may be empty, to the body of a streamed answer. Then ends the body if `isLast` is true.
     ///
     /// If the peer reads too slowly, the loop resets the connection and calls the handler's `closed`. The peer is too
     /// slow if more than `TransportLimits.streamBytes` are unsent for `streamTime`, or if more than
-    /// `maximumStreamBytes` are unsent. Pieces do not count if no bytes were unsent in their iteration.
+    /// `maximumStreamBytes` are unsent. The pieces of an iteration do not count if no bytes were unsent before them.
     ///
+    /// - Parameter owner: the object that holds the memory reservation of the piece, which the loop retains until it is
+    ///   sent. If nil, a piece that must wait is charged to the memory budget.
     /// - Returns: the number of unsent bytes of the stream, with this piece, which is sent at the end of the iteration.
     @discardableResult
     package func push(
@@ -346,7 +347,7 @@ extension EventLoop {
         connection.close(context)
     }
 
-    /// Reads the handler's `additionalFields` again. Blocks that pending answers use must keep their indexes.
+    /// Reads the handler's `additionalFields` again. A block that a pending answer uses must keep its index.
     package func reloadFieldBlocks() {
         dispatchPrecondition(condition: .onQueue(queue))
         if let context { context.additionalFields = context.handler.additionalFields }
@@ -361,9 +362,8 @@ extension EventLoop {
 
     /// Returns the state of the peer that waits for an answer.
     package func peerState(of ticket: Ticket) -> PeerState {
-        guard let (connection, context) = find(ticket), connection.position(ticket, context) != nil else {
-            return .gone
-        }
+        guard let (connection, context) = find(ticket), connection.position(ticket, context) != nil
+        else { return .gone }
         return connection.peerHalfClosed ? .halfClosed : .connected
     }
 }

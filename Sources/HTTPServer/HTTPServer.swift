@@ -1,8 +1,8 @@
 // The target HTTPServer serves HTTP/1.1 connections. Acceptors accept connections from listeners and distribute them
 // among event loops. An event loop is one thread that owns its connections and their buffers and deadlines.
 //
-// The target does not know settings, resources or callers. It passes each request to the `RequestHandler` of the event
-// loop, and sends the response that the handler returns then or later.
+// The target does not know settings or credentials. It passes each request to the `RequestHandler` of the event loop,
+// and sends the response, which the handler returns at once or provides later.
 //
 // Read this file first, then RequestHandler.swift, EventLoop.swift and Connection.swift.
 
@@ -12,14 +12,15 @@ internal import Synchronization
 
 /// A server that accepts connections on listeners and serves them on event loops.
 ///
-/// The threads of the server retain it until `stop` is called. Thread-safe.
+/// The loops and acceptors run until `stop` is called, even if nothing retains the server. Thread-safe.
 package final class HTTPServer: Sendable {
     package let loops: [EventLoop]
     private let acceptors: [Acceptor]
     /// The dispatch queue on which all acceptors run.
     private let acceptorQueue = DispatchQueue(label: "acceptor", qos: .userInitiated)
 
-    /// Starts the event loops, then the acceptors. Calls `makeHandler` on each loop, and `log` on the acceptor queue.
+    /// Starts the event loops (`defaultLoopCount` if `loopCount` is nil), then the acceptors. Calls `makeHandler` on
+    /// each loop, and `log` on the acceptor queue.
     package convenience init(
         listeners: [Listener], loopCount: Int? = nil, limits: TransportLimits = TransportLimits(),
         budget: MemoryBudget, clock: MonotonicClock = .system,
@@ -28,13 +29,13 @@ package final class HTTPServer: Sendable {
     ) throws(SystemError) {
         try self.init(
             listeners: listeners, loopCount: loopCount, limits: limits, budget: budget, clock: clock, log: log,
-            accept: { $0.accept() }, names: UserNames(), makeHandler: makeHandler)
+            accept: { $0.accept() }, userNames: UserNames(), makeHandler: makeHandler)
     }
 
     init(
         listeners: [Listener], loopCount: Int?, limits: TransportLimits, budget: MemoryBudget, clock: MonotonicClock,
-        log: @escaping @Sendable (TransportEvent) -> Void, accept: @escaping Acceptor.Accept, names: UserNames,
-        makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
+        log: @escaping @Sendable (TransportEvent) -> Void, accept: @escaping Acceptor.Accept,
+        userNames: UserNames, makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
     ) throws(SystemError) {
         var loops: [EventLoop] = []
         let counts = ClientCounts()
@@ -52,22 +53,24 @@ package final class HTTPServer: Sendable {
         }
         self.loops = loops
         acceptors = listeners.map { [acceptorQueue] listener in
-            Acceptor(listener, loops, counts, names, limits: limits, queue: acceptorQueue, accept: accept, log: log)
+            Acceptor(
+                listener, loops, counts, userNames, limits: limits, queue: acceptorQueue, accept: accept, log: log)
         }
     }
 
-    /// Calls the body asynchronously on the queue of the acceptors.
+    /// Calls the body on the queue of the acceptors, so that a watchdog can detect that the queue is blocked.
     package func runOnAcceptorQueue(_ body: @escaping @Sendable () -> Void) {
         acceptorQueue.async(execute: body)
     }
 
     /// The default number of event loops: half the number of processors, because other threads and local clients need
-    /// processors. On two processors, one of them for clients, one loop answers a third more requests than two.
+    /// processors. On a machine with two processors that also runs the clients, one loop answers a third more requests
+    /// than two loops.
     package static var defaultLoopCount: Int {
         min(maximumLoopCount, max(1, Processors.onlineCount / 2))
     }
 
-    /// libdispatch has at most 255 threads for queues that are always busy, and other queues need some of them.
+    /// Each loop occupies a thread of libdispatch, which has at most 255 such threads. Other queues need some of them.
     private static let maximumLoopCount = 128
 
     /// The number of accepted connections that are not closed.
@@ -81,7 +84,7 @@ package final class HTTPServer: Sendable {
         for loop in loops { loop.update(limits) }
     }
 
-    /// Stops listening and closes idle connections. Closes other connections after their pending answers, but at the
+    /// Stops listening and closes idle connections. Closes all other connections after their pending answers, at the
     /// latest after `timeout` nanoseconds. Then calls `completion` on one of the loops. Call this method only once.
     package func stop(within timeout: UInt64, completion: @escaping @Sendable () -> Void) {
         for acceptor in acceptors { acceptor.stop() }
@@ -102,7 +105,7 @@ private final class LoopCountdown: Sendable {
         remaining = Atomic(count)
     }
 
-    /// Counts one loop less. Returns true for the last loop.
+    /// Counts one loop less. Returns true if no loop remains.
     func countDown() -> Bool {
         remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
     }
@@ -112,6 +115,5 @@ private final class LoopCountdown: Sendable {
 package enum TransportEvent: Sendable {
     /// The system has no file descriptor or no memory for another connection. Open connections are still served.
     case acceptPaused(SystemError)
-    /// Connections are accepted again after a pause.
     case acceptResumed
 }

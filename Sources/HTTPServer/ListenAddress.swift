@@ -6,7 +6,6 @@ package enum ListenAddress: Hashable, Sendable {
     case tcp(host: String, port: UInt16)
     case unix(path: String)
 
-    /// The prefix before the path of a Unix domain socket.
     static let unixPrefix = "unix:"
 
     package init(_ text: String) throws(ListenError) {
@@ -94,7 +93,6 @@ package struct ListenError: Error, Equatable, Sendable {
         (self.address, self.reason) = (address, reason)
     }
 
-    /// True if the address is a Unix domain socket.
     package var isUnix: Bool { address.utf8.starts(with: ListenAddress.unixPrefix.utf8) }
 
     /// A valid address of the same kind, for error messages.
@@ -156,9 +154,7 @@ extension Listener {
                 return try openAll(addresses, bind)
             } catch {
                 guard case .refused(.system(let failure)) = error.reason, failure.code == SystemErrorCode.addressInUse
-                else {
-                    throw error
-                }
+                else { throw error }
             }
         }
         return try openAll(addresses, bind)
@@ -180,9 +176,7 @@ extension Listener {
                 guard case .system(let cause) = error,
                     cause.code == SystemErrorCode.addressFamilyNotSupported
                         || cause.code == SystemErrorCode.addressNotAvailable
-                else {
-                    throw failure
-                }
+                else { throw failure }
                 firstUnsupported = firstUnsupported ?? failure
             }
         }

@@ -2,13 +2,13 @@ internal import HTTPWire
 internal import Platform
 
 /// The state that the connections of an event loop share: buffers, a parser for requests in the read buffer, the time,
-/// and the queues of connections. Owned by the event loop.
+/// and the queues of connections. A transfer is a partly received request or a partly sent answer. Owned by the loop.
 package final class LoopContext {
     /// The maximum number of bytes that one read returns.
     package static let readSize = 64 * 1024
-    /// The maximum capacity of the output buffer between connections.
+    /// If the output buffer has more capacity, its memory is released when the buffer is emptied.
     private static let keptOutput = 1024 * 1024
-    /// The nanoseconds after which the loop tries again to admit bodies that wait for memory.
+    /// The nanoseconds after which the loop tries again to admit large request bodies that wait for memory.
     private static let admissionInterval: UInt64 = 5_000_000
     /// The nanoseconds between two checks of the rates of all transfers.
     private static let rateCheckInterval: UInt64 = 250_000_000
@@ -33,15 +33,15 @@ package final class LoopContext {
     var connections = ConnectionTable()
     /// Deadlines of connections. The loop handles a deadline at most a quarter of a second late.
     var deadlines: DeadlineWheel
-    /// Alarms of handlers, which are at most 20 ms late. The ring covers 61 s, so few alarms come early.
+    /// Alarms of handlers, which are at most 20 ms late. The wheel covers 61 s, so most alarms are inserted only once.
     var alarms: DeadlineWheel
     /// The number of the current iteration.
     private(set) var iteration = 0
-    /// While `handle` runs, the format of the answer; nil if the connection already has a pending answer for it.
+    /// While the handler's `handle` runs, the format of the answer. Nil if the request already has a `PendingAnswer`.
     var currentFormat: AnswerFormat?
     /// Empty between uses. Kept in order to reuse its memory.
     var parallelSend = ParallelSend()
-    /// The clients of the connections that have closed in this iteration, which the loop still counts.
+    /// The clients of the connections that have closed in this iteration. The loop still counts these connections.
     var closedClients: [ClientCounts.Client] = []
     // The following queues contain identifiers instead of references, so that a closed connection and its descriptor
     // are released at once. The loop ignores the identifier of a closed connection.
@@ -49,10 +49,10 @@ package final class LoopContext {
     var drainedStreams = Deque<Ticket>()
     /// Connections whose pending work (answers, and requests of the backlog) is processed at the end of the iteration.
     var scheduled: [UInt64] = []
-    /// Connections that have exceeded their time, and whose next requests are processed in a later iteration.
+    /// Connections that have used up their time in an iteration. A later iteration processes their next requests.
     var postponed = Deque<UInt64>()
     /// Connections with unread bytes whose peers have shut down their sending side. The loop reads them after all other
-    /// connections: most of these peers have disconnected, and other clients must not wait for their requests.
+    /// connections, because most of these peers have disconnected, and clients that wait for an answer come first.
     var deferredReads = Deque<UInt64>()
     /// The maximum length of `deferredReads`. The loop closes the oldest connection of a longer queue.
     private static let maximumDeferredReads = 512
@@ -60,11 +60,12 @@ package final class LoopContext {
     var waitingUploadCount = 0
     /// The number of connections with a `Backlog`: with requests that are incomplete or must wait.
     var backlogCount = 0
-    /// The time after which the loop postpones connections with large or many requests in favour of other connections.
-    var longRequestsEnd: UInt64 = .max
-    /// The number of `OutputQueue` objects, which contain unsent bytes of connections.
+    /// The time after which the loop postpones every connection that has more than one short request, so that it serves
+    /// other connections. 0: postpones them at once. `max`: each connection has only its own time limit.
+    var postponingStart: UInt64 = .max
+    /// The number of `OutputQueue` objects, each of which contains the unsent bytes of one connection or stream.
     var outputQueueCount = 0
-    /// The time at which all connections are closed; nil before the loop begins to stop.
+    /// The time at which the loop closes all remaining connections; nil before the loop begins to stop.
     var stopDeadline: UInt64?
     /// The time at which the loop last checked the rates of all transfers.
     private var lastRateCheck: UInt64
@@ -112,7 +113,6 @@ package final class LoopContext {
         return time > now ? Int(clamping: (time - now) / 1_000_000 + 1) : 0
     }
 
-    /// Sets the time and the number of a new iteration.
     func beginIteration(_ now: UInt64) {
         self.now = now
         iteration &+= 1
@@ -152,13 +152,13 @@ package final class LoopContext {
     /// True if a connection may have a partly received request or a partly sent answer.
     private var hasTransfers: Bool { outputQueueCount > 0 || backlogCount > 0 }
 
-    /// While memory is short, ends the transfers that use memory and are slower than `MinimumRate`. If memory is not
-    /// short, but large bodies wait to be admitted, ends only the slow uploads.
+    /// While memory is short, ends the transfers that use memory and are slower than `MinimumRate`. If only the
+    /// share of memory for large request bodies is short, ends only slow requests.
     func closeSlowTransfers() {
         guard hasTransfers, now &- lastRateCheck >= Self.rateCheckInterval else { return }
         lastRateCheck = now
         let memoryIsShort = budget.isShort
-        guard memoryIsShort || uploads.hasWaiting else { return }
+        guard memoryIsShort || uploads.hasWaitingBodies else { return }
         for connection in connections.all where connection.isSlow(at: now, onlyUploads: !memoryIsShort) {
             connection.endSlowTransfer(self)
         }

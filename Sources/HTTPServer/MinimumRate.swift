@@ -3,7 +3,7 @@ struct MinimumRate {
     static let bytesPerSecond = 64 << 10
 
     /// The time at which the transfer falls below the minimum rate unless more bytes are transferred. Each transferred
-    /// byte moves it later, up to one second after the transfer of the byte.
+    /// byte moves the deadline to a later time, at most to one second after the transfer of the byte.
     private var deadline: UInt64
 
     init(at now: UInt64) { deadline = now &+ TransportLimits.second }

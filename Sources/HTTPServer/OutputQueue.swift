@@ -21,8 +21,7 @@ final class OutputQueue {
     }
 
     private var pieces: [Piece] = []
-    /// The index of the first piece with unsent bytes.
-    private var firstUnsent = 0
+    private var firstUnsentPiece = 0
     /// The number of unsent bytes.
     private(set) var count = 0
     /// Checks that the peer reads the bytes at the minimum rate.
@@ -43,10 +42,9 @@ final class OutputQueue {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Appends a copy of some bytes.
     func append(copying bytes: Span<UInt8>) {
         guard !bytes.isEmpty else { return }
-        if let last = pieces.indices.last, last >= firstUnsent, !pieces[last].isShared {
+        if let last = pieces.indices.last, last >= firstUnsentPiece, !pieces[last].isShared {
             bytes.withUnsafeBufferPointer { pieces[last].bytes.append(contentsOf: $0) }
         } else {
             pieces.append(
@@ -86,22 +84,22 @@ final class OutputQueue {
         var sent = 0
         let limit = context.bytesPerIteration
         defer { rate.add(sent, at: context.now) }
-        while firstUnsent < pieces.count, sent < limit {
-            let piece = pieces[firstUnsent]
+        while firstUnsentPiece < pieces.count, sent < limit {
+            let piece = pieces[firstUnsentPiece]
             let end = min(piece.bytes.count, piece.start + limit - sent)
             guard let accepted = socket.send(piece.bytes.span.extracting(piece.start..<end)) else { return nil }
             sent += accepted
             count -= accepted
             guard piece.start + accepted == piece.bytes.count else {
-                pieces[firstUnsent].start += accepted
+                pieces[firstUnsentPiece].start += accepted
                 return sent
             }
             if piece.isCharged { charge.resize(to: charge.bytes - piece.bytes.count) }
-            pieces[firstUnsent].bytes = []
-            pieces[firstUnsent].owner = nil
-            firstUnsent += 1
+            pieces[firstUnsentPiece].bytes = []
+            pieces[firstUnsentPiece].owner = nil
+            firstUnsentPiece += 1
         }
-        if firstUnsent == pieces.count { (pieces, firstUnsent) = ([], 0) }
+        if firstUnsentPiece == pieces.count { (pieces, firstUnsentPiece) = ([], 0) }
         return sent
     }
 }

@@ -4,8 +4,8 @@ internal import Platform
 
 /// Sends small answers to many connections on all processors at the same time.
 ///
-/// One change may answer thousands of waiting requests, and most of the time is spent in the system call `send`. The
-/// event loop waits while other threads send, so no locks are needed. Owned by the event loop.
+/// The handler may answer thousands of waiting requests in one iteration of the event loop, and most of the time is
+/// spent in the system call `send`. The loop waits while other threads send, so no locks are needed. Owned by the loop.
 struct ParallelSend {
     /// The minimum number of connections. For fewer connections, waking other threads takes longer than sending.
     static let minimumConnections = 64
@@ -26,12 +26,11 @@ struct ParallelSend {
     private var pieces: [Piece] = []
     private var bytes: [UInt8] = []
     /// The answer that was rendered last, with its range in `bytes`. Equal answers share the range, because many
-    /// clients that wait for the same change get copies of one answer.
+    /// clients that wait for the same event get copies of one answer.
     private var last: (response: Response, format: AnswerFormat, keepsAlive: Bool, start: Int, end: Int)?
 
     var isFull: Bool { bytes.count >= Self.targetBytes }
 
-    /// Adds a complete answer.
     mutating func add(
         _ response: Response, _ format: AnswerFormat, keepsAlive: Bool, _ context: LoopContext, to descriptor: Int32
     ) {
@@ -84,8 +83,8 @@ struct ParallelSend {
 }
 
 extension Connection {
-    /// Adds the pending answer if the connection has one small complete answer, or one small part of a stream. Returns
-    /// false if `processPendingWork` must send the answers instead.
+    /// Adds the pending answer if it is the only one, and is a small complete answer or a small part of a stream.
+    /// Returns false if `processPendingWork` must send the answers of the connection instead.
     func addAnswer(to parallelSend: inout ParallelSend, _ context: LoopContext) -> Bool {
         guard phase == .open, unsent == nil, pendingAnswers.count == 1, !parallelSend.isFull,
             let answer = pendingAnswers.popFirst()
@@ -93,7 +92,7 @@ extension Connection {
         if let stream = answer.stream {
             pendingAnswers.prepend(answer)
             guard stream.hasBegun, !stream.hasEnded,
-                let bytes = stream.removeBytes(upTo: ParallelSend.maximumPieceLength)
+                let bytes = stream.removeAllBytes(ifAtMost: ParallelSend.maximumPieceLength)
             else { return false }
             parallelSend.add(bytes, to: socket.descriptor)
             return true
@@ -102,7 +101,7 @@ extension Connection {
             pendingAnswers.prepend(answer)
             return false
         }
-        let keepsAlive = keepsAlive(after: response, answer.format, isLast: true, context)
+        let keepsAlive = keepsAlive(after: response, answer.format, isLastPending: true, context)
         parallelSend.add(response, answer.format, keepsAlive: keepsAlive, context, to: socket.descriptor)
         return true
     }

@@ -3,7 +3,8 @@ package import Platform
 
 /// A handler that answers the requests of one event loop. All methods run on that loop and must not block.
 ///
-/// The loop releases the handler when the loop stops, so the handler may retain the loop.
+/// The loop identifies an unanswered request by its `Ticket`. The loop releases the handler when the loop stops, so the
+/// handler may retain the loop.
 package protocol RequestHandler: AnyObject {
     /// Blocks of header fields, of which the loop adds one block to every answer. The loop reads this property when it
     /// starts, and when `EventLoop.reloadFieldBlocks` is called.
@@ -33,11 +34,11 @@ package protocol RequestHandler: AnyObject {
     /// after it has handled a group of events. The method may call `EventLoop.respond`.
     func submitCollectedWork()
 
-    /// Called after an iteration that took longer than `TransportLimits.slowIteration`, which delays other connections.
+    /// Called after an iteration of the loop took longer than `TransportLimits.slowIteration`, and delayed connections.
     func iterationWasSlow(nanoseconds: UInt64)
 
-    /// Called when the peer of an incomplete answer has shut down its sending side. It may still read. If the answer
-    /// waits for a change, the handler should answer now, because the peer may have disconnected.
+    /// Called when the peer of an incomplete answer has shut down its sending side. The peer may still read. If the
+    /// answer waits for an event, the handler should answer now, because the peer may have disconnected.
     func peerHalfClosed(_ ticket: Ticket)
 
     /// Called when the connection of an incomplete answer is closed.
@@ -50,7 +51,7 @@ package protocol RequestHandler: AnyObject {
     func drained(_ ticket: Ticket)
 
     /// Called when the loop begins to stop. The handler must answer all waiting requests and end all streams. The loop
-    /// closes each connection after its answer. Requests may still arrive, and should not wait for a change.
+    /// closes each connection after its answer. Requests may still arrive, and should not wait for an event.
     func stopping()
 }
 
@@ -71,9 +72,8 @@ extension RequestHandler {
 
 /// A decision of a handler on a request whose large body is not received yet.
 package enum BodyDecision {
-    /// Refuse the request without receiving its body.
     case refuse(Response)
-    /// Receive the body when there is memory. `UploadQueue` counts it for this client, or for the peer if nil.
+    /// Receive the body when there is memory. The body uses the memory share of this client, or of the peer if nil.
     case receive(from: ClientKey?)
 }
 
@@ -94,23 +94,23 @@ package struct Exchange: Sendable {
     /// The loop on which the request arrived, and on which the handler must answer it.
     package let loop: EventLoop
     package let ticket: Ticket
-    /// The address of the client. The loop sets the peer of the connection; behind a proxy, the handler replaces it.
+    /// The address of the peer of the connection. If the peer is a proxy, the handler sets the address of the client.
     package var peer: SocketAddress
-    /// The user at the other end of a Unix domain socket. Behind a proxy, the handler removes it.
+    /// The user at the other end of a Unix domain socket; nil for TCP. If the peer is a proxy, the handler sets nil.
     package var user: PeerUser?
     /// The time of the loop iteration in which the request arrived, in nanoseconds of `EventLoop.now`.
     package let arrived: UInt64
     /// True if earlier requests of the connection are not answered yet. If the request must not take effect before
     /// them, the handler returns `Handling.afterEarlierRequests`, or queues the request after them.
     package let hasEarlierRequests: Bool
-    /// The body, if it is larger than a read buffer.
+    /// The body, if it has at least `LoopContext.readSize` bytes; otherwise nil.
     package let largeBody: LargeBody?
 
     /// True if the peer is on this machine.
     package var isLocal: Bool { user != nil || peer.isLocal }
 }
 
-/// A body that can be kept without a copy. Copying some megabytes takes an event loop milliseconds.
+/// A body that the handler can keep without a copy. Copying some megabytes takes an event loop milliseconds.
 package struct LargeBody: Sendable {
     package let bytes: [UInt8]
     package let range: Range<Int>
@@ -142,12 +142,12 @@ package enum Rejection: Sendable {
     case tooMuchMemory
 }
 
-/// Identifies one request on its event loop. A ticket may be used after its connection has closed: the loop then
-/// ignores the answer, even if another connection has the same slot.
+/// Identifies one unanswered request on its event loop. A ticket may be used after its connection has closed: the loop
+/// then ignores the answer, even if another connection has the same slot.
 package struct Ticket: Hashable, Sendable {
     /// The index of the connection in the loop's table of connections.
     package let slot: UInt32
-    /// The number of connections that used the slot before.
+    /// The number of connections that used the slot before this connection.
     let generation: UInt32
     /// The number of the request on its connection. It wraps around.
     package let number: UInt32
@@ -158,7 +158,7 @@ package struct Ticket: Hashable, Sendable {
         self.number = number
     }
 
-    /// - Parameter connection: the value of the property `connection` of a ticket of the same connection.
+    /// - Parameter connection: the property `connection` of any ticket of the same connection.
     package init(connection: UInt64, number: UInt32) {
         self.init(
             slot: UInt32(truncatingIfNeeded: connection), generation: UInt32(truncatingIfNeeded: connection >> 32),

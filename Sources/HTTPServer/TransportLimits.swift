@@ -24,20 +24,20 @@ package struct TransportLimits: Sendable {
     /// bytes, would reset the connection before the peer has read the answer.
     package var lingerTime = 2 * second
     package var lingerBytes = 1024 * 1024
-    /// The maximum number of unanswered requests of one connection. While it is reached, the connection is not read.
+    /// The maximum number of unanswered requests of one connection. The connection is not read while it has so many.
     package var maxPipelinedRequests = 128
-    /// If the rendered answers of a connection exceed this size, they are sent before the next request is processed.
+    /// If the rendered answers of a connection reach this size, they are sent before the next request is processed.
     package var sendBufferBytes = 64 * 1024
 
-    /// The bytes of a stream that may be unsent for longer than `streamTime`. If more bytes are unsent, the connection
-    /// is reset. Bytes that were pushed while no bytes were unsent do not count. The time is needed because a handler
-    /// may push several large pieces faster than any peer can read them.
+    /// If more than `streamBytes` of a stream are unsent for `streamTime`, the connection is reset. Bytes that were
+    /// pushed while no bytes were unsent do not count. The time is needed because a handler may push several large
+    /// pieces faster than any peer can read them.
     package var streamBytes = 1024 * 1024
     package var streamTime = 2 * second
-    /// If more bytes of a stream are unsent, the connection is reset at once.
+    /// If more bytes of a stream than this are unsent, the connection is reset at once.
     package var maximumStreamBytes = 16 * 1024 * 1024
 
-    /// An iteration of an event loop that takes longer is slow. Slow iterations are counted and logged.
+    /// An iteration of an event loop is slow if it takes longer than this. Slow iterations are counted and logged.
     package var slowIteration = second / 50
 
     package static let second: UInt64 = 1_000_000_000

@@ -29,7 +29,7 @@ final class UploadQueue: Sendable {
         /// True if the first body of the queue waits because the memory budget is exhausted.
         var awaitsBudget = false
 
-        /// Returns the body that is admitted next.
+        /// Returns the body that is admitted next; nil if no body waits, or no client may have another body.
         func next(within share: Int) -> (caller: ClientKey, element: WaitingBody)? {
             // A body that is larger than the share is admitted with a reservation of the whole share.
             waiting.first { allows(min($1.bytes, share), from: $0, within: share) }
@@ -52,16 +52,14 @@ final class UploadQueue: Sendable {
     /// The bytes that all admitted bodies together may use.
     private var share: Int { budget.capacity / 8 }
 
-    /// True if a body waits to be admitted.
-    var hasWaiting: Bool { contents.withLock { !$0.waiting.isEmpty } }
+    var hasWaitingBodies: Bool { contents.withLock { !$0.waiting.isEmpty } }
 
     /// Admits a body at once. Returns nil if it must wait for memory, for its client's limit or for earlier bodies.
     func admit(_ bytes: Int, from client: ClientKey) -> Upload? {
         contents.withLock { contents in
             let bytes = min(bytes, share)
-            guard contents.next(within: share) == nil, contents.allows(bytes, from: client, within: share) else {
-                return nil
-            }
+            guard contents.next(within: share) == nil, contents.allows(bytes, from: client, within: share)
+            else { return nil }
             return admit(bytes, from: client, &contents)
         }
     }
@@ -125,9 +123,7 @@ final class Upload: Sendable {
     private let client: ClientKey
     private let queue: UploadQueue
 
-    fileprivate init(
-        bytes: Int, _ reservation: MemoryBudget.Reservation, of client: ClientKey, in queue: UploadQueue
-    ) {
+    fileprivate init(bytes: Int, _ reservation: MemoryBudget.Reservation, of client: ClientKey, in queue: UploadQueue) {
         self.bytes = bytes
         self.reservation = reservation
         self.client = client

@@ -40,12 +40,11 @@ final class UserNames: Sendable {
         return name
     }
 
-    /// Calls the body with the name of a user, or with the user ID as text, on the cache's queue after earlier lookups.
+    /// Calls the body on the cache's queue, after earlier lookups. Passes the name, or the user ID if there is no name.
     func find(_ id: UInt32, _ body: @escaping @Sendable (String) -> Void) {
         queue.async { body(self.name(of: id) ?? self.refreshName(of: id)) }
     }
 
-    /// Looks up a name, stores it in the cache, and returns it.
     @discardableResult
     private func refreshName(of id: UInt32) -> String {
         let found = lookUp(id)

@@ -35,7 +35,7 @@ final class TestServer {
                 case .acceptResumed: log.add("resumed")
                 }
             },
-            accept: accept, names: names,
+            accept: accept, userNames: names,
             makeHandler: { [script] loop in ScriptedHandler(script, loop) })
     }
 

@@ -70,7 +70,7 @@ struct UploadQueueTests {
         #expect(queue.admitNext(on: 0) == nil)
         #expect(queue.admitNext(on: 1)?.connection.identifier == 1)
         #expect(queue.admitNext(on: 0)?.connection.identifier == 2)
-        #expect(!queue.hasWaiting)
+        #expect(!queue.hasWaitingBodies)
     }
 
     @Test("Memory is short while the next body waits for the budget")
