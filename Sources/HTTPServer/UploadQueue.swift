@@ -24,6 +24,7 @@ final class UploadQueue: Sendable {
 
     private struct Contents: Sendable {
         var waiting = FairQueue<ClientKey, WaitingBody>()
+        var positions: [ConnectionID: FairQueue<ClientKey, WaitingBody>.Position] = [:]
         var admittedBytes = 0
         var admittedByClient: [ClientKey: Int] = [:]
         /// True if the first body of the queue waits because the memory budget is exhausted.
@@ -66,13 +67,17 @@ final class UploadQueue: Sendable {
 
     /// Appends a body to the queue. ``admitNext(on:)`` returns its connection when the body is admitted.
     func append(_ bytes: Int, from client: ClientKey, on connection: ConnectionID) {
-        contents.withLock { $0.waiting.append(WaitingBody(connection: connection, bytes: bytes), for: client) }
+        contents.withLock { contents in
+            let body = WaitingBody(connection: connection, bytes: bytes)
+            contents.positions[connection] = contents.waiting.append(body, for: client)
+        }
     }
 
     /// Removes the body of a connection from the queue.
     func remove(_ connection: ConnectionID, of client: ClientKey) {
         contents.withLock { contents in
-            contents.waiting.remove(of: client) { $0.connection == connection }
+            guard let position = contents.positions.removeValue(forKey: connection) else { return }
+            contents.waiting.remove(at: position, of: client)
             updateShortage(&contents, awaitsBudget: contents.awaitsBudget && !contents.waiting.isEmpty)
         }
     }
@@ -88,6 +93,7 @@ final class UploadQueue: Sendable {
             updateShortage(&contents, awaitsBudget: upload == nil)
             guard let upload else { return nil }
             _ = contents.waiting.popFirst(of: client)
+            contents.positions[body.connection] = nil
             return (body.connection, upload)
         }
     }

@@ -1,20 +1,30 @@
-/// A queue that serves callers, such as clients, round-robin. The elements of one caller keep their order.
+/// A queue that returns one element of each caller in turn (round-robin). The elements of one caller keep their order.
 package struct FairQueue<Caller: Hashable, Element> {
-    private var elements: [Caller: Deque<Element>] = [:]
+    /// Identifies an element of the queue, so that it can be removed.
+    package struct Position: Sendable {
+        fileprivate let number: Int
+    }
+
+    private var queues: [Caller: CallerQueue<Element>] = [:]
     /// The callers that have elements, in the order in which the queue serves them.
     private var callers = Deque<Caller>()
+    private var lastNumber = 0
     package private(set) var count = 0
 
     package init() {}
 
     package var isEmpty: Bool { count == 0 }
 
-    package func count(of caller: Caller) -> Int { elements[caller]?.count ?? 0 }
+    /// Returns the number of elements of a caller.
+    package func count(of caller: Caller) -> Int { queues[caller]?.count ?? 0 }
 
-    package mutating func append(_ element: Element, for caller: Caller) {
-        if elements[caller] == nil { callers.append(caller) }
-        elements[caller, default: Deque()].append(element)
+    @discardableResult
+    package mutating func append(_ element: Element, for caller: Caller) -> Position {
+        lastNumber += 1
+        if queues[caller] == nil { callers.append(caller) }
+        queues[caller, default: CallerQueue()].append(element, number: lastNumber)
         count += 1
+        return Position(number: lastNumber)
     }
 
     /// Removes and returns the first element of the caller that is served next. Returns nil if the queue is empty.
@@ -28,35 +38,95 @@ package struct FairQueue<Caller: Hashable, Element> {
         where isEligible: (_ caller: Caller, _ element: Element) -> Bool
     ) -> (caller: Caller, element: Element)? {
         for caller in callers {
-            if let element = elements[caller]?.first, isEligible(caller, element) { return (caller, element) }
+            if let element = queues[caller]?.entries.first?.element, isEligible(caller, element) {
+                return (caller, element)
+            }
         }
         return nil
     }
 
     /// Removes and returns the first element of a caller. The queue then serves all other callers before this caller.
     package mutating func popFirst(of caller: Caller) -> Element? {
-        guard let element = elements[caller]?.popFirst() else { return nil }
-        let isLast = elements[caller]?.isEmpty ?? true
-        if isLast { elements[caller] = nil }
+        guard let element = queues[caller]?.popFirst() else { return nil }
+        count -= 1
+        removeFromOrder(caller)
+        if count(of: caller) > 0 { callers.append(caller) } else { queues[caller] = nil }
+        return element
+    }
+
+    /// Removes the element of a caller at a position, if it is still in the queue.
+    ///
+    /// The time does not depend on the number of elements, so that many clients can disconnect at once.
+    package mutating func remove(at position: Position, of caller: Caller) {
+        guard queues[caller]?.remove(position.number) ?? false else { return }
+        count -= 1
+        guard count(of: caller) == 0 else { return }
+        queues[caller] = nil
+        removeFromOrder(caller)
+    }
+
+    private mutating func removeFromOrder(_ caller: Caller) {
         if callers.first == caller {
             _ = callers.popFirst()
         } else {
             callers.removeAll { $0 == caller }
         }
-        if !isLast { callers.append(caller) }
-        count -= 1
-        return element
-    }
-
-    /// Removes all elements of a caller that meet a condition.
-    package mutating func remove(of caller: Caller, where condition: (Element) -> Bool) {
-        let before = count(of: caller)
-        elements[caller]?.removeAll(where: condition)
-        count -= before - count(of: caller)
-        guard elements[caller]?.isEmpty ?? false else { return }
-        elements[caller] = nil
-        callers.removeAll { $0 == caller }
     }
 }
 
 extension FairQueue: Sendable where Caller: Sendable, Element: Sendable {}
+
+/// The elements of one caller. The first entry always has an element.
+private struct CallerQueue<Element> {
+    struct Entry {
+        let number: Int
+        /// Nil after the element was removed.
+        var element: Element?
+    }
+
+    private(set) var entries = Deque<Entry>()
+    /// The number of entries with an element.
+    private(set) var count = 0
+
+    mutating func append(_ element: Element, number: Int) {
+        entries.append(Entry(number: number, element: element))
+        count += 1
+    }
+
+    mutating func popFirst() -> Element? {
+        guard let element = entries.popFirst()?.element else { return nil }
+        count -= 1
+        removeEmptyEntries()
+        return element
+    }
+
+    /// Removes the element with a number. Returns false if the queue does not contain it.
+    mutating func remove(_ number: Int) -> Bool {
+        guard let index = index(of: number),
+            entries.update(index, { entry in entry.element.take() != nil })
+        else { return false }
+        count -= 1
+        removeEmptyEntries()
+        return true
+    }
+
+    /// Finds an entry by binary search: the numbers of the entries ascend.
+    private func index(of number: Int) -> Int? {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].number < number { low = middle + 1 } else { high = middle }
+        }
+        return low < entries.count && entries[low].number == number ? low : nil
+    }
+
+    /// Removes the entries without an element at the front. Removes all of them if they are more than the others, so
+    /// that they never take most of the memory.
+    private mutating func removeEmptyEntries() {
+        while let first = entries.first, first.element == nil { _ = entries.popFirst() }
+        if entries.count > 2 * count { entries.removeAll { $0.element == nil } }
+    }
+}
+
+extension CallerQueue.Entry: Sendable where Element: Sendable {}
+extension CallerQueue: Sendable where Element: Sendable {}

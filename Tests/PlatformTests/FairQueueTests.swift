@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Platform
@@ -12,11 +13,13 @@ struct FairQueueTests {
             ("a1 b2 a3 c4 b5 - - - - - -", "1 2 4 3 5 nil"), ("a1 a2 - b3 - -", "1 2 3"),
             ("a1 a2 b3 - a4 - - -", "1 3 2 4"), ("a1 - b2 a3 - -", "1 2 3"), ("a1 a2 b3 c4 -a - - -", "3 1 4 2"),
             ("a1 a2 -a - -", "nil 1 2"), ("a1 b2 !a1 - -", "2 nil"), ("a1 a2 b3 !a1 - - -", "2 3 nil"),
-            ("a1 a2 b3 !a2 - - -", "1 3 nil"), ("a1 !a2 !b1 - -", "1 nil"),
+            ("a1 a2 b3 !a2 - - -", "1 3 nil"), ("a1 !a2 !b1 - -", "1 nil"), ("a1 a2 a3 !a2 - - -", "1 3 nil"),
+            ("a1 a2 a3 !a2 !a1 !a2 - -", "3 nil"), ("a1 - !a1 a2 - -", "1 2 nil"),
         ])
     func roundRobin(steps: String, removed: String) {
         var queue = FairQueue<Character, String>()
         var elements: [String] = []
+        var positions: [Substring: FairQueue<Character, String>.Position] = [:]
         for step in steps.split(separator: " ") {
             let count = queue.count
             let rest = step.dropFirst()
@@ -28,12 +31,38 @@ struct FairQueueTests {
                 elements.append(next.flatMap { queue.popFirst(of: $0.caller) } ?? "nil")
                 #expect(elements.last == next?.element ?? "nil")
             } else if step.first == "!", let caller = rest.first {
-                queue.remove(of: caller) { $0 == String(rest.dropFirst()) }
+                if let position = positions[rest] { queue.remove(at: position, of: caller) }
             } else if let caller = step.first {
-                queue.append(String(rest), for: caller)
+                positions[step] = queue.append(String(rest), for: caller)
                 #expect(queue.count == count + 1 && queue.count(of: caller) > 0 && !queue.isEmpty)
             }
         }
         #expect(elements.joined(separator: " ") == removed)
+    }
+
+    /// The model is an array for each caller.
+    @Test("Elements that are removed at random positions are gone, and the others keep their order", arguments: 1...5)
+    func randomRemovals(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        var queue = FairQueue<Int, Int>()
+        var model: [Int: [(number: Int, position: FairQueue<Int, Int>.Position)]] = [:]
+        for number in 0..<2000 {
+            let caller = Int.random(in: 0..<3, using: &random)
+            if Int.random(in: 0..<5, using: &random) < 3 {
+                model[caller, default: []].append((number, queue.append(number, for: caller)))
+            } else if let index = model[caller]?.indices.randomElement(using: &random),
+                let removed = model[caller]?.remove(at: index)
+            {
+                queue.remove(at: removed.position, of: caller)
+                queue.remove(at: removed.position, of: caller)
+            }
+            #expect(queue.count(of: caller) == model[caller]?.count ?? 0)
+        }
+        for caller in 0..<3 {
+            var left: [Int] = []
+            while let number = queue.popFirst(of: caller) { left.append(number) }
+            #expect(left == model[caller]?.map(\.number))
+        }
+        #expect(queue.isEmpty)
     }
 }

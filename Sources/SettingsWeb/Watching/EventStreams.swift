@@ -142,7 +142,7 @@ extension WatchNotifier {
     /// - Parameter reached: the revision up to which the client has all events after this piece.
     func sendPiece(_ piece: Response, to watcher: Watcher, upTo reached: Revision) {
         let text = piece.body
-        if !text.isEmpty { push(text, owner: piece.owner, to: watcher) }
+        if !text.isEmpty { push(text, owner: piece.bodyOwner, to: watcher) }
         watcher.revision = max(watcher.revision, reached)
         watcher.answerKind = .commitEvents(watcher.answerKind.style)
         // After a larger piece, further events could exceed the limit of unsent bytes, so the stream waits.

@@ -52,7 +52,7 @@ struct HTTPServerTests {
             }
             guard case .connection(let socket, let peer) = listener.accept() else { return .nothing }
             free.subtract(1, ordering: .sequentiallyConsistent)
-            return .connection(socket, peer)
+            return .connection(socket, peer: peer)
         })
         let clients = try (0..<3).map { _ in try server.connect() }
         for client in clients { try client.send(get("/a")) }
@@ -76,7 +76,7 @@ struct HTTPServerTests {
             switch listener.accept() {
             case .connection(let socket, let peer):
                 accepted.add(1, ordering: .sequentiallyConsistent)
-                return .connection(socket, peer)
+                return .connection(socket, peer: peer)
             case .aborted:
                 lost.add(1, ordering: .sequentiallyConsistent)
                 return .aborted
