@@ -40,6 +40,8 @@ extension MessageHead {
     /// not have the field. Searches all lines of the head.
     package func value(ofFieldNamed name: StaticString, in bytes: Span<UInt8>) -> Range<Int>? {
         var start = 0
+        // Empty lines may precede the first line of a message.
+        while start < length, bytes[start] == .lineFeed || bytes[start] == .carriageReturn { start += 1 }
         while start < length, bytes[start] != .lineFeed { start += 1 }
         var lines = FieldLines(min(start + 1, length)..<length)
         while let line = lines.next(in: bytes) {

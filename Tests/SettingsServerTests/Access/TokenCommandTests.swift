@@ -98,7 +98,7 @@ struct TokenCommandTests {
         (["create", "a", "b", "--grant", "*:read"], 64, "unexpected word"), (["list", "a"], 64, "unexpected word"),
         (["revoke", "a"], 78, "there is no token a"), (["revoke"], 64, "needs a name"),
         (["list", "--grant", "*:read"], 64, "token create only"),
-        (["create", "a", "--log", "debug"], 64, "running the daemon"),
+        (["create", "a", "--log", "debug"], 64, "does not apply to this command"),
     ]
 
     @Test("A mistake is one line with what to write", arguments: mistakes)
