@@ -43,7 +43,7 @@ final class Connection {
     var acceptsRequests = true
     /// True if the loop will call `processPendingWork` at the end of the iteration (`LoopContext.scheduled`).
     var isScheduled = false
-    /// True if the connection has used up its time, so that its next requests wait in `LoopContext.postponed`.
+    /// True if the connection used up its processing time, so that its next requests wait in `LoopContext.postponed`.
     var isPostponed = false
     /// True if the loop reads this half-closed connection after all other connections (`LoopContext.deferredReads`).
     var isReadDeferred = false
@@ -55,6 +55,7 @@ final class Connection {
     let user: PeerUser?
     /// The client whose number of connections includes this connection.
     let client: ClientCounts.Client
+    /// The received bytes that were not passed to the handler yet; nil if there are none.
     var backlog: Backlog?
     /// The answers to all requests that are not completely answered. The oldest request is first.
     var pendingAnswers: Deque<PendingAnswer> = []
@@ -206,7 +207,8 @@ final class Connection {
         return backlog.map { $0.waitReason == .bytes && $0.rate.isMissed(at: now) } ?? false
     }
 
-    /// Rejects a slow incomplete request because memory is short. Resets the connection if an answer is not sent.
+    /// Rejects a slow incomplete request because memory is short. If an answer is not completely sent, resets the
+    /// connection instead.
     func endSlowTransfer(_ context: LoopContext) {
         guard phase == .open, unsent == nil, pendingAnswers.isEmpty, let backlog else { return reset(context) }
         reject(.tooMuchMemory, backlog.parser.head, backlog.bytes.span, context)

@@ -16,7 +16,6 @@ internal import Synchronization
 package final class HTTPServer: Sendable {
     package let loops: [EventLoop]
     private let acceptors: [Acceptor]
-    /// The dispatch queue on which all acceptors run.
     private let acceptorQueue = DispatchQueue(label: "acceptor", qos: .userInitiated)
 
     /// Starts the event loops (`defaultLoopCount` if `loopCount` is nil), then the acceptors. Calls `makeHandler` on

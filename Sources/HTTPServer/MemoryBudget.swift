@@ -1,21 +1,19 @@
 internal import Synchronization
 
-/// Limits the memory of requests and answers in transit.
+/// Limits the memory of request bodies, of unsent answers, and of background work such as rendering and snapshots.
 ///
-/// The budget covers request bodies, background work and unsent answers, not stored data, history or idle connections.
+/// The budget does not cover stored data, the history or idle connections.
 ///
 /// Work that can wait or be refused reserves its memory before it allocates the memory (``reserve(_:within:)``). Memory
 /// that must be allocated in any case is charged (``charge(_:)``), so that less of the budget can be reserved. While
 /// memory is short, the event loops end transfers that are slower than ``MinimumRate``, so that a slow peer cannot hold
-/// memory for long.
-///
-/// Thread-safe.
+/// memory for long. Thread-safe.
 package final class MemoryBudget: Sendable {
     private let limit: Atomic<Int>
     private let used = Atomic(0)
     private let waitingCount = Atomic(0)
 
-    /// - Parameter limit: the maximum number of bytes of all requests and answers in transit.
+    /// - Parameter limit: the maximum bytes of all request bodies, unsent answers and background work.
     package init(limit: Int) {
         self.limit = Atomic(limit)
     }

@@ -16,7 +16,7 @@ package enum ProcessUser {
     ///
     /// - Parameter path: the directory. If it does not exist, the owner of the nearest existing parent directory is
     ///   used. For a link that root does not own, the owner of the link is used, because this user chose the target.
-    package static func assumeOwner(of path: String) throws(FileError) {
+    package static func switchToOwner(of path: String) throws(FileError) {
         guard isRoot else { return }
         var directory = path
         var status = stat()

@@ -3,7 +3,8 @@ package import SettingsAPI
 package import SettingsModel
 internal import Synchronization
 
-/// Answers requests of clients about the commit log in etcd: where the log ends, and which daemons read it.
+/// Answers requests of clients about the commit log in etcd: where the log ends, and which daemons read it. The end of
+/// the log is the head of its last batch, which is the value of the etcd key `head` (see ``LogHead``).
 ///
 /// A serial queue executes the reads, because a read blocks its thread until etcd answers. Thread-safe.
 package final class ClusterQueries: Sendable {
@@ -50,9 +51,9 @@ package final class ClusterQueries: Sendable {
             return endRequests.completions
         }
         let read = EtcdTransaction(success: [.range(EtcdRange(key: keys.head))])
-        let line = try? execute(read).ranges[0].first?.value
-        let end = line.flatMap { try? LogHead($0) }
-        let cursor = end.map { Cursor(epoch: $0.epoch, revision: $0.revision) }
+        let value = try? execute(read).ranges[0].first?.value
+        let head = value.flatMap { try? LogHead($0) }
+        let cursor = head.map { Cursor(epoch: $0.epoch, revision: $0.revision) }
         for completion in completions { completion(cursor) }
         let mustReadAgain = endRequests.withLock { endRequests in
             endRequests.isReading = !endRequests.completions.isEmpty
@@ -118,7 +119,7 @@ struct DaemonRecord: Sendable {
     /// The address at which the daemon listens, for operators.
     let address: String
 
-    /// The record as JSON. `head` is the head (identifying line) of the last batch that the daemon has applied.
+    /// The record as JSON. `head` identifies the last batch that the daemon has applied (see ``LogHead``).
     func value(at head: LogHead) -> [UInt8] {
         let object: JSONObject = [
             "id": .string(id), "address": .string(address), "version": .string(ServiceDescription.programVersion),

@@ -11,7 +11,7 @@ package struct ClusterTool {
         package enum Kind {
             /// The contents of etcd or of the data directory do not allow the operation.
             case refused
-            /// There is no log in etcd under the prefix, or another daemon changed the log at the same time.
+            /// There is no log in etcd under the prefix, or a daemon changed the log during the operation.
             case unavailable
         }
 
@@ -55,7 +55,8 @@ package struct ClusterTool {
                 .unavailable, "cannot show the status: there is no log in etcd under \(prefix)",
                 remedy: "start a daemon, or run settingsd cluster import DIR: both create the log")
         }
-        printLine("epoch \(end.epoch), revision \(end.revision), batch \(end.batch), \(end.logBytes) bytes of commits")
+        printLine(
+            "epoch \(end.epoch), revision \(end.revision), batch \(end.batch), \(end.logBytes) bytes in all batches")
         if let snapshot = try client.readSnapshotPointer(keys, by: deadline) {
             let head = snapshot.head
             printLine("snapshot of revision \(head.revision), batch \(head.batch), \(snapshot.bytes) bytes")
@@ -68,14 +69,15 @@ package struct ClusterTool {
         for daemon in daemons { printLine("  " + String(decoding: daemon.value, as: UTF8.self)) }
     }
 
-    /// Creates a log in etcd from the data of a daemon without etcd. Keeps the epoch, the revisions and the history.
+    /// Creates a log in etcd from the data of a daemon without etcd. Keeps the revisions and the history, and also the
+    /// epoch unless the directory may have lost commits.
     package mutating func importData(_ directory: DataDirectory) throws {
         guard try client.readLog(after: .max - 1, keys, by: deadline).head == nil else {
             throw Failure(
                 .refused, "cannot import: etcd already contains a log under \(prefix); nothing was changed",
                 remedy: "choose another prefix with --etcd.prefix")
         }
-        try directory.assumeOwner()
+        try directory.switchUserToOwner()
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
         guard var recovery = try Recovery(of: directory, limits: limits) else {
@@ -83,12 +85,12 @@ package struct ClusterTool {
                 .refused, "cannot import \(directory.path): it contains no data",
                 remedy: "give the path of the data directory of a daemon")
         }
-        // A new epoch, because clients may have cursors of commits that the directory has lost.
+        // If the directory may have lost commits, begin a new epoch, because clients may have cursors of these commits.
         if recovery.mustBeginEpoch { recovery = try recovery.beginningEpoch(Epoch.random(), in: directory) }
         for note in recovery.notes { printLine(note.description) }
         let state = recovery.state
-        let head = LogHead.beginning(state.epoch, at: state.revision, by: "import")
-        // One deadline for all parts.
+        let head = LogHead.beginning(state.epoch, at: state.revision, writer: "import")
+        // One deadline for all parts of the snapshot. Each part has its own key in etcd.
         let deadline = deadline
         let snapshot = try client.putParts(of: state, at: head, as: LogHead.randomID(), keys, in: directory) {
             (client, part) throws(EtcdError) in
@@ -117,10 +119,11 @@ package struct ClusterTool {
                 .refused, "cannot export: daemons still follow this log and may change it; nothing was changed",
                 remedy: "stop the daemons; if a daemon was killed, wait \(DaemonRecord.leaseSeconds) seconds")
         }
-        try directory.assumeOwner()
+        try directory.switchUserToOwner()
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
         let listing = try directory.mapErrors { () throws(FileError) in try directory.list() }
+        // `pastFiles` contain older commits. The file `clusterName` exists in the directory of a daemon with etcd.
         guard listing.journals.isEmpty, listing.snapshots.isEmpty, listing.pastFiles.isEmpty,
             !listing.contains(DataDirectory.clusterName)
         else {
@@ -147,13 +150,13 @@ package struct ClusterTool {
                 remedy: "check --etcd.prefix")
         }
         let epoch = Epoch.random()
-        try client.beginEpoch(epoch, beyond: end.revision, after: end, by: "new-epoch", keys, by: deadline)
+        try client.beginEpoch(epoch, beyond: end.revision, after: end, writer: "new-epoch", keys, by: deadline)
         let current = try client.readLog(after: .max - 1, keys, by: deadline).head
         guard let current, current.epoch == epoch else {
             throw Failure(
                 .unavailable, "cannot begin an epoch: a daemon wrote to the log at the same time; nothing was changed",
                 remedy: "run the command again")
         }
-        printLine("epoch \(current.epoch) begins at revision \(current.revision): every watcher gets a reset")
+        printLine("epoch \(current.epoch) begins at revision \(current.revision): watching clients reload all settings")
     }
 }

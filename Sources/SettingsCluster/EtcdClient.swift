@@ -96,6 +96,7 @@ struct EtcdClient: Sendable {
                 let mayRepeat = error.cause == .unreachable && (isRepeatable || error.outcome == .noEffect)
                 if error.cause == .unreachable { switchMember() }
                 guard mayRepeat, case let start = earliestCallTime, start < deadline else { throw error }
+                // Sleep until the pause ends: -1 is no descriptor.
                 _ = PollSet.wait(for: .readable, on: -1, until: start)
             }
         }
@@ -116,8 +117,8 @@ struct EtcdClient: Sendable {
         return nil
     }
 
-    /// Switches to a leader. Returns true if the member has changed. A second call with the same value has no effect:
-    /// otherwise it could return to a leader that the client has left because the leader is unreachable.
+    /// Switches to a leader. Returns true if the member has changed. A second call with the result of the same
+    /// search has no effect, so that the client does not switch back to an unreachable leader.
     @discardableResult
     mutating func prefer(_ leader: EtcdLeader) -> Bool {
         guard leader != preferred, let index = members.firstIndex(where: { $0.endpoint == leader.endpoint })

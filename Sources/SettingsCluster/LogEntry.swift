@@ -3,9 +3,9 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// The head of a batch (commits that share one flush) of the commit log in etcd: a line of JSON that identifies the
-/// batch. The etcd key `head` contains the head of the last batch, which is the end of the log. Each batch is stored
-/// under a key of its own, and its value begins with its head.
+/// The head of a batch (commits that are appended together) of the commit log in etcd: a line of JSON that identifies
+/// the batch. The etcd key `head` contains the head of the last batch, which is the end of the log. Each batch is
+/// stored under a key of its own, and its value begins with its head.
 ///
 ///     {"format":2,"epoch":"a85sr0c6","revision":34,"batch":12,"id":"x5…","previous":"9k…","daemon":"h1…","bytes":5123}
 ///
@@ -17,13 +17,11 @@ struct LogHead: Hashable, Sendable {
     let epoch: Epoch
     /// The revision of the state after the batch.
     let revision: Revision
-    /// The number of the batch.
     let batch: Int64
-    /// The random identifier of the batch.
     let id: String
     /// The `id` of the previous batch; empty in the first batch.
     let previous: String
-    /// The identifier of the daemon that wrote the batch.
+    /// The identifier of the daemon that wrote the batch; `import` or `new-epoch` for a command of an operator.
     let daemon: String
     /// The total size of the commits in all batches up to this batch. The JSON calls it `bytes`.
     let logBytes: Int64
@@ -76,11 +74,10 @@ struct LogHead: Hashable, Sendable {
         beginsEpoch = json["beginsEpoch"]?.bool ?? false
     }
 
-    /// The number of the first batch of a log.
     static let firstBatch: Int64 = 0
 
     /// The head of the first batch of a log. The batch contains no commits.
-    static func beginning(_ epoch: Epoch, at revision: Revision = .zero, by daemon: String) -> LogHead {
+    static func beginning(_ epoch: Epoch, at revision: Revision = .zero, writer daemon: String) -> LogHead {
         LogHead(
             epoch: epoch, revision: revision, batch: firstBatch, id: randomID(), previous: "", daemon: daemon,
             logBytes: 0, parts: 0, beginsEpoch: true)
@@ -92,7 +89,7 @@ struct LogHead: Hashable, Sendable {
     ///   - bytes: the size of the commits in the next batch.
     ///   - epoch: the epoch that the next batch begins; nil if the next batch continues the epoch of this batch.
     func next(
-        to revision: Revision, bytes: Int, parts: Int, by daemon: String, beginning epoch: Epoch? = nil
+        to revision: Revision, bytes: Int, parts: Int, writer daemon: String, beginning epoch: Epoch? = nil
     ) -> LogHead {
         LogHead(
             epoch: epoch ?? self.epoch, revision: revision, batch: batch + 1, id: Self.randomID(), previous: id,
@@ -116,7 +113,7 @@ struct LogEntry: Sendable {
         lines = Array(value[end...].dropFirst())
     }
 
-    /// Returns the large batch with its commits, which its parts contain.
+    /// Returns this batch with the commits from its parts, which were read from their own keys.
     func withCommits(from parts: [[UInt8]]) -> LogEntry { LogEntry(head, lines: Array(parts.joined())) }
 
     /// The size of the commits.
@@ -204,7 +201,6 @@ struct LogKeys: Sendable {
     /// The key of a batch. The numbers have a fixed width, so that the order of the keys is the order of the numbers.
     func batch(_ number: Int64) -> String { batches + Self.hexadecimal(number, digits: 16) }
 
-    /// The operation that deletes the parts of all batches before `batch`.
     func deleteParts(before batch: Int64) -> EtcdTransaction.Operation {
         .delete(prefix + "parts/", to: prefix + "parts/" + Self.hexadecimal(batch, digits: 16))
     }
@@ -215,7 +211,6 @@ struct LogKeys: Sendable {
         return "\(prefix)parts/\(batch)/\(head.id)/\(Self.hexadecimal(Int64(number), digits: 8))"
     }
 
-    /// The operation that deletes the parts of one batch.
     func deleteParts(of head: LogHead) -> EtcdTransaction.Operation {
         let folder = "\(prefix)parts/\(Self.hexadecimal(head.batch, digits: 16))/\(head.id)"
         return .delete(folder + "/", to: folder + "0")

@@ -5,9 +5,9 @@ internal import SettingsEngine
 internal import SettingsStorage
 internal import Synchronization
 
-/// The follower reads the batches (commits that share one flush) of other daemons from the commit log in etcd, on its
-/// own queue. The follower adds these batches to the ``LogInbox``. The commit stage, the thread that flushes the own
-/// batches of this daemon, applies the batches in the inbox to its state.
+/// The follower reads the batches (commits that are appended together) of other daemons from the commit log in etcd,
+/// on its own queue. The follower adds these batches to the ``LogInbox``. The commit stage, the thread that appends the
+/// batches of this daemon to the log, applies the batches in the inbox to its state.
 ///
 /// A watch of etcd delivers new batches. Every 2 seconds the follower also reads the end of the log, with the batches
 /// that the watch has not delivered. If the watch still has not delivered these batches at the next read, the follower
@@ -25,7 +25,6 @@ final class LogFollower: Sendable {
     private static let (searchInterval, repeatedSearchInterval) = (Duration.seconds(5), Duration.seconds(60))
     /// The size of the commits, in bytes, and the number of batches that one read should return at most.
     private static let (maxReadBytes, maxReadBatches): (Int64, Int64) = (16 << 20, 4096)
-    /// The maximum pause after a failure.
     private static let maxRetryPauseMilliseconds = 1000
 
     private let inbox: LogInbox
@@ -90,7 +89,7 @@ final class LogFollower: Sendable {
             let start = Instant.now
             do throws(EtcdError) {
                 let header = try readMissingBatches(&client, limit: &batchLimit)
-                // The watch has not delivered a batch since the previous read found that batch.
+                // After the previous read, this daemon had a batch that the watch still has not delivered.
                 if watch != nil, watchedBatch < readBatch {
                     watch = nil
                     metrics.update { $0.watchRepairs += 1 }
@@ -117,7 +116,8 @@ final class LogFollower: Sendable {
             } catch {
                 watch = nil
                 guard !isStopping else { return }
-                // Short failures are not reported: they are normal when a member fails and the others elect a leader.
+                // Short failures are not logged: they are normal when a member fails and the others elect a leader.
+                // Each reason is logged once: `recordFailure` returns true if the reason has changed.
                 if inbox.staleness >= EtcdLog.stalenessLimit, inbox.recordFailure(error.description) {
                     log.warning("cannot follow the log in etcd: \(error); retrying until etcd answers")
                 }
@@ -126,7 +126,7 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// Searches for the leader on another queue, because resolving the host name of a member may take many seconds.
+    /// Searches for the leader on another queue, because resolving a host name may take seconds. Logs a new leader.
     private func findLeader(_ client: EtcdClient, in term: Int64) {
         guard !isSearching.exchange(true, ordering: .acquiring) else { return }
         searchQueue.async { [self] in
@@ -151,6 +151,8 @@ final class LogFollower: Sendable {
     private func readMissingBatches(_ client: inout EtcdClient, limit: inout Int) throws(EtcdError) -> EtcdHeader {
         while true {
             if inbox.requiresLoad { try reloadState(&client) }
+            // `base` is the last batch in a state that was read from etcd and that this daemon does not use yet. If no
+            // such state exists, `base` is `inbox.applied`, the last batch in the state that this daemon uses.
             let (base, end) = (inbox.base, inbox.end)
             let found = try client.readLog(after: end.batch, limit: limit, keys, by: .now + Self.callTimeout)
             if let before = inbox.recordCluster(found.header.cluster) {
@@ -164,13 +166,13 @@ final class LogFollower: Sendable {
                     outcome: .noEffect,
                     description: "there is no log in etcd any more: the key \(keys.head) is missing; restore etcd")
             }
-            // The log ends before the state of this daemon, or has another batch in the place of its last batch.
+            // The log ends before `base`, or has another batch in the place of `base`.
             if head.batch < base.batch || head.batch == base.batch && head.id != base.id {
                 try recoverFromDivergence(of: head, &client)
                 continue
             }
-            // During a slow read, other daemons may add more than a page of batches. So the next read may return twice
-            // the number of batches that are missing now, if the size of the missing commits permits.
+            // During a slow read, other daemons may add more batches than a read returns by default. So the next read
+            // may return twice the number of batches that are missing now, if the size of the missing commits permits.
             let fitsInOneRead = head.logBytes - end.logBytes <= Self.maxReadBytes
             limit =
                 fitsInOneRead
@@ -221,7 +223,8 @@ final class LogFollower: Sendable {
                 "the log in etcd ends at \(head.epoch).\(head.revision) and does not continue the state of "
                     + "this daemon, \(applied.epoch).\(applied.revision): etcd was restored; beginning a new epoch")
             try client.beginEpoch(
-                Epoch.random(), beyond: applied.revision, after: head, by: daemon, keys, by: .now + Self.callTimeout)
+                Epoch.random(), beyond: applied.revision, after: head, writer: daemon, keys,
+                by: .now + Self.callTimeout)
         }
         inbox.requestLoad()
     }
@@ -267,7 +270,7 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// Adds batches from the watch to the inbox. Returns false if the inbox did not take a batch that it does not have.
+    /// Adds batches from the watch to the inbox. Returns true if this daemon now has all of these batches.
     private func addWatched(
         _ pairs: [EtcdPair], _ watchedBatch: inout Int64, _ client: inout EtcdClient
     ) throws(EtcdError) -> Bool {

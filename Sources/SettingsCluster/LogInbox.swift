@@ -3,11 +3,11 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import Synchronization
 
-/// The batches (commits that shared one flush) of other daemons that this daemon has received from the commit log in
-/// etcd and has not applied yet, and the last known condition of etcd.
+/// The batches (commits that are appended together) of other daemons that this daemon has received from the commit log
+/// in etcd and has not applied yet, and the last known condition of etcd.
 ///
-/// The follower, which watches the log, adds batches. The commit stage, the thread that flushes the batches of this
-/// daemon, applies the received batches to its state. Thread-safe.
+/// The follower, which watches the log, adds batches. The commit stage, the thread that appends the batches of this
+/// daemon to the log, applies the received batches to its state. Thread-safe.
 final class LogInbox: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -19,7 +19,6 @@ final class LogInbox: Sendable {
     }
 
     enum AddResult: Sendable {
-        /// The inbox has stored the batch.
         case added
         /// The inbox or the state of the daemon already contains the batch.
         case duplicate
@@ -157,7 +156,7 @@ final class LogInbox: Sendable {
     func recordReplaced(by replacement: LoadedState) {
         contents.withLock { contents in
             contents.applied = replacement.head
-            // Otherwise, the follower has read another state in the meantime.
+            // If the heads differ, the follower has read another state in the meantime, which must be used next.
             guard contents.replacement?.head == replacement.head else { return }
             (contents.replacement, contents.requiresLoad) = (nil, false)
         }

@@ -75,13 +75,13 @@ extension EtcdClient {
     ///
     /// - Parameter revision: the last revision that the caller knows.
     mutating func beginEpoch(
-        _ epoch: Epoch, beyond revision: Revision, after end: LogHead, by daemon: String, _ keys: LogKeys,
+        _ epoch: Epoch, beyond revision: Revision, after end: LogHead, writer daemon: String, _ keys: LogKeys,
         by deadline: Instant
     ) throws(EtcdError) {
         guard let first = max(revision, end.revision).advanced(by: Recovery.epochRevisionGap) else {
             throw EtcdError(outcome: .noEffect, description: "cannot begin an epoch: the revisions are exhausted")
         }
-        let head = end.next(to: first, bytes: 0, parts: 0, by: daemon, beginning: epoch)
+        let head = end.next(to: first, bytes: 0, parts: 0, writer: daemon, beginning: epoch)
         let transaction = EtcdTransaction(
             conditions: [EtcdTransaction.Condition(key: keys.head, value: end.line)],
             success: [.put(keys.batch(head.batch), LogEntry(head, lines: []).value), .put(keys.head, head.line)])
@@ -189,7 +189,7 @@ extension EtcdClient {
                 if let state = try readState(keys, limits: limits, in: directory, by: deadline) {
                     return (state, readStart)
                 }
-                let first = LogHead.beginning(Epoch.random(), by: daemon)
+                let first = LogHead.beginning(Epoch.random(), writer: daemon)
                 log.info("there is no log in etcd yet; creating the log with the key \(keys.head)")
                 try beginLog(LogEntry(first, lines: []), keys, by: deadline)
             } catch {

@@ -6,14 +6,13 @@ internal import SettingsStorage
 
 /// A pointer to a snapshot: a copy of the state in etcd that replaces the beginning of the commit log. The snapshot is
 /// divided into parts, each under its own key. The value of the etcd key `snapshot` is the pointer: a line of JSON, and
-/// the head (identifying line) of the last batch of the log that the snapshot contains.
+/// the head (identifying line of JSON) of the last batch of the log that the snapshot contains.
 ///
 ///     {"revision":1234,"batch":987,"id":"x5…","parts":3,"bytes":2345678}
 struct SnapshotPointer: Equatable, Sendable {
     let head: LogHead
     /// The random name of the snapshot.
     let id: String
-    /// The number of parts.
     let parts: Int
     /// The size of all parts.
     let bytes: Int

@@ -81,7 +81,7 @@ struct LogWriter: Sendable {
     mutating func write(_ batch: JournalBatch, after end: LogHead, by deadline: Instant) -> Outcome {
         guard let last = batch.lastRevision else { return confirmEnd(end, by: deadline) }
         let parts = batch.bytes.count > LogKeys.partSize ? (batch.bytes.count - 1) / LogKeys.partSize + 1 : 0
-        let head = end.next(to: last, bytes: batch.bytes.count, parts: parts, by: daemon)
+        let head = end.next(to: last, bytes: batch.bytes.count, parts: parts, writer: daemon)
         return write(LogEntry(head, lines: batch.bytes), after: end, by: deadline)
     }
 

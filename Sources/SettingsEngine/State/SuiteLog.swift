@@ -4,7 +4,7 @@ package import SettingsModel
 /// The commits of the ``History`` that affect one suite (a named set of settings): that change the suite, its schema or
 /// its keys. The suite itself may have been dropped (deleted).
 ///
-/// A suite protects a limited number of its newest commits: the history evicts (removes) other commits before them.
+/// A suite protects a limited number of its newest commits: the history evicts (removes) unprotected commits first.
 package struct SuiteLog: TreeElement {
     package let suite: SuiteName
     /// The log has no commits up to this revision, and has every later commit that affects the suite, except commits
@@ -54,7 +54,7 @@ package struct SuiteLog: TreeElement {
     /// Ends the protection of the oldest protected commits until the protected commits are within the limits. If the
     /// protection of a commit up to `revision` ends, removes the commit from the log. Returns the removed commits.
     ///
-    /// - Parameter revision: the history has the commits up to this revision only while a suite protects them.
+    /// - Parameter revision: the revision up to which the history has evicted all commits that no suite protects.
     mutating func removeUnprotected(through revision: Revision, limits: History.Limits) -> [RetainedCommit] {
         var removed: [RetainedCommit] = []
         while protectedCount > limits.suiteCommits || protectedBytes > limits.suiteBytes,
@@ -76,7 +76,6 @@ package struct SuiteLog: TreeElement {
         return oldest
     }
 
-    /// Removes the oldest commit.
     mutating func removeFirst() {
         guard let first = commits.first else { return }
         if protects(first) { _ = unprotectOldest() }

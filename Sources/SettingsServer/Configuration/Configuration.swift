@@ -7,24 +7,28 @@ package import SettingsWeb
 /// The value of every option, initially the default. ``Option/all`` documents the options.
 package struct Configuration: Sendable {
     package var listen: [ListenAddress] = [.tcp(host: "127.0.0.1", port: 7070)]
+    /// The file mode of Unix domain sockets.
     package var socketMode: UInt32 = 0o600
     /// The data directory; nil for the default directory (see ``DataLocation``).
     package var data: String?
-    /// The folder with the schemas of suites; nil for none.
+    /// The folder with the schemas of suites (named sets of settings); nil for none.
     package var schemas: String?
     /// The members of etcd that store the commit log. Without members, the data directory stores it.
     package var etcd = EtcdOptions()
     package var durability = Durability.always
-    /// In milliseconds.
+    /// The milliseconds between syncs of the journal to disk with durability `interval`.
     package var syncInterval = 1000
+    /// The bytes of new commits after which the daemon writes a snapshot.
     package var snapshotJournalBytes = 64 << 20
-    /// In seconds.
+    /// The seconds after which the daemon writes a snapshot if there are new commits.
     package var snapshotInterval = 300
-    /// In seconds; 0 for never.
+    /// The interval in seconds at which the daemon reads its files to detect damage on disk; 0 for never.
     package var scrubInterval = 86_400
+    /// The accepted host names of requests (`Host`), in addition to IP addresses and `localhost`.
     package var hosts: [String] = []
+    /// The origins of web pages (`Origin`) that may read answers, in addition to the page of the daemon.
     package var origins: [String] = []
-    /// True if the daemon serves the web page for people at `/ui/`.
+    /// True if the daemon serves a web page at `/ui/`, with which people view and change settings.
     package var servesWebPage = true
     package var access = AccessOptions()
     package var proxies = TrustedProxies()
@@ -37,11 +41,11 @@ package struct Configuration: Sendable {
     package var watchers = WatcherLimits()
     package var rate = RequestRate()
     package var writes = WriteLimits()
-    /// The memory in bytes for all requests and answers in transit.
+    /// The limit of the ``MemoryBudget``: the memory in bytes for request bodies, background work and unsent answers.
     package var bufferBytes = 256 << 20
     /// The number of event loops; nil for half the number of cores.
     package var loops: Int?
-    /// The time in seconds in which a stop finishes the requests of open connections.
+    /// The maximum time in seconds for which a stop waits for the requests of open connections.
     package var stopSeconds = 10
     package var logLevel = Log.Level.info
     package var logging = RequestLogging()

@@ -16,7 +16,7 @@ package struct Arguments: Sendable {
         case restore(file: String?)
         /// Creates, lists or revokes tokens.
         case token(TokenCommand)
-        /// Inspects, imports, exports or resets a commit log in etcd.
+        /// Inspects, imports or exports a commit log in etcd, or begins a new epoch (history) in it.
         case cluster(ClusterCommand)
     }
 
@@ -62,8 +62,6 @@ package struct Arguments: Sendable {
     private var onlyOperandsFollow = false
 
     /// Parses the words after the name of the program.
-    ///
-    /// - Parameter environment: the environment variables of the process.
     package init(_ words: [String], environment: [String: String] = [:]) throws(ProgramError) {
         self.environment = environment
         remainingWords = words[...]
@@ -99,7 +97,7 @@ package struct Arguments: Sendable {
 }
 
 extension Arguments {
-    /// An option of the command line that is not an option of the configuration file.
+    /// An option of the command line that is not in ``options``. Only `openToNetwork` also sets a configuration option.
     enum Flag: String, CaseIterable {
         case config, yes, grant, expires, json, help, version
         case printConfig = "print-config"
@@ -112,8 +110,8 @@ extension Arguments {
             switch self {
             case .config: "a file with options in JSON; the environment and the command line override it"
             case .yes: "repair: perform the repair"
-            case .grant: "token create: the rights of the token, as 'app.*:read,write'; may be repeated"
-            case .expires: "token create: the lifetime of the token, as 90d or 12h"
+            case .grant: "token create: rights, such as 'app.*:read,write' on suites that begin with app.; repeatable"
+            case .expires: "token create: the lifetime of the token, such as 90d or 12h"
             case .json: "print-config, token list: print JSON for programs"
             case .help: "print this help, also as -h"
             case .version: "print the version"
@@ -124,7 +122,7 @@ extension Arguments {
         }
     }
 
-    /// The options of the configuration that the command line accepts.
+    /// The options of the configuration that the command line accepts with a value.
     static var options: [Option] { Option.all.filter { $0.placeholder != nil } }
 
     /// Parses an option and its value. `value` is the text after an equals sign; nil without an equals sign.
@@ -155,7 +153,6 @@ extension Arguments {
         try apply(flag)
     }
 
-    /// Parses `--grant` or `--expires`.
     private mutating func parseTokenFlag(_ flag: Flag, inlineValue: String?) throws(ProgramError) {
         guard case .token(var token) = command, token.verb == .create else {
             throw Self.usage(
@@ -198,7 +195,7 @@ extension Arguments {
         values[option.name, default: []] += elements
     }
 
-    /// Changes the command as a flag without a value requires.
+    /// Changes the command according to a flag that has no value, such as `--help`.
     private mutating func apply(_ flag: Flag) throws(ProgramError) {
         switch (flag, command) {
         case (.help, .help): throw Self.duplicateOption(flag.name)
@@ -340,7 +337,6 @@ extension Arguments {
 }
 
 extension Arguments {
-    /// The text that `--help` prints.
     static var help: String {
         var lines = [
             "settingsd stores the settings of programs and serves them over HTTP.",
@@ -388,7 +384,7 @@ extension Arguments {
         lines += [
             line,
             "",
-            "environment: each option has a variable, as SETTINGSD_LIMITS_BUFFER_BYTES for limits.bufferBytes;",
+            "environment: each option has a variable, such as SETTINGSD_LIMITS_BUFFER_BYTES for limits.bufferBytes;",
             "         commas separate the elements of a list; SETTINGSD_CONFIG is the path of the file",
             "",
             "signals: TERM and INT stop the daemon cleanly; a second TERM or INT, or QUIT, stops it immediately;",

@@ -117,7 +117,7 @@ package enum Program {
         }
         do {
             let directory = DataDirectory(path)
-            if isConfirmed { try directory.assumeOwner() }
+            if isConfirmed { try directory.switchUserToOwner() }
             let repair = try DirectoryRepair(directory, apply: isConfirmed, newEpoch: Epoch.random)
             for line in repair.lines { printLine(line) }
             switch repair.outcome {
@@ -144,7 +144,7 @@ package enum Program {
             let directory = DataDirectory(path)
             let restore = try DirectoryRestore(
                 of: file, into: directory, limits: configuration.history, newEpoch: Epoch.random
-            ) { () throws(RecoveryError) in try directory.assumeOwner() }
+            ) { () throws(RecoveryError) in try directory.switchUserToOwner() }
             for line in restore.lines { printLine(line) }
         } catch {
             throw ProgramError(StartError.recovery(error))

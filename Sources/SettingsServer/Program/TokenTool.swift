@@ -27,12 +27,12 @@ struct TokenTool {
     }
 
     func run() throws {
-        // Find the data directory before `assumeOwner` changes the user: the default directory depends on the user.
+        // Find the data directory before `switchToOwner` changes the user: the default directory depends on the user.
         let directory = (try? Program.location(of: configuration).path).map { DataDirectory($0) }
         let daemon = directory.flatMap { Self.daemon(of: $0) }
         // If root owns the directory of a symbolic link, use the owner of the directory of the target.
         for path in [file, TokenFile.followingLinks(file)] {
-            try ProcessUser.assumeOwner(of: path.parentDirectory ?? ".")
+            try ProcessUser.switchToOwner(of: path.parentDirectory ?? ".")
         }
         switch command.verb {
         case .create: try create(for: daemon)

@@ -25,7 +25,6 @@ struct SnapshotSchedule {
     private(set) var latestSize = 0
     /// The monotonic time when the newest snapshot was written; nil if none was written since the start.
     private(set) var writeTime: UInt64?
-    /// The number of failures since the start.
     private(set) var failureCount = 0
     /// The monotonic time when the newest snapshot was written, or of the start.
     private var intervalStart: UInt64
@@ -33,11 +32,11 @@ struct SnapshotSchedule {
     private var earliestRetry: UInt64 = 0
     /// The number of failures since the last success; 6 if there were more, so that the delay stays at most 64 s.
     private var consecutiveFailures: UInt64 = 0
-    /// The approximate memory of large values that were replaced since the present snapshot began, and that it needs.
+    /// The approximate memory of large values that commits replaced, and that the snapshot in progress still needs.
     private var replacedBytes = 0 {
         didSet { if replacedBytes != oldValue { options.chargeReplaced(replacedBytes) } }
     }
-    /// Only commits of at least this size count in ``replacedBytes``. A commit contains the values that it replaces.
+    /// Only commits of at least this size count in ``replacedBytes``. The size includes the replaced values.
     static let largeCommitBytes = 256 << 10
 
     init(latestRevision: Revision, bytesSinceSnapshot: Int, _ options: LocalLog.Options, now: UInt64) {
@@ -74,6 +73,7 @@ struct SnapshotSchedule {
         self.bytesSinceSnapshot = 0
         task.begin { task in
             do throws(FileError) {
+                // `chargeLineMemory` charges the memory of each long line of the file until the line is written.
                 let size = try SnapshotWriter.write(
                     state, journal: journal, in: directory, isCancelled: { task.isCancelled },
                     chargeLineMemory: options.chargeSnapshotLine)

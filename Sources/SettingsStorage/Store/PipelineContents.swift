@@ -21,16 +21,17 @@ struct PipelineContents: Sendable {
     private var batches: [WriteBatch] = []
     /// A number that grows whenever staged commits are discarded: a flush failed, or other daemons committed first.
     private(set) var generation = 0
-    /// The state to which the decide stage must return before its next write; nil if it has seen the generation.
+    /// The state from which the decide stage must begin this generation; nil if the stage has already begun it.
     private var restart: DecideStage.Restart?
     /// The last durable revision.
     var durableRevision: Revision
     /// The request keys (`Idempotency-Key`) of commits that may be stored or not, after a failed flush.
     var unresolvedKeys: Set<StagedState.CallerRequestKey> = []
-    /// Writes with a key of ``unresolvedKeys``. They return to the queue after the next maintenance of the log, which
-    /// tries to find out whether the commits are stored.
+    /// Writes with a key of ``unresolvedKeys``. They return to the queue after the next maintenance of the log.
     private var postponed: [PendingWrite] = []
     var gathering: Gathering?
+    /// True if the commit stage must perform the periodic maintenance of the log: syncs, snapshots, new attempts after
+    /// a failed write. The maintenance also tries to find out whether the commits of ``unresolvedKeys`` are stored.
     var isMaintenanceDue = false
     /// Called once, with the published state, when no write is left.
     var idleHandlers: [@Sendable (State) -> Void] = []
@@ -89,6 +90,7 @@ extension PipelineContents {
     mutating func add(_ decisions: DecideStage.Decisions) {
         queue.requeue(decisions.undecided)
         if let costly = decisions.costlyWrites {
+            // After a write that takes long to decide, the queue lets other writes pass before the next such write.
             queue.noteCostlyWrites(endedAt: costly.end, duration: costly.duration, limits)
         }
         postponed += decisions.postponed
@@ -114,7 +116,7 @@ extension PipelineContents {
 
     struct CommitWork: Sendable {
         var batches: [WriteBatch] = []
-        /// The nanoseconds after the arrival of a write at which its flush gives up waiting for other machines.
+        /// The nanoseconds from the arrival of the oldest write of a batch until its flush stops waiting for etcd.
         var timeout: UInt64 = 0
         var isMaintenanceDue = false
     }

@@ -21,7 +21,7 @@ struct LogWriterTests {
         etcd = try EtcdCluster()
         directory = try TemporaryDirectory()
         let epoch = try #require(Epoch("e0"))
-        first = .beginning(epoch, by: "other")
+        first = .beginning(epoch, writer: "other")
         var staged = StagedState(State(epoch: epoch))
         _ = try staged.write(
             WriteRequest(
@@ -55,7 +55,7 @@ struct LogWriterTests {
 
     private func entry(after end: LogHead, bytes: Int = 10) throws -> LogEntry {
         let parts = bytes > LogKeys.partSize ? 2 : 0
-        let head = end.next(to: try #require(Revision(1)), bytes: bytes, parts: parts, by: "me")
+        let head = end.next(to: try #require(Revision(1)), bytes: bytes, parts: parts, writer: "me")
         return LogEntry(head, lines: [UInt8](repeating: 10, count: bytes))
     }
 

@@ -11,7 +11,7 @@ import Testing
         var order = WriteOrder(of: daemon)
         let epoch = try #require(Epoch("aaaaaaaa"))
         for (number, writer) in writers.enumerated() {
-            let head = LogHead.beginning(epoch, by: writer)
+            let head = LogHead.beginning(epoch, writer: writer)
             order.recordBatch(head, at: Self.start + .milliseconds(number - writers.count + 1))
         }
         return order
@@ -33,7 +33,7 @@ import Testing
     @Test("A daemon that writes no more is not waited for") func silentDaemonIsNotWaitedFor() throws {
         var order = try order(of: "a", after: ["b", "a"])
         let later = Self.start + .milliseconds(250)
-        order.recordBatch(LogHead.beginning(try #require(Epoch("aaaaaaaa")), by: "a"), at: later)
+        order.recordBatch(LogHead.beginning(try #require(Epoch("aaaaaaaa")), writer: "a"), at: later)
         #expect(order.earliestWriteTime(at: later) == later)
     }
 

@@ -73,7 +73,7 @@ extension DataDirectory {
     }
 
     /// If the process runs as root, switches to the owner of the directory, so that the daemon can read new files.
-    package func assumeOwner() throws(RecoveryError) {
-        try mapErrors { () throws(FileError) in try ProcessUser.assumeOwner(of: path) }
+    package func switchUserToOwner() throws(RecoveryError) {
+        try mapErrors { () throws(FileError) in try ProcessUser.switchToOwner(of: path) }
     }
 }

@@ -8,7 +8,7 @@ internal import SettingsModel
 ///
 /// The history (the recent commits in memory) is limited and evicts its oldest commits. It has every commit after its
 /// revision `oldestAvailable`. A state is immutable and includes the history, so a queued state keeps its commits in
-/// memory until they are in a file. Runs on the commit thread, which makes commits durable.
+/// memory until they are in a file. The methods run on the commit thread, which makes commits durable.
 struct PastSchedule {
     /// The result of writing a file.
     private struct Report: Sendable {
@@ -26,11 +26,11 @@ struct PastSchedule {
     private var queuedStates: [State] = []
     /// The number of queued states, from the first, whose commits the task is writing; 0 if there is no task.
     private var writingCount = 0
-    /// The total number and bytes of the commits that the history had received when the last state was enqueued. At a
-    /// start, commits that are not in a file yet do not count.
+    /// The total number and bytes of the commits that the history had received when the last state was enqueued. A
+    /// start subtracts the commits that are not in a file yet, so that they count as new commits.
     private var enqueuedTotals: (count: Int, size: Int)
-    /// For each suite, the bytes of commits since the last base (state of the suite) in a file. ``PastWriter`` writes a
-    /// base that is smaller than these bytes.
+    /// For each suite (named set of settings), the bytes of its commits in files since its last base: a copy of the
+    /// suite in a file. ``PastWriter`` writes a new base as soon as it takes fewer bytes than these commits.
     private var bytesSinceBase: [SuiteName: Int] = [:]
     /// The number of failures since the last success; 6 if there were more, so that the delay stays at most 64 s.
     private var consecutiveFailures: UInt64 = 0
@@ -43,8 +43,8 @@ struct PastSchedule {
         self.limits = limits
         task = BackgroundTask(label: "settingsd.past", qos: .utility, runsInline: runsInline)
         enqueuedTotals = history.appended
-        history.forEach(after: files.newest?.to ?? history.oldestAvailable) { kept in
-            enqueuedTotals = (enqueuedTotals.count - 1, enqueuedTotals.size - kept.size)
+        history.forEach(after: files.newest?.to ?? history.oldestAvailable) { commit in
+            enqueuedTotals = (enqueuedTotals.count - 1, enqueuedTotals.size - commit.size)
             return true
         }
     }
@@ -120,7 +120,6 @@ struct PastSchedule {
         files.removeExpiredFiles(maximumAge: state.limits.age)
     }
 
-    /// Collects the result of the task if it has ended.
     mutating func collectResult(now: UInt64, _ log: Log) {
         guard let report = task.takeResult() else { return }
         bytesSinceBase = report.bytesSinceBase
