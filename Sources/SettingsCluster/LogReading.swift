@@ -30,7 +30,7 @@ extension EtcdClient {
                 let range = EtcdRange(key: keys.part(number, of: entry.head))
                 let answer = try call(EtcdTransaction(success: [.range(range)]), isRepeatable: true, by: deadline)
                 guard let part = answer.ranges[0].first?.value else {
-                    // With this outcome, a `LogWriter` that appends a batch reads the log again.
+                    // After the outcome `unknown`, a `LogWriter` that is appending a batch reads the log again.
                     throw EtcdError(
                         outcome: .unknown, description: "a part of batch \(entry.head.batch) is missing in etcd")
                 }
@@ -148,7 +148,7 @@ extension EtcdClient {
             }
             let first = found.entries.first?.head
             let isGap = first.map { $0.batch > last.batch + 1 } ?? false
-            // The log is in another epoch, and neither ends with the last batch of this daemon nor continues it.
+            // The log is in another epoch, and neither ends with the last batch in the state nor continues from it.
             let isOtherHistory = end.epoch != last.epoch && first?.previous != last.id && end.line != last.line
             if isGap || isOtherHistory,
                 let state = try readState(keys, limits: limits, in: directory, by: .now + .seconds(300))
@@ -199,6 +199,7 @@ extension EtcdClient {
                             + "waits until etcd answers")
                 }
                 lastMessage = error.description
+                // A pause: there is no descriptor to wait for.
                 _ = PollSet.wait(for: .readable, on: -1, until: .now + .milliseconds(500))
             }
         }

@@ -228,7 +228,7 @@ package final class Daemon: Sendable {
         var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
         // The decide stage checks queued writes and computes their commits. The commit stage makes commits durable.
         parts.append(Watchdog.Part("the decide stage") { store.runAfterDecideSlice($0) })
-        parts.append(Watchdog.Part("the commit stage") { store.runAfterCommitBatch($0) })
+        parts.append(Watchdog.Part("the commit stage") { store.runAfterCommitBatches($0) })
         parts.append(Watchdog.Part("the acceptor") { server.runOnAcceptorQueue($0) })
         let watchdog = Watchdog(parts, log) { manager.feedWatchdog() }
         // Four ticks per watchdog interval, which is in nanoseconds.

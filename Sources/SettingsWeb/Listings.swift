@@ -3,7 +3,8 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// Lists of suites and keys, and reads of schemas.
+/// Lists of suites and keys, and reads of schemas. Each answer contains the cursor of the current state, which is its
+/// epoch and revision. The cursor does not select a page of a list: the parameters `after` and `limit` do.
 extension State {
     /// Lists all suites, or a page of the list.
     func suites(_ request: APIRequest) -> Rendering {
@@ -132,9 +133,9 @@ extension Suite {
         return EntityTag(revision, digest: seesAndWritesAll ? nil : grants.digest)
     }
 
-    /// The cost of a page of keys. Every page visits all keys that the schema lists. For each key of the page,
-    /// rendering writes the record (the stored value and its metadata) and the schema without `properties`. A rendered
-    /// unit is one JSON value, or eight bytes of text.
+    /// The cost of a page of keys. Every page visits all keys that the schema lists. The entry of each
+    /// key contains the schema of the key, with the definitions to which it refers: at most the schema of the suite
+    /// without `properties`. A rendered unit is one JSON value, or eight bytes of text.
     fileprivate func listingCost(prefix: String, after: String?, limit: Int, within maximumCost: Cost) -> Cost {
         var meter = CostMeter(within: maximumCost)
         let document = schema?.schema.document

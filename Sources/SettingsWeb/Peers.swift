@@ -25,7 +25,8 @@ package struct Peers: Sendable {
 }
 
 extension APIHandler {
-    /// Answers `/v1/cluster` with a description of all daemons.
+    /// Answers `/v1/cluster` with a description of all daemons. The answer to a caller without grants has no cursor.
+    /// The cursor for a caller that may not read everything contains a digest of the grants.
     func describePeers(_ id: Ticket, for caller: Caller?) -> Handling {
         guard let peers = service.peers else {
             return .answer(Response(json: JSONValue.object(["daemons": 1]).bytes(), cursor: cursor(for: caller)))
@@ -48,7 +49,7 @@ extension APIHandler {
 
 extension PolicyBoard {
     /// Sets `Settings-Stale` of all answers: the seconds since the daemon last read the end of the shared log. Nil
-    /// removes the field. The board is used because it knows the mailboxes of all event loops. Thread-safe.
+    /// removes the field. The board copies policies to all event loops, so it has their mailboxes. Thread-safe.
     package func setStale(_ seconds: Int?) {
         for mailbox in mailboxes { mailbox.run { $0.setStale(seconds) } }
     }

@@ -10,7 +10,7 @@ extension APIHandler {
     /// Counts a response. If the logging options require it, calls `copy` for a copy of the request, and logs the copy.
     func recordAnswer(_ response: borrowing Response, _ timing: RequestTiming, copy: () -> LoggedRequest?) {
         metrics.countAnswer(status: response.status, errorNumber: response.errorNumber)
-        // Only the access log shows the duration of a request that has waited for an event outside of the daemon.
+        // Only the access log shows the duration of a request that has waited for others, such as a long poll.
         guard !timing.waitsForEvent || policies.logging.access != .off else { return }
         let time = loop.clock.now() &- timing.arrival
         if let route = timing.route, !timing.waitsForEvent { metrics.addDuration(time, of: route) }
@@ -55,12 +55,12 @@ extension APIHandler {
     private static func description(of request: LoggedRequest, _ status: Int, _ time: UInt64) -> String {
         var parts: [(String, UInt64)] = []
         if let times = request.times {
-            parts += [("waiting for the writer", times.waiting), ("deciding", times.deciding)]
+            parts += [("waiting for the writer", times.waiting), ("checking the writes of the batch", times.deciding)]
             parts.append(("syncing", times.syncing))
         }
         if let rendering = request.rendering { parts.append(("rendering", rendering)) }
         let known = parts.reduce(0) { $0 + $1.1 }
-        let other = parts.isEmpty ? "waiting for the event loop and reading" : "other work"
+        let other = parts.isEmpty ? "waiting for the event loop and processing" : "other work"
         parts.append((other, time - min(time, known)))
         let list = parts.map { "\($0.1 / 1_000_000) ms \($0.0)" }.joined(separator: ", ")
         let trace = request.traceParent.map { ", traceparent \($0)" } ?? ""

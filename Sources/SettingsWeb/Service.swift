@@ -70,7 +70,7 @@ package struct Service: Sendable {
         (self.past, self.peers, self.reload, self.debug, self.warn) = (past, peers, reload, debug, warn)
         accessLog = LineWriter(to: .standardOutput, capacity: 8 << 20) { count in
             warn(
-                "cannot write \(count) lines of the access log: standard output was full or failed; check "
+                "dropped \(count) lines of the access log: standard output was full or failed; check "
                     + "the program that reads it")
             return nil
         }

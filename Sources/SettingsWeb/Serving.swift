@@ -15,7 +15,7 @@ extension APIHandler {
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?,
         hasAwaitedRevision: Bool = false
     ) -> Handling {
-        // Faster paths for the most frequent reads. `readLimits` is nil for a caller that may read everything.
+        // Faster paths for plain reads (no query or conditions). `readLimits` is nil if the caller may read everything.
         if let setting = plainSetting(head, bytes, for: caller?.readLimits) {
             current.timing.route = RouteName(method: head.method, resource: .setting)
             return .answer(setting)
@@ -61,14 +61,14 @@ extension APIHandler {
             if route.resource.isRead(by: head.method) { return try evaluate(request, bytes, body, exchange, on: state) }
             if route.resource == .reload { return try reload(body, exchange, for: caller) }
             let target = try WriteTarget(request, bytes, on: state)
-            // The store checks the lock of a write with an `Idempotency-Key`, because only the store knows whether the
-            // write repeats an earlier write, whose answer it then gets in spite of the lock.
+            // With an `Idempotency-Key`, the store checks whether the target is locked: a repeated write must get the
+            // answer to the first write even if the target is locked now, and only the store knows the first write.
             if !head.has(.idempotencyKey) { try request.checkLock(target, on: state) }
             return try write(request, target, bytes, body, exchange, on: state)
         }
         let handling = try read(request, bytes, exchange, on: state)
         // The connection processes no further request before the answer, because the answer may be made from a later
-        // state, for example after a wait. It must not show later writes of the connection.
+        // state, for example after a wait. The answer must not show later writes of the connection.
         if case .later = handling { return .laterBlockingConnection }
         return handling
     }

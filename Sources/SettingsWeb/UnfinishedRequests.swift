@@ -11,11 +11,11 @@ enum UnfinishedRequest {
     /// An answer that a `WorkScheduler` computes in the background. All requests with the same key get the same answer.
     indirect case backgroundWork(BackgroundAnswers.Key)
     /// An answer from another part of the daemon: a reload, the metrics of all loops, or the state of the cluster. Also
-    /// the short time in which a request whose revision wait has ended is served.
+    /// stands for a request whose revision wait has ended, while the handler serves the request.
     case serverOperation
     /// A request that must not be answered before the daemon has published a revision (the number of a commit).
     indirect case revisionWait(RevisionWait)
-    /// A long poll, or a GET with `wait`.
+    /// A long poll, which is a GET of `…/observe`, or a GET of a setting or a suite with the parameter `wait`.
     case watcher(Watcher)
     /// An event stream.
     case stream(Watcher)
@@ -45,7 +45,7 @@ struct UnfinishedRequests {
         var logCopy: LoggedRequest?
         var request: UnfinishedRequest
         var timing: RequestTiming
-        /// False if the connection has closed. The entry then remains because the write must be completed and audited.
+        /// False if the connection has closed. A write then stays in the table until it is completed and audited.
         var isConnected = true
 
         fileprivate init(_ id: Ticket, _ request: UnfinishedRequest, from current: CurrentRequest) {

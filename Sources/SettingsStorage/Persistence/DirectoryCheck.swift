@@ -4,8 +4,9 @@ package import SettingsEngine
 internal import SettingsModel
 
 /// The report that `settingsd check` prints about the snapshots (files with a complete state), journals (one line for
-/// each commit) and past files (older commits) of a data directory. The check changes nothing. If a daemon uses the
-/// directory at the same time, the check may report a write in progress as a torn end.
+/// each commit) and past files (older commits) of a data directory. An epoch is the name of one history: clients can
+/// compare revisions of one epoch only. The check changes nothing. If a daemon uses the directory at the same time,
+/// the check may report a write in progress as a torn end.
 package struct DirectoryCheck: Sendable {
     package enum Verdict: Sendable {
         /// No file is damaged.
@@ -73,7 +74,8 @@ package struct DirectoryCheck: Sendable {
     /// Describes a journal, and returns its head (first line); nil if the head is damaged.
     ///
     /// - Parameter next: the head of the next journal; nil if it is missing or damaged. It says at which revision the
-    ///   next journal continues (`predecessor`). Later commits of this journal were never published, and are ignored.
+    ///   next journal continues (`predecessor`). Recovery ignores later commits of this journal, because readers never
+    ///   saw them: for example, their flush failed, so the daemon began the next journal.
     private mutating func describe(
         _ name: String, before next: JournalHead?, isNewest: Bool
     ) throws(RecoveryError) -> (String, JournalHead?) {
@@ -142,7 +144,6 @@ package struct DirectoryCheck: Sendable {
         }
     }
 
-    /// Adds lines about unfinished files, and about files that the daemon does not read.
     private mutating func add(otherFilesIn listing: DataDirectory.Listing) throws(RecoveryError) {
         let known = Set((listing.snapshots + listing.journals).map(\.name) + listing.pastFiles.map(\.name))
         let unfinished = Set(listing.temporaries)
@@ -154,7 +155,7 @@ package struct DirectoryCheck: Sendable {
                 if unfinished.contains(name) {
                     "an unfinished file; the next start removes it"
                 } else if name.hasPrefix(DataDirectory.setAsidePrefix) {
-                    "set aside; the daemon does not read it"
+                    "set aside by an earlier start or repair; the daemon does not read it"
                 } else {
                     "not a file of settingsd; the daemon does not read it"
                 }
@@ -176,10 +177,11 @@ package struct DirectoryCheck: Sendable {
                     : "there was no clean stop: a daemon is running, was killed, or has never run here")
             if recovery.lacksJournal { verdict = .damaged }
             lines += recovery.notes.map { "the start would log: \($0)" }
+            let effect = "a start would begin a new epoch, so cursors that clients have would become invalid"
             if recovery.isCopy {
-                lines.append("this is a copy of another data directory: a start would begin a new epoch")
+                lines.append("this is a copy of another data directory: \(effect)")
             } else if recovery.mustBeginEpoch {
-                lines.append("acknowledged writes may be missing: a start would begin a new epoch")
+                lines.append("acknowledged writes may be missing: \(effect)")
             }
         } catch {
             guard error.kind != .inaccessible else { throw error }

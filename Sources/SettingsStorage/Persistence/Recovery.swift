@@ -23,7 +23,7 @@ package struct Recovery: Sendable {
     package private(set) var notes: [Note]
     /// True if a new epoch (a history with its own revisions) began: the directory is new, or commits may be missing.
     package private(set) var beganEpoch = false
-    /// The last recovered commit. The revision of ``state`` is higher if a new epoch began.
+    /// The revision of the last recovered commit. The revision of ``state`` is higher if a new epoch began.
     let lastRevision: Revision
     /// The revision of the snapshot that the recovery started from; nil if it started from the first journal.
     let snapshotRevision: Revision?
@@ -37,7 +37,7 @@ package struct Recovery: Sendable {
     let endsWithCleanStop: Bool
     /// The incomplete end of the newest journal, which the cleanup removes; nil if the journal is complete.
     let tornTail: TornTail?
-    /// True if the journal that continues the snapshot and all later journals are missing.
+    /// True if all journals after the snapshot are missing: the journal that continues it, and every later journal.
     let lacksJournal: Bool
     /// The number of replayed bytes of journals.
     let replayedBytes: Int
@@ -63,7 +63,7 @@ package struct Recovery: Sendable {
         guard let newestFile = listing.snapshots.last ?? listing.journals.last else { return nil }
         var damaged: [(name: String, error: RecoveryError)] = []
         var snapshot = try Self.newestUndamaged(listing.snapshots, in: directory, limits, &damaged)
-        let base = snapshot.map { (name: $0.name, revision: $0.state.revision, journal: $0.journal) }
+        let base = snapshot.map { (name: $0.name, revision: $0.state.revision, journalRevision: $0.journalRevision) }
         // If no commit precedes the first journal, the journal begins with the empty state.
         let firstHead = journals.first.flatMap { $0.head.predecessor == .zero ? $0.head : nil }
         let emptyState = firstHead.map { State(epoch: $0.epoch, revision: $0.revision, limits: limits) }
@@ -80,9 +80,9 @@ package struct Recovery: Sendable {
         }
         if let error = damaged.first?.error, replay.state.revision < newestFile.revision { throw error }
         var notes: [Note] = []
-        lacksJournal = base.map { base in !journals.contains { $0.head.revision >= base.journal } } ?? false
+        lacksJournal = base.map { base in !journals.contains { $0.head.revision >= base.journalRevision } } ?? false
         if lacksJournal, let base {
-            let journal = DataDirectory.journalName(after: base.journal)
+            let journal = DataDirectory.journalName(after: base.journalRevision)
             notes.append(.warning("\(base.name) is continued by \(journal), which is missing with all commits in it"))
         }
         for (name, error) in damaged {
@@ -121,8 +121,8 @@ package struct Recovery: Sendable {
     package static let epochRevisionGap: Int64 = 1_000_000_000
 
     /// True if the cursor (epoch and revision) of a client may refer to a lost commit: if the directory is a copy, if
-    /// the daemon did not stop cleanly with a durability that can lose acknowledged writes, if the journal after the
-    /// snapshot is missing, or if the directory has a snapshot but no journal.
+    /// the durability can lose acknowledged writes and the daemon did not stop cleanly, if all journals after
+    /// the snapshot are missing, or if the directory has a snapshot but no journal.
     package var mustBeginEpoch: Bool {
         guard let head else { return !beganEpoch }
         return isCopy || head.mayLoseAcknowledgedWrites && !endsWithCleanStop || lacksJournal
@@ -179,7 +179,6 @@ extension DataDirectory {
         return next
     }
 
-    /// Reads the head of each journal.
     func heads(of journals: [NumberedFile]) throws(RecoveryError) -> [Replay.Journal] {
         var heads: [Replay.Journal] = []
         for file in journals {
@@ -189,7 +188,7 @@ extension DataDirectory {
         return heads
     }
 
-    /// Returns the name of the journal in the file `NEWEST`; nil if there is no such file. After a crash, it may name
+    /// Returns the name of the journal in the file `NEWEST`; nil without this file. After a crash, the file may name
     /// an earlier journal. Throws if the file is damaged, or if the named journal and all later journals are missing.
     func newestJournal(in listing: Listing) throws(RecoveryError) -> String? {
         guard listing.contains(Self.newestName) else { return nil }

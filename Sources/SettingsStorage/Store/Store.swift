@@ -12,9 +12,8 @@ package import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 
-/// Gives readers the published state, and queues writes.
-///
-/// The published state is as durable as the daemon is configured to make it. Thread-safe.
+/// Gives readers the published state, and queues writes. A commit is published, which makes it visible to readers, only
+/// after it has the configured durability. Thread-safe.
 package final class Store: Sendable {
     private let published: Published
     private let pipeline: WritePipeline
@@ -37,7 +36,6 @@ package final class Store: Sendable {
             state, published: published, log: log, limits: limits, metrics: metrics, monotonic: monotonic, clock: clock)
     }
 
-    /// The published state.
     package var state: State { published.state }
 
     /// Calls the body with the published state under a lock. The body must be short, and must not call the store.
@@ -111,15 +109,16 @@ package final class Store: Sendable {
         published.watch(id)
     }
 
-    /// Calls the body on the decide thread after the present slice, which is the queued writes that the thread takes at
-    /// once. The watchdog uses this call to check that the thread is not blocked.
+    /// Calls the body on the decide thread when the thread has decided its current slice, a group of queued writes. The
+    /// watchdog uses this call to check that the thread is not blocked.
     package func runAfterDecideSlice(_ body: @escaping @Sendable () -> Void) {
         pipeline.runAfterDecideSlice(body)
     }
 
-    /// Calls the body on the commit thread after the present batches. The watchdog uses this call in the same way.
-    package func runAfterCommitBatch(_ body: @escaping @Sendable () -> Void) {
-        pipeline.runAfterCommitBatch(body)
+    /// Calls the body on the commit thread after the batches (results of writes that share one flush) that the thread
+    /// flushes now. The watchdog uses this call to check that the thread is not blocked.
+    package func runAfterCommitBatches(_ body: @escaping @Sendable () -> Void) {
+        pipeline.runAfterCommitBatches(body)
     }
 
     /// Makes the log perform its periodic maintenance, on the commit thread.

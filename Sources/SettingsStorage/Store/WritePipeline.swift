@@ -92,7 +92,7 @@ final class WritePipeline: Sendable {
         decideQueue.async(execute: body)
     }
 
-    func runAfterCommitBatch(_ body: @escaping @Sendable () -> Void) {
+    func runAfterCommitBatches(_ body: @escaping @Sendable () -> Void) {
         commitQueue.async(execute: body)
     }
 

@@ -4,19 +4,17 @@ internal import SettingsAPI
 internal import Synchronization
 
 /// A bounded queue of lines for a file descriptor. A serial queue writes the lines, so that no caller waits for the
-/// reader of the descriptor. A full queue drops and counts new lines.
-///
-/// Thread-safe.
+/// reader of the descriptor. A full queue drops and counts new lines. Thread-safe.
 package final class LineWriter: Sendable {
     /// The writer of the daemon's log.
     package static let standardError = LineWriter(to: .standardError, capacity: 1 << 20) { count in
         Log.line(
             .now(), .warning,
-            "cannot write \(count) lines of the log: the reader of standard error was too slow, or standard error "
+            "dropped \(count) lines of the log: the reader of standard error was too slow, or standard error "
                 + "failed; check the program that reads standard error")
     }
 
-    /// The seconds that ``flush()`` waits for a reader of the descriptor that has stalled.
+    /// The maximum number of seconds that ``flush()`` waits for a reader of the descriptor that does not read.
     private static let flushTimeout = 5
     /// The approximate memory in bytes that a queue element uses in addition to its lines.
     private static let elementOverhead = 256
@@ -55,7 +53,7 @@ package final class LineWriter: Sendable {
         }
     }
 
-    /// Waits until the queued lines are written, but not for long: a stalled reader must not delay the exit.
+    /// Waits until the queued lines are written, but not for long: a reader that hangs must not delay the exit.
     package func flush() {
         guard queuedBytes.load(ordering: .relaxed) > 0 else { return }
         let written = DispatchSemaphore(value: 0)

@@ -37,7 +37,6 @@ package final class Log: Sendable {
         Log(level: level, clock: clock) { LineWriter.standardError.append(Array(($0 + "\n").utf8)) }
     }
 
-    /// Changes the lowest level that is written.
     package func setLevel(_ level: Level) { self.level.withLock { $0 = level } }
 
     package func debug(_ message: @autoclosure () -> String) { add(.debug, message) }
@@ -49,7 +48,7 @@ package final class Log: Sendable {
         if level >= self.level.withLock({ $0 }) { writeLine(level, message()) }
     }
 
-    /// Not inlined, because the compiler specializes `add` for each message.
+    /// Not inlined: the compiler makes a copy of `add` for each message, and each copy would contain this code.
     @inline(never)
     private func writeLine(_ level: Level, _ message: String) { write(Self.line(clock(), level, message)) }
 

@@ -30,11 +30,11 @@ package struct AccessOptions: Sendable {
 /// A policy is immutable. A reload of the configuration creates a new policy.
 package final class AccessPolicy: Sendable {
     let opensMetrics: Bool
-    /// The callers by the SHA-256 digest of their token. Digests are compared in constant time.
+    /// The callers by the SHA-256 digest of their token. `==` of `SHA256` takes constant time.
     private let tokens: [SHA256: Caller]
     private let tokenFilePath: String?
     /// The expiry times of the tokens whose lifetime is longer than ``expiryNoticeMilliseconds``, the soonest first.
-    /// For a shorter lifetime, the daemon would already have to warn when the token is created.
+    /// Tokens with a shorter lifetime are left out: the warning about them would begin when they are created.
     private let expiries: [(name: String, time: Timestamp)]
     /// The grants by the numeric identifier of the user, or of the group.
     private let users: [UInt32: [Grant]]
@@ -43,13 +43,12 @@ package final class AccessPolicy: Sendable {
     private let clock: @Sendable () -> Timestamp
 
     package var hasTokenFile: Bool { tokenFilePath != nil }
-    /// A text for the log: the number of tokens, and the number of users and groups together.
+    /// A text for the log, such as `12 tokens, 3 users, 1 group`.
     package var summary: String {
         func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
-        return "\(count(tokens.count, "token")), \(count(users.count + groups.count, "user"))"
+        return "\(count(tokens.count, "token")), \(count(users.count, "user")), \(count(groups.count, "group"))"
     }
 
-    /// True if the policy grants no rights to any caller.
     package var grantsNothing: Bool {
         tokens.isEmpty && users.isEmpty && groups.isEmpty && anonymous.grants.list.isEmpty
     }
@@ -206,7 +205,7 @@ package final class AccessPolicy: Sendable {
             peer.callerName, hasOwnGrants ? Grants(granted) : anonymous.grants, .user(peer), hasOwnGrants: hasOwnGrants)
     }
 
-    /// Returns the range of the token in a field such as `Bearer abc`; nil if the field has another format.
+    /// Returns the range of the token in `Bearer abc` or `bearer abc`; nil if the field has another format.
     private static func token(in field: Span<UInt8>) -> Range<Int>? {
         let scheme: StaticString = "bearer "
         guard field.count > scheme.utf8CodeUnitCount else { return nil }
@@ -220,6 +219,6 @@ package final class AccessPolicy: Sendable {
 }
 
 extension PeerUser {
-    /// The name of the user in commits.
+    /// The name that a commit (a recorded change of settings) gives as its author if the user made the change.
     var callerName: String { "user:\(name)" }
 }

@@ -14,7 +14,8 @@ final class Caller: Sendable {
         case none
     }
 
-    /// The name of the caller in commits: `token:ci`, `user:alice` or `anonymous`.
+    /// The name of the caller: `token:ci`, `user:alice` or `anonymous`. A commit, which is a recorded change of
+    /// settings, contains the name of the caller that made the change.
     let name: String
     let grants: Grants
     /// The grants, if the caller may not read everything; nil if the caller may read everything.

@@ -40,7 +40,7 @@ package final class TokenUsage: Sendable {
     ///
     /// - Parameters:
     ///   - policy: the policy whose marks are collected; at a reload, the policy before the reload.
-    ///   - current: the policy whose tokens remain in the file, because it is in force now; nil if this is `policy`.
+    ///   - current: the policy in force, whose tokens remain in the file; nil if `policy` is still in force.
     package func collect(from policy: AccessPolicy?, keepingTokensOf current: AccessPolicy? = nil) {
         queue.sync {
             guard let policy, case let used = policy.takeUsedTokens(), !used.isEmpty else { return }

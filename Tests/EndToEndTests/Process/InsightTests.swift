@@ -234,7 +234,8 @@ struct InsightTests {
         let body = (0..<20_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
         try daemon.done(Request("PUT app {\(body)}", "X-Request-Id: r1"))
         let line = try #require(daemon.process).line(containing: "slow request: PUT /v1/suites/app took ")
-        for part in [" ms waiting for the writer", " ms deciding", " ms syncing", "status 200", "id r1"] {
+        let steps = [" ms waiting for the writer", " ms checking the writes of the batch", " ms syncing"]
+        for part in steps + ["status 200", "id r1"] {
             #expect(line.contains(part), "\(line)")
         }
         #expect(try daemon.send("GET /metrics").text.contains("\nsettingsd_slow_requests_total "))

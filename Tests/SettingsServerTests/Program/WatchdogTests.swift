@@ -39,7 +39,7 @@ struct WatchdogTests {
         let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
         let watchdog = watchdog([
             Watchdog.Part("the decide stage") { store.runAfterDecideSlice($0) },
-            Watchdog.Part("the commit stage") { store.runAfterCommitBatch($0) },
+            Watchdog.Part("the commit stage") { store.runAfterCommitBatches($0) },
         ])
         try eventually {
             watchdog.tick()

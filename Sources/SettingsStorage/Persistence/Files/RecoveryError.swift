@@ -31,7 +31,6 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
     /// The place in the damaged file; nil if the error does not concern one file.
     package let place: Place?
 
-    /// Makes an error. The default of `reason` is the description.
     package init(_ kind: Kind, _ description: String, reason: String? = nil, place: Place? = nil) {
         (self.kind, self.description, self.reason, self.place) = (kind, description, reason ?? description, place)
     }
@@ -72,7 +71,8 @@ extension DataDirectory {
         }
     }
 
-    /// If the process runs as root, switches to the owner of the directory, so that the daemon can read new files.
+    /// If root runs a command such as `settingsd repair`, switches to the owner of the directory, so that the daemon
+    /// can read the files that the command creates.
     package func switchUserToOwner() throws(RecoveryError) {
         try mapErrors { () throws(FileError) in try ProcessUser.switchToOwner(of: path) }
     }

@@ -6,7 +6,7 @@ package import SettingsModel
 /// the recent commits. Each record is on its own line, so that the daemon reads and writes a snapshot line by line.
 ///
 ///     {"snapshot":4,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
-///     ,"historyBase":0,"passed":3,"journal":17,"historyTime":1763632600123
+///     ,"historyBase":1,"passed":5,"journal":17,"historyTime":1763632600123
 ///     ,"suites":[
 ///     {"suite":"app","revision":17,"schemaRevision":0,"floor":0
 ///     ,"records":[
@@ -26,17 +26,20 @@ package import SettingsModel
 /// then optionally the source of the value (`stored` if omitted), `true` if the value is a secret, the caller that made
 /// the change, and the note of the change. A record that has an optional element has all optional elements before it.
 /// `removed` has the records of removed keys. Keys that are in neither list have the revision `floor`.
+/// `schemaRevision` is the last commit that set or removed the schema of the suite.
 ///
 /// A record of `logs` is about the commits of one suite in the history. It has the name of the suite, which may have
 /// been dropped, and a revision: the history has every later commit that changed the suite, unless the commit was too
 /// large for the history. An optional second revision is the last commit that was too large. A record of `history` has
 /// the size in memory of a commit, and the commit.
 ///
-/// The history has every commit after commit `historyFloor`, whose time is `historyTime` if known. For a suite without
-/// a record in `logs`, the history has every commit after `historyBase` that changed the suite. Of the commits up to
-/// `passed`, the history has only the newest commits of each suite. `journal` is the revision in the name of the
-/// journal that continues the snapshot. `lastDrop` is the last commit that dropped a suite. `check` is the checksum of
-/// all lines before its own line.
+/// `historyFloor` is the last commit that the history does not have, so it has every later commit. `historyTime` is the
+/// time of that commit, if known. For a suite without a record in `logs`, the history has every commit after
+/// `historyBase` that changed the suite. `passed` is the last commit that the history has examined for eviction: each
+/// commit up to `passed` was evicted, or remains because it is among the newest commits of a suite.
+///
+/// `time` is the time of commit `revision`. `journal` is the revision in the name of the journal that continues the
+/// snapshot. `lastDrop` is the last commit that dropped a suite. `check` is the checksum of all lines before its line.
 enum SnapshotFormat {
     /// The version of the format that this daemon writes.
     static let current: Int64 = 4
@@ -52,12 +55,11 @@ enum SnapshotFormat {
     static let end: StaticString = "\"}"
 }
 
-/// The content of a snapshot.
 package struct Snapshot {
     package let state: State
     /// The revision in the name of the journal that continues the snapshot. If neither this journal nor a later journal
     /// exists, the commits after the snapshot are lost.
-    let journal: Revision
+    let journalRevision: Revision
 
     var name: String { DataDirectory.snapshotName(at: state.revision) }
 }
@@ -72,7 +74,6 @@ extension SuiteLog: JSONWritable {
         json.endArray()
     }
 
-    /// Decodes an array that ``write(to:)`` has written.
     init(_ json: JSONValue) throws(BodyError) {
         guard let fields = json.array, fields.count == 2 || fields.count == 3 else {
             throw BodyError("an element of logs must be an array of two or three elements")
@@ -100,7 +101,6 @@ extension KeyRecord: JSONWritable {
         json.endArray()
     }
 
-    /// Decodes an array that ``write(to:)`` has written.
     init(_ json: JSONValue) throws(BodyError) {
         guard let fields = json.array, (4...8).contains(fields.count), let milliseconds = fields[3].integer else {
             throw BodyError("a record must be an array of four to eight elements")

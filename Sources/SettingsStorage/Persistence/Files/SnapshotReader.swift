@@ -122,7 +122,7 @@ package struct SnapshotReader {
             state: State(
                 epoch: epoch, revision: revision, time: time, suites: suites, lastDrop: lastDrop, history: history,
                 limits: limits),
-            journal: journal)
+            journalRevision: journal)
     }
 
     /// Verifies the checksum in the current line. If ``mustEndFile``, also verifies that the file ends there.
