@@ -93,8 +93,8 @@ struct EtcdClient: Sendable {
                 members[current].pauseEnd = nil
                 return parsed
             } catch {
-                let mayRepeat = error.cause == .unreachable && (isRepeatable || error.outcome == .noEffect)
-                if error.cause == .unreachable { switchMember() }
+                let mayRepeat = error.cause == .memberFailed && (isRepeatable || error.outcome == .noEffect)
+                if error.cause == .memberFailed { switchMember() }
                 guard mayRepeat, case let start = earliestCallTime, start < deadline else { throw error }
                 // Sleep until the pause ends: -1 is no descriptor.
                 _ = PollSet.wait(for: .readable, on: -1, until: start)
@@ -258,7 +258,7 @@ struct EtcdWatch: Sendable {
         if let response = try connection.receive(&reader, by: deadline, waker: waker) {
             // The response to a watch is complete only if the member refuses or ends the watch.
             _ = try connection.parseJSON(of: response)
-            throw connection.makeError(.unknown, "the member ended the watch", .unreachable)
+            throw connection.makeError(.unknown, "the member ended the watch", .memberFailed)
         }
         guard reader.status == 200 else { return [] }
         let searchedCount = pending.count

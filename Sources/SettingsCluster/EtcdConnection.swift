@@ -44,8 +44,8 @@ package struct EtcdError: Error, Equatable, CustomStringConvertible {
         case full
         /// The authentication token is missing or no longer valid.
         case token
-        /// The client cannot reach the member. Another member may be reachable.
-        case unreachable
+        /// The client cannot reach the member, or the member does not work. Another member may work.
+        case memberFailed
     }
 
     var outcome: Outcome
@@ -92,7 +92,7 @@ struct EtcdConnection: Sendable {
         do throws(ResolveError) {
             addresses = try SocketAddress.resolve(endpoint.host, port: endpoint.port)
         } catch {
-            throw EtcdError(outcome: .noEffect, cause: .unreachable, description: "\(endpoint): \(error.reason)")
+            throw EtcdError(outcome: .noEffect, cause: .memberFailed, description: "\(endpoint): \(error.reason)")
         }
         var failure = "the host name has no address"
         var connected: SharedSocket?
@@ -108,7 +108,7 @@ struct EtcdConnection: Sendable {
             } catch { failure = SystemError.text(error.code) }
         }
         guard let connected else {
-            throw EtcdError(outcome: .noEffect, cause: .unreachable, description: "\(endpoint): \(failure)")
+            throw EtcdError(outcome: .noEffect, cause: .memberFailed, description: "\(endpoint): \(failure)")
         }
         shared = connected
     }
@@ -116,7 +116,6 @@ struct EtcdConnection: Sendable {
     /// True if the member has neither closed the connection nor sent bytes since the last response.
     var isUsable: Bool { shared.socket.hasNoInput }
 
-    /// The descriptor of the socket, for polling.
     var descriptor: Int32 { shared.socket.descriptor }
 
     /// Makes an error whose description begins with the address of the member.
@@ -140,13 +139,13 @@ struct EtcdConnection: Sendable {
         var sent = 0
         while sent < bytes.count {
             guard let count = shared.socket.send(bytes.span.extracting(sent..<bytes.count)) else {
-                throw makeError(sent == 0 ? .noEffect : .unknown, "the connection was lost", .unreachable)
+                throw makeError(sent == 0 ? .noEffect : .unknown, "the connection was lost", .memberFailed)
             }
             sent += count
             guard count == 0 || sent < bytes.count else { break }
             // The send buffer of the socket is full.
             guard PollSet.wait(for: .writable, on: descriptor, until: deadline) else {
-                throw makeError(.unknown, "timed out while sending the request", .unreachable)
+                throw makeError(.unknown, "timed out while sending the request", .memberFailed)
             }
         }
     }
@@ -157,12 +156,11 @@ struct EtcdConnection: Sendable {
         while true {
             if let response = try receive(&reader, by: deadline) { return response }
             guard ContinuousClock.now < deadline else {
-                throw makeError(.unknown, "timed out waiting for the response", .unreachable)
+                throw makeError(.unknown, "timed out waiting for the response", .memberFailed)
             }
         }
     }
 
-    /// Makes a parser for the next response.
     func makeReader() -> ResponseReader { ResponseReader(limits: Self.limits) }
 
     /// Waits for bytes, and parses them. Returns the response if it is complete; nil if the caller must call again.
@@ -184,8 +182,8 @@ struct EtcdConnection: Sendable {
             } catch { throw makeError(.unknown, "the response is not valid HTTP: \(error.reason)") }
         case .end:
             if let response = reader.receiveEnd() { return response }
-            throw makeError(.unknown, "the member closed the connection", .unreachable)
-        case .failed(let code): throw makeError(.unknown, SystemError.text(code), .unreachable)
+            throw makeError(.unknown, "the member closed the connection", .memberFailed)
+        case .failed(let code): throw makeError(.unknown, SystemError.text(code), .memberFailed)
         }
     }
 
@@ -204,7 +202,7 @@ struct EtcdConnection: Sendable {
         // etcd answers 429 if its database is full, and also if it has too many requests in progress.
         case 429 where message.contains("space exceeded"): throw makeError(.noEffect, message, .full)
         case 400, 403, 404, 412, 429: throw makeError(.noEffect, message)
-        default: throw makeError(.unknown, message, .unreachable)
+        default: throw makeError(.unknown, message, .memberFailed)
         }
     }
 }

@@ -1,8 +1,6 @@
 // The target SettingsCluster keeps the commit log (the record of all changes of settings) in etcd, so that several
 // daemons serve the same settings. It contains a client for the JSON gateway of etcd, the format of the log, and the
-// follower, which reads the commits of other daemons.
-//
-// The target does not know how a daemon serves requests. Only the target SettingsServer imports it.
+// follower, which reads the commits of other daemons. It does not know how a daemon serves requests.
 //
 // Read this file first, then LogEntry.swift, LogWriter.swift, LogFollower.swift and EtcdClient.swift.
 
@@ -35,7 +33,7 @@ package final class EtcdLog: StorageLog {
     /// The state that was published last, and when it must be copied to the data directory and put into etcd.
     private struct PublishedState: Sendable {
         var state: State
-        /// The head of the last batch in the state. A head is the line that identifies a batch.
+        /// The head of the last batch in the state. A head is the first line of a batch in etcd, which identifies it.
         var head: LogHead
         /// The head of the last batch in the copy in the data directory; nil if there is no copy.
         var copiedHead: LogHead?
@@ -66,10 +64,10 @@ package final class EtcdLog: StorageLog {
     /// Returns the monotonic time in nanoseconds.
     private let clock: @Sendable () -> UInt64
     private let limits: History.Limits
-    /// The metrics of the data directory, which a search for damaged files updates. See also ``currentMetrics``.
+    /// The metrics of the data directory. `Scrub`, which searches for damaged files, updates the metrics.
     package let metrics = StorageMetrics()
 
-    /// The maximum of ``gatheringTime``, in nanoseconds.
+    /// The maximum of ``gatheringTime``, the time for which further writes can join the next batch, in nanoseconds.
     private static let maxGatheringTime: UInt64 = 5_000_000
 
     /// Nil while a call uses the writer, and after ``close(within:)``.
@@ -173,21 +171,20 @@ package final class EtcdLog: StorageLog {
     /// The reason why writes fail; nil if they succeed.
     package var health: String? { staleness != nil ? "etcd does not answer" : writeFailure.withLock { $0?.reason } }
 
-    /// The current metrics of the log.
     package var currentMetrics: LogMetrics.Contents {
         var contents = logMetrics.contents
         contents.staleness = inbox.staleness / .seconds(1)
         return contents
     }
 
-    /// Answers the queries of clients about the log and its daemons.
     package var queries: ClusterQueries { ClusterQueries(EtcdClient(options.etcd), keys, daemon: daemon) }
 
     // MARK: CommitLog
 
-    /// Even the answers of a batch without commits could be wrong, because other daemons may have added commits.
+    /// True, because other daemons may have added commits. A batch without commits contains refusals and writes that
+    /// changed nothing. The flush checks that they were decided on the newest state.
     package var requiresFlush: Bool { true }
-    /// With more, a batch of another daemon would make all batches that wait invalid.
+    /// With a higher maximum, a batch of another daemon would make all waiting batches invalid.
     package var maximumBatchesInFlight: Int { 1 }
     package var gatheringTime: UInt64 { flushDuration.withLock { min($0 / 2, Self.maxGatheringTime) } }
     package var isUnsettled: Bool { hasUnsettledBatch.load(ordering: .acquiring) }
@@ -252,7 +249,8 @@ package final class EtcdLog: StorageLog {
             }
         case .overtaken(let entries):
             logMetrics.update { $0.lostAttempts += 1 }
-            // A batch that diverges makes the follower read the whole state, which contains the later batches.
+            // `diverged`: the batch does not follow the last batch of this daemon, because etcd was restored from a
+            // backup. The follower then reads the whole state, which contains the later batches.
             for entry in entries where inbox.add(entry) == .diverged { break }
             throw Self.overtaken
         case .failed(let error): throw error
@@ -416,6 +414,7 @@ package final class EtcdLog: StorageLog {
         collectTaskResults()
         let latest = latest.withLock { $0 }
         guard latest.copiedHead != latest.head else { return }
+        // If the directory was moved, another directory may be at its path. The copy must not be written there.
         try cache.verifyPath()
         try cache.save(latest.state, at: latest.head, staleness: inbox.staleness)
     }

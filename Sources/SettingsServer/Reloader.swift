@@ -143,7 +143,7 @@ extension Policies {
         hosts = HostPolicy(hosts: configuration.hosts, origins: configuration.origins)
         proxies = configuration.proxies
         logging = configuration.logging
-        servesPage = configuration.servesWebPage
+        servesWebPage = configuration.servesWebPage
         rate = configuration.rate.perSecond > 0 ? configuration.rate : nil
         let options = configuration.access
         if options.isConfigured { access = try AccessPolicy(options, clock: { Timestamp.now() }) }

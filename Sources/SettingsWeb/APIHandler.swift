@@ -1,7 +1,6 @@
-// The target SettingsWeb answers HTTP requests from the store. It contains the resources and their parameters, access
-// control, watchers, the evaluation of flags for OpenFeature, and the web page.
-//
-// The target does not use sockets, journal files, or the protocol of etcd.
+// The target SettingsWeb answers HTTP requests with the settings in the store. It contains the resources and their
+// parameters, access control, watchers, the evaluation of flags for OpenFeature, and the web page. It does not use
+// sockets, journal files, or the protocol of etcd.
 //
 // Read this file first, then Admission.swift, Serving.swift, Reads.swift and Writes.swift. A request that is not
 // answered at once is in UnfinishedRequests.swift. Watching/ contains watchers, which are requests that wait for
@@ -15,7 +14,7 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// The request handler of one event loop. It answers requests from the store, which contains all settings.
+/// The request handler of one event loop. It answers requests with the settings in the store.
 ///
 /// The handler answers most reads at once from the published state, which contains all durable commits. It collects
 /// writes, and queues the collected writes together, at the latest at the end of the event loop iteration. A request
@@ -25,7 +24,6 @@ package final class APIHandler: RequestHandler {
     let loop: EventLoop
     let mailbox: LoopMailbox
     private(set) var policies: Policies
-    /// Checks the field `Host`.
     var hosts: HostCheck
     /// Checks requests from web pages of other origins (CORS).
     private(set) var origins: CrossOrigin
@@ -50,7 +48,7 @@ package final class APIHandler: RequestHandler {
     private var requestCount = 0
     /// Identifies `mailbox` as a listener of the store, which reports publications to the mailbox.
     private let listener: ListenerID
-    /// The field `Settings-Stale` of all answers; nil while the daemon can read the log that it shares with others.
+    /// The field `Settings-Stale` of all answers; nil while the daemon can read the commit log in etcd.
     private var staleness: FieldBlock?
     private(set) lazy var notifier = WatchNotifier(service, on: loop, for: self, listener)
 
@@ -70,7 +68,8 @@ package final class APIHandler: RequestHandler {
         self.policies = policies
         recentTokens = RecentTokens()
         hosts = HostCheck(policies.hosts)
-        origins = CrossOrigin(policies.hosts, after: origins)
+        // The new value keeps the indices of the field blocks, because unanswered requests have stored indices.
+        origins = CrossOrigin(policies.hosts, replacing: origins)
         loop.reloadFieldBlocks()
         endRevokedRequests()
     }
@@ -122,8 +121,8 @@ package final class APIHandler: RequestHandler {
         switch handling {
         case .answer(var response):
             recordAnswer(response, current.timing) { loggedRequest(head, bytes, exchange) }
-            guard current.forbidsStorage else { break }
-            response.forbidStorage()
+            guard current.forbidsCaching else { break }
+            response.forbidCaching()
             return .answer(response)
         case .later, .laterBlockingConnection:
             if let response = current.response {
@@ -141,7 +140,7 @@ package final class APIHandler: RequestHandler {
         LoggedRequest(head, bytes, from: exchange.peer, by: current.caller?.name, number: nextRequestNumber())
     }
 
-    /// Returns a number that is unique among all requests of all event loops.
+    /// Returns the index of the loop and a count: together, they are unique among the requests of all event loops.
     func nextRequestNumber() -> (loop: Int, count: Int) {
         requestCount += 1
         return (loop.index, requestCount)
@@ -159,20 +158,19 @@ package final class APIHandler: RequestHandler {
         service.debug("event loop \(loop.index) was busy for \(nanoseconds / 1_000_000) ms\(last)")
     }
 
-    /// The cursor (epoch and revision) of the published state, for an answer to a caller (the sender of a request). If
-    /// the caller may not read everything, the cursor contains a digest of the grants, so that a change of the grants
-    /// invalidates the cursor. Nil if the caller must not see a cursor.
+    /// The cursor of the published state (the epoch, which names a history, and the revision, which is the number of a
+    /// commit), for an answer to a caller (the sender of a request). If the caller may not read everything, the cursor
+    /// contains a digest of the grants, so that other grants invalidate it. Nil if the caller must not see a cursor.
     func cursor(for caller: Caller?) -> Cursor? {
         hidesCursor(from: caller) ? nil : service.store.state.cursor.withGrantsDigest(of: caller?.readLimits)
     }
 
-    /// True if answers to a caller must not contain a cursor, because a cursor shows the number of commits. With access
-    /// control, this applies to a caller without grants, and to nil because the credential was not checked.
+    /// True if answers to a caller must not contain a cursor, because a cursor shows the number of commits: with access
+    /// control, a caller without grants, and a request whose credential was not checked (the caller is nil).
     func hidesCursor(from caller: Caller?) -> Bool {
         policies.access != nil && caller?.grants.list.isEmpty ?? true
     }
 
-    /// Runs work in a later iteration of the loop.
     func runLater(_ work: @escaping @Sendable (APIHandler) -> Void) {
         mailbox.run(work)
     }

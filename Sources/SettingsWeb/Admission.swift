@@ -23,6 +23,7 @@ extension APIHandler {
         }
         if let preflight = origins.preflight(head, bytes, at: cursor(for: nil)) { return .answer(preflight) }
         guard policies.proxies.trusts(exchange.peer) else { return admit(head, bytes, body, exchange) }
+        // The Unix user and the peer of the connection are the user and the address of the proxy, not of the client.
         var forwarded = exchange
         forwarded.user = nil
         forwarded.peer = policies.proxies.client(of: head, bytes, from: exchange.peer)
@@ -33,7 +34,7 @@ extension APIHandler {
     private func admit(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
-        if policies.servesPage, let page = Page.answer(head, bytes, at: cursor(for: nil)) {
+        if policies.servesWebPage, let page = WebPage.answer(head, bytes, at: cursor(for: nil)) {
             let refusal = maximumRate(for: nil, exchange).flatMap {
                 rateLimitRefusal(of: $0, head, bytes, ClientKey(of: nil, exchange))
             }
@@ -42,13 +43,14 @@ extension APIHandler {
         let caller: Caller?
         do throws(Problem) {
             caller = try policies.access?.admit(
-                head, bytes, user: exchange.user, recent: &recentTokens, found: &current.caller)
+                head, bytes, user: exchange.user, recent: &recentTokens, identified: &current.caller)
         } catch {
-            // With earlier requests, the refusal is postponed. The request is logged and counted when it comes again.
+            // If the connection has earlier unanswered requests, `refuse` postpones the request. It is logged, and
+            // counted for the rate limit, when the connection passes it to the handler again.
             if !exchange.hasEarlierRequests {
                 logIfUnauthorized(error, head, from: exchange.peer, named: current.caller?.name)
             }
-            // A request with an invalid token counts toward the rate limit, too, to slow down guessing.
+            // A request with an invalid token counts for the rate limit, too, to slow down guessing.
             let rate = exchange.hasEarlierRequests ? nil : maximumRate(for: nil, exchange)
             let refusal = rate.flatMap { rateLimitRefusal(of: $0, head, bytes, ClientKey(of: nil, exchange)) }
             return refuse(refusal ?? error, head, bytes, exchange, at: cursor(for: current.caller))
@@ -61,7 +63,7 @@ extension APIHandler {
             return refuse(refusal, head, bytes, exchange, at: cursor(for: caller))
         }
         let handling = serve(head, bytes, body, exchange, from: caller)
-        // The connection will pass the request to the handler again, and the request will count then.
+        // The connection passes a postponed request to the handler again. Only the last pass counts for the rate limit.
         if case .afterEarlierRequests = handling { service.rateLimiter.returnToken(of: key, rate) }
         return handling
     }
@@ -72,7 +74,7 @@ extension APIHandler {
         exchange.isLocal && !(caller?.hasOwnGrants ?? false) ? nil : policies.rate
     }
 
-    /// Counts a request, except for health, readiness and metrics. Returns a refusal if the request exceeds the rate.
+    /// Counts a request (not health, readiness, metrics) for the rate limit. Returns an error if it exceeds the limit.
     private func rateLimitRefusal(
         of rate: RequestRate, _ head: RequestHead, _ bytes: Span<UInt8>, _ key: ClientKey
     ) -> Problem? {
@@ -85,7 +87,7 @@ extension APIHandler {
     }
 }
 
-/// The credentials of requests that wait for an event outside of the daemon, such as a commit of another client.
+/// The credentials of requests that wait for an action of another client, such as a write.
 extension APIHandler {
     /// True if the credential of a caller is still valid. The caller is nil if access control was off at the arrival.
     func isAdmitted(_ caller: Caller?) -> Bool {
@@ -104,7 +106,6 @@ extension APIHandler {
 }
 
 extension RequestHead {
-    /// True if the request only reads.
     fileprivate func reads(in bytes: Span<UInt8>) -> Bool {
         method.isSafe || method == .post && Route(path, in: bytes)?.resource.isRead(by: method) ?? false
     }

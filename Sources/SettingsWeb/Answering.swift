@@ -38,7 +38,8 @@ extension APIHandler {
         if let response = countAndLog(response, to: id, entry) { loop.respond(id, response) }
     }
 
-    /// Begins a response whose body is sent in pieces. Returns false for HEAD, and if the connection has closed.
+    /// Begins a response whose body is sent in pieces. Returns false for HEAD, and if the connection has closed. The
+    /// metrics and the log of slow requests ignore the duration (`waitsForEvent`), because it depends on clients.
     @discardableResult
     func begin(_ id: Ticket, _ response: Response) -> Bool {
         if current.id == id { current.timing.waitsForEvent = true }
@@ -48,17 +49,17 @@ extension APIHandler {
         return loop.beginStream(id, response)
     }
 
-    /// Counts and logs a response. Returns the response with its final header fields; nil if the connection has closed.
+    /// Counts and logs a response. Returns the response with all header fields; nil if the connection has closed.
     private func countAndLog(_ response: Response, to id: Ticket, _ entry: UnfinishedRequests.Entry?) -> Response? {
         var response = response
         if current.id == id {
-            if current.forbidsStorage { response.forbidStorage() }
+            if current.forbidsCaching { response.forbidCaching() }
             // `handle`, which is still running, logs the response.
             current.setResponse(response)
             return response
         }
         guard let entry, entry.isConnected else { return nil }
-        if entry.forbidsStorage { response.forbidStorage() }
+        if entry.forbidsCaching { response.forbidCaching() }
         recordAnswer(response, entry.timing) { entry.logCopy }
         return response
     }
@@ -72,7 +73,7 @@ extension APIHandler {
     ///   - client: the client in whose queue background work waits; nil for the queue of the daemon itself.
     ///   - key: identifies the answer for requests that share it; nil if the answer is not shared.
     ///   - mustAnswer: true if rendering must not be refused, because the answer reports a completed write.
-    ///   - input: the reservation of the memory of the rendered data; nil if the data is part of the stored state.
+    ///   - input: the reservation of the memory of the data to render; nil if the data is part of the stored state.
     ///   - scheduler: renders a costly answer; nil for `service.rendering`.
     func renderAnswer(
         _ rendering: Rendering, to id: Ticket, for client: ClientKey?, as key: BackgroundAnswers.Key? = nil,
@@ -90,21 +91,22 @@ extension APIHandler {
         return .later
     }
 
-    /// Answers with the body that another connection is sending, or lets the request wait for an answer that is being
-    /// computed. Returns nil if no connection is sending the answer and no scheduler is computing it.
+    /// Answers with the body that another connection is sending, or lets the request wait for an answer that a
+    /// scheduler is computing. Returns nil if no connection is sending the answer and no scheduler is computing it.
     func shareAnswer(_ key: BackgroundAnswers.Key, with id: Ticket) -> Handling? {
-        if let response = backgroundAnswers.recentAnswer(key) { return .answer(response) }
+        if let response = backgroundAnswers.answerBeingSent(key) { return .answer(response) }
         guard backgroundAnswers.isPending(key) else { return nil }
         if setWaiting(id, for: .backgroundWork(key)) { _ = backgroundAnswers.add(id, to: key) }
         return .later
     }
 
-    /// Renders an answer in the background, once for all requests with the key. Call `setWaiting` before.
+    /// Renders an answer in the background, once for all requests with the key. Call `setWaiting` before. The flag that
+    /// `add` returns is set while a request wants the answer. It is nil if a scheduler already computes the answer.
     func renderInBackground(
         _ rendering: Rendering, _ key: BackgroundAnswers.Key, for id: Ticket, of client: ClientKey?, mustAnswer: Bool,
         input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
     ) {
-        guard let flag = backgroundAnswers.add(id, to: key) else { return }
+        guard let wanted = backgroundAnswers.add(id, to: key) else { return }
         let (mailbox, budget) = (mailbox, service.budget)
         var work = WorkScheduler.Work(
             client: client, bytes: { rendering.bytesToReserve(of: budget.capacity) }, input: input
@@ -114,7 +116,7 @@ extension APIHandler {
             input?.resize(to: 0)
             mailbox.run { $0.finish(answer, key) }
         }
-        work.isWanted = { flag.isSet }
+        work.isWanted = { wanted.isSet }
         if !mustAnswer {
             work.refuse = { refusal in
                 mailbox.run { $0.refuse(key, because: Problem(refusal, ifTimedOut: .tooMuchBackgroundWork)) }
@@ -136,14 +138,15 @@ extension APIHandler {
         _ work: @escaping @Sendable (MemoryBudget.Reservation) -> @Sendable (APIHandler) -> Void
     ) {
         let key = BackgroundAnswers.Key.request(id)
-        guard setWaiting(id, for: .backgroundWork(key)), let flag = backgroundAnswers.add(id, to: key) else { return }
+        guard setWaiting(id, for: .backgroundWork(key)), let wanted = backgroundAnswers.add(id, to: key)
+        else { return }
         let finish = { @Sendable [mailbox] (continuation: @escaping @Sendable (APIHandler) -> Void) in
             mailbox.run { handler in
                 if !handler.backgroundAnswers.finish(key).isEmpty { continuation(handler) }
             }
         }
         var item = WorkScheduler.Work(client: client, bytes: { bytes }) { reservation in finish(work(reservation)) }
-        item.isWanted = { flag.isSet }
+        item.isWanted = { wanted.isSet }
         if let refuse {
             item.refuse = { refusal in
                 finish { refuse($0, Problem(refusal, ifTimedOut: .tooMuchBackgroundWork)) }

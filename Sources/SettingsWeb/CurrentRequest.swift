@@ -21,7 +21,7 @@ struct CurrentRequest {
     }
 
     /// True if proxies must not store the response, because it may contain secrets.
-    var forbidsStorage: Bool { caller?.grants.mayReadSecrets ?? false }
+    var forbidsCaching: Bool { caller?.grants.mayReadSecrets ?? false }
 
     /// Records the response of the request, which ends its processing.
     mutating func setResponse(_ response: Response) {

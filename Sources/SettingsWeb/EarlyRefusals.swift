@@ -65,7 +65,7 @@ extension APIHandler {
             try hosts.check(head, bytes, from: peer)
             let user = policies.proxies.trusts(peer) ? nil : user
             let caller = try policies.access?.admit(
-                head, bytes, user: user, recent: &recentTokens, found: &current.caller)
+                head, bytes, user: user, recent: &recentTokens, identified: &current.caller)
             let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
             try request.checkGrants(in: bytes)
             let state = service.store.state

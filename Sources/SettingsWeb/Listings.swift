@@ -51,7 +51,7 @@ extension State {
         }
         guard let suite = suite(name) else { throw unknownSuite(name, for: readLimits) }
         let result = Self.schema(of: suite, for: readLimits, at: cursor)
-        guard let tag = result.tag?.revision, !result.isRefusal else { return result.rendering }
+        guard let tag = result.tag?.revision, !result.isError else { return result.rendering }
         try request.ifMatch(in: bytes)?.check(
             "the schema of suite \(name)", at: tag, current: .suite(SuiteRevision(suite: name, revision: tag)))
         return result.answer(to: try request.ifNoneMatch(in: bytes), cursor)
@@ -61,7 +61,7 @@ extension State {
         guard let schema = suite.schema else {
             let problem = Problem(.noSchema, "suite \(suite.id) has no schema: it accepts any key with any value")
             let tag = EntityTag(suite.schemaRevision)
-            return ReadResult(refusal: Rendering(Response(problem, cursor: cursor, tag: tag)), tag: tag)
+            return ReadResult(error: Rendering(Response(problem, cursor: cursor, tag: tag)), tag: tag)
         }
         // Nil if the caller may see the whole schema.
         let redactionGrants = suite.hidesValuesInSchema(from: readLimits) ? readLimits : nil
@@ -179,7 +179,7 @@ extension Suite {
             }
             let entry = KeyListing.Entry(
                 setting: setting(record).shown(to: readLimits), schema: document,
-                isWritable: admits(record.key) && !isLocked(record.key)
+                isWritable: schemaAllows(record.key) && !isLocked(record.key)
                     && caller?.grants.allows(.write, on: name, .key(record.name)) ?? true)
             let fitsPage =
                 (entry.schema ?? .null).subtractExtent(from: &remainingExtent)

@@ -7,7 +7,7 @@ package import SettingsStorage
 /// Makes a reader of the history: of the recent commits in memory, and of the past files, which have the older commits.
 package typealias PastSource = @Sendable (State) -> any PastReading
 
-/// Reads of past versions of suites, and of the history.
+/// Reads of past versions of settings and suites, and of the list of commits.
 extension State {
     /// Returns a reader that also reads past files; if there is no source, a reader of the history in memory.
     private func pastReader(_ source: PastSource?) -> any PastReading {
@@ -50,7 +50,8 @@ extension State {
                     throw self.recentPast.unknownSuite(name, for: readLimits, at: revision)
                 }
                 let result = try read(suite, self, revision)
-                if let ifMatch, let tag = result.tag?.revision, !result.isRefusal {
+                // A setting without a value is an error with its own status, whose tag is not compared with `If-Match`.
+                if let ifMatch, let tag = result.tag?.revision, !result.isError {
                     try ifMatch.check(
                         "the requested resource as of revision \(revision)", at: tag,
                         current: .suite(SuiteRevision(suite: name, revision: suite.revision)))
@@ -94,12 +95,11 @@ extension State {
         }
     }
 
-    /// Answers with the differences between two versions of a suite.
     func difference(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let (name, readLimits) = (try request.suite(in: bytes), request.caller?.readLimits)
         guard let from = request.query.moment(.from) else {
             throw Problem(
-                .badRequest, "the parameter from is missing; set it to the revision or the time to compare with")
+                .badRequest, "the parameter 'from' is missing; set it to the revision or the time to compare with")
         }
         let to = request.query.moment(.to) ?? .revision(revision)
         let fileMemory = Service.pastFileMemory(source)

@@ -10,7 +10,7 @@ package struct Policies: Sendable {
     package var proxies = TrustedProxies()
     package var logging = RequestLogging()
     /// True if the daemon serves the web page for viewing and editing settings.
-    package var servesPage = true
+    package var servesWebPage = true
     /// The maximum request rate of a caller; nil for no limit.
     package var rate: RequestRate?
 

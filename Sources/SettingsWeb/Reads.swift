@@ -69,9 +69,9 @@ extension APIHandler {
         let ifMatch = try request.ifMatch(in: bytes)
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !isStopping
-        // `watchedState` also subscribes to the next publication. `readLimits` are the grants of a caller that may not
-        // read everything. They add a digest to the cursor of the state.
-        let state = mayWait ? notifier.watchedState().withGrantsDigest(of: request.caller?.readLimits) : state
+        // `readLimits` are the grants of a caller that may not read everything. They add a digest to the cursor of the
+        // state.
+        let state = mayWait ? notifier.readStateAndSubscribe().withGrantsDigest(of: request.caller?.readLimits) : state
         let result: ReadResult
         do throws(Problem) {
             result = try reading.result(on: state)
@@ -84,7 +84,7 @@ extension APIHandler {
             return try notifier.wait(
                 for: reading, of: request.caller, known: knownTags, seconds: seconds, on: state, exchange)
         }
-        let answerKey = AnswerKey(reading.subject, .reading(reading, known: nil, hadSuite: false))
+        let answerKey = AnswerKey(reading.subject, .reading(reading, known: nil, suiteExistedAtArrival: false))
         let key = BackgroundAnswers.Key.answerKey(answerKey, clientRevision: .zero, revision: state.revision)
         return renderAnswer(
             result.answer(to: knownTags, state.cursor), to: exchange.ticket,
@@ -101,7 +101,7 @@ extension APIHandler {
             begin(exchange.ticket, WatchNotifier.head(at: state.cursor))
             return .later
         } catch {
-            return .answer(Response(toObserver: error, of: request.route.resource, cursor: state.cursor))
+            return .answer(Response(toWatchRequest: error, of: request.route.resource, cursor: state.cursor))
         }
     }
 }
@@ -161,7 +161,7 @@ extension APIHandler {
             let suite = state.suite(bytes.extracting(name))
         else { return nil }
         let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false, for: readLimits)
-        let answerKey = AnswerKey(reading.subject, .reading(reading, known: nil, hadSuite: false))
+        let answerKey = AnswerKey(reading.subject, .reading(reading, known: nil, suiteExistedAtArrival: false))
         let (cursor, revision) = (state.cursor, suite.revision)
         // Only answers that this function cached have a prefix: the part of the body with the cursor, which can be
         // replaced. Answers to watchers have the same answer key, but no prefix.

@@ -15,7 +15,7 @@ struct RevisionWait {
     /// The body; empty if `exchange` has a large body, which needs no copy.
     let body: [UInt8]
     let exchange: Exchange
-    /// The client whose number of waiting requests includes the request.
+    /// The client. Its limit of waiting requests includes this request.
     let client: ClientCounts.Client
     /// The reservation of the memory of the copies.
     let reservation: MemoryBudget.Reservation
@@ -84,10 +84,10 @@ extension APIHandler {
         serveRequestsWhoseRevisionIsPublished()
     }
 
-    /// Serves the waiting requests whose revision is published. Subscribes to the next publication for the others.
+    /// Serves the waiting requests whose revision is published. Subscribes to the next publication.
     func serveRequestsWhoseRevisionIsPublished() {
         guard !revisionQueue.isEmpty else { return }
-        let cursor = notifier.watchedState().cursor
+        let cursor = notifier.readStateAndSubscribe().cursor
         let reached = revisionQueue.removeReached(at: cursor, atMost: Self.requestsPerIteration)
         for id in reached {
             guard let entry = requests.entry(id), case .revisionWait(let wait) = entry.request else { continue }
@@ -99,8 +99,8 @@ extension APIHandler {
     private func serve(_ id: Ticket, _ wait: RevisionWait, of caller: Caller?) {
         loop.setAlarm(id, at: .max)
         guard isAdmitted(caller) else { return refuse(id, wait, of: caller, because: .credentialEnded) }
-        // Ends the wait, so that the request no longer counts as a watcher. `.serverOperation` stands for the request
-        // until `serve` answers it or lets it wait for something else.
+        // Ends the wait, so that the request no longer counts as a watcher. `.serverOperation` only keeps the request
+        // in the table until `serve` answers it or lets it wait for something else.
         setWaiting(id, for: .serverOperation)
         let (body, range) = wait.exchange.largeBody.map { ($0.bytes, $0.range) } ?? (wait.body, wait.body.indices)
         let handling = serve(

@@ -72,6 +72,7 @@ package struct Service: Sendable {
             warn(
                 "dropped \(count) lines of the access log: standard output was full or failed; check "
                     + "the program that reads it")
+            // The access log itself gets no line about the lost lines.
             return nil
         }
         (self.schemas, self.lastReloadFailed) = (schemas, lastReloadFailed)
@@ -109,7 +110,6 @@ extension Service {
         return Response(json: state.jsonBytes(), cursor: cursor)
     }
 
-    /// Answers `/healthz`.
     func health(at cursor: Cursor?) -> Response {
         status("ok", at: cursor)
     }

@@ -55,7 +55,7 @@ struct UnfinishedRequests {
         }
 
         /// True if proxies must not store the response, because it may contain secrets.
-        var forbidsStorage: Bool { caller?.grants.mayReadSecrets ?? false }
+        var forbidsCaching: Bool { caller?.grants.mayReadSecrets ?? false }
 
         fileprivate mutating func apply<Result>(_ change: (inout Entry) -> Result) -> Result { change(&self) }
     }

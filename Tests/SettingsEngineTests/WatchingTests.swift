@@ -124,7 +124,7 @@ private struct World {
         case .commits(let commits):
             let observed = state.watchReader.observed(
                 watcher.subject, commits, from: since?.revision ?? .zero, limit: limit,
-                keepsLatest: random.chance(oneIn: 3))
+                mergesByKey: random.chance(oneIn: 3))
             if let limit, observed.changes.count > limit {
                 #expect(Set(observed.changes.map(\.revision)).count == 1, "only a single commit may exceed the limit")
             }

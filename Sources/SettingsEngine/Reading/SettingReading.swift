@@ -51,7 +51,7 @@ extension Suite {
     }
 
     /// True if the schema allows the key. A suite without a schema allows any key.
-    package func admits(_ key: KeyName) -> Bool { schema.map { $0.schema.key(key.text) != nil } ?? true }
+    package func schemaAllows(_ key: KeyName) -> Bool { schema.map { $0.schema.key(key.text) != nil } ?? true }
 
     /// The given keys (nil: all keys) whose values are secret because of an earlier schema.
     func markedSecrets(of names: Set<UTF8Text>? = nil) -> [KeyName] {
@@ -103,12 +103,12 @@ package struct FoundSetting {
 }
 
 extension Suite {
-    /// The error for a key that the schema does not allow. If `suggests` is true, the error names similar keys that the
-    /// caller may read. `readLimits` is the grants of a caller that may not read everything; otherwise nil.
+    /// The error for a key that the schema does not allow. If `suggestsSimilarKeys` is true, the error names similar
+    /// keys that the caller may read. `readLimits` are the grants of a caller that may not read everything, or nil.
     package func unknownKey(
-        _ key: KeyName, for readLimits: Grants?, status: Int = 404, suggests: Bool = true
+        _ key: KeyName, for readLimits: Grants?, status: Int = 404, suggestsSimilarKeys: Bool = true
     ) -> Problem {
-        let nearest = suggests ? suggestions(for: key.text, to: readLimits) : []
+        let nearest = suggestsSimilarKeys ? suggestions(for: key.text, to: readLimits) : []
         var problem = Problem(
             .unknownKey, status: status, "the schema of suite \(id) has no key \(key)" + State.hint(nearest))
         problem.didYouMean = nearest

@@ -76,10 +76,10 @@ extension WatchReader {
     ///   - position: the revision of the data that the client has. It may be after the revision of this state.
     ///   - limit: the maximum number of changes; nil for no limit. A response has only whole commits, and at least one
     ///     commit, which may exceed the limit.
-    ///   - keepsLatest: if true, the changes of each key are merged into one change.
+    ///   - mergesByKey: if true, the changes of each key are merged into one change.
     package func observed(
         _ subject: WatchSubject, _ commits: [RetainedCommit], from position: Revision, limit: Int? = nil,
-        keepsLatest: Bool = false
+        mergesByKey: Bool = false
     ) -> ObservedChanges {
         var changes: [Change] = []
         var (includedCount, size) = (0, 0)
@@ -96,7 +96,7 @@ extension WatchReader {
         return ObservedChanges(
             scope(subject, commits[..<includedCount], later: commits[includedCount...]),
             cursor: Cursor(epoch: state.epoch, revision: last),
-            changes: state.shown(keepsLatest ? changes.latest : changes, to: subject.readLimits), hasMore: hasMore)
+            changes: state.shown(mergesByKey ? changes.latest : changes, to: subject.readLimits), hasMore: hasMore)
     }
 
     /// The part of a response that concerns suites as a whole. The response has the commits `included`. The state also

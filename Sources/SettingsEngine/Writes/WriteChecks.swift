@@ -53,7 +53,8 @@ extension WriteDraft {
             let readLimits = request.readLimits
             let maximum = Self.maximumSuggestions
             problem.errors =
-                unknownKeys.enumerated().map { $1.violation(for: readLimits, suggests: $0 < maximum) } + violations
+                unknownKeys.enumerated().map { $1.violation(for: readLimits, suggestsSimilarKeys: $0 < maximum) }
+                + violations
             throw problem
         }
         if keys.contains(where: { $0.isUnderSuiteRules }) {
@@ -145,10 +146,10 @@ extension Violation {
 }
 
 extension WriteDraft.UnknownKey {
-    fileprivate func violation(for readLimits: Grants?, suggests: Bool) -> Violation {
+    fileprivate func violation(for readLimits: Grants?, suggestsSimilarKeys: Bool) -> Violation {
         Violation(
             suite: suite.name, key: key.text, pointer: pointer, keyword: "additionalProperties",
-            detail: suite.unknownKey(key, for: readLimits, suggests: suggests).detail)
+            detail: suite.unknownKey(key, for: readLimits, suggestsSimilarKeys: suggestsSimilarKeys).detail)
     }
 }
 

@@ -139,13 +139,13 @@ package final class AccessPolicy: Sendable {
     ///     `Authorization`.
     ///   - peer: the user that the kernel reports for a Unix domain socket; nil for other sockets.
     ///   - recent: the event loop's cache of recently used tokens.
-    ///   - found: set to the caller of the request, even if this method throws because the token has expired.
+    ///   - identified: set to the caller of the request, even if this method throws because the token has expired.
     func caller(
         authorization field: Range<Int>?, key: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?,
-        recent: inout RecentTokens, found: inout Caller?
+        recent: inout RecentTokens, identified: inout Caller?
     ) throws(Problem) -> Caller {
         let caller = try findCaller(authorization: field, key: key, in: bytes, from: peer, recent: &recent)
-        found = caller
+        identified = caller
         if let expires = caller.expires, caller.hasExpired(at: clock()) {
             throw .unauthorized("the token expired at \(expires); create a new token with settingsd token create")
         }

@@ -9,13 +9,13 @@ internal import Synchronization
 /// An audit log: a file with one line of JSON for each commit, without the values of secrets.
 ///
 /// A background queue writes the lines, so the audit log never delays a write and never makes a write fail. The daemon
-/// counts and logs lost lines, and shows their number in `/metrics` and the condition in `/readyz`. Thread-safe.
+/// counts and logs lost lines. `/metrics` has their number, and `/readyz` the condition of the audit log. Thread-safe.
 package final class AuditLog: Sendable {
-    /// The request that led to a commit.
+    /// The request that led to a commit, or the schema file from which the daemon set a schema.
     package struct Request: Sendable {
-        /// The address of the client, or `unix`.
+        /// The address of the client; `unix` for a Unix domain socket; `config` for a schema file.
         package let peer: String
-        /// The method and the target of an HTTP request, or the path of a schema file.
+        /// The method and the target of an HTTP request, or the path of the schema file.
         package let description: String
 
         package init(peer: String, description: String) {
@@ -42,7 +42,6 @@ package final class AuditLog: Sendable {
     private let auditedRevisions: AuditedRevisions?
     private let isHistoryShared: Bool
 
-    /// The maximum time that ``finish()`` waits for the disk, in seconds.
     private static let finishSeconds = 5
     /// The assumed maximum distance of a line from its position in revision order. Lines are not in revision order,
     /// because each event loop adds the lines of its own commits when it receives their results.
@@ -165,7 +164,7 @@ package final class AuditLog: Sendable {
                 + "waited; restart the daemon to add the lines")
     }
 
-    /// Writes a line, and records the revision as audited. The line is nil for a commit without changes.
+    /// Writes a line, and records the revision as audited. Writes nothing if the line is nil.
     private func append(_ line: AuditLine?, of revision: Revision, to file: OpenFile) throws(FileError) {
         if let line {
             let bytes = line.jsonBytes() + [UInt8(ascii: "\n")]
@@ -233,13 +232,13 @@ extension OpenFile {
     }
 }
 
-/// A line of the audit file.
 private struct AuditLine: JSONWritable, Sendable {
     let commit: Commit
     let request: AuditLog.Request?
     let changes: [Change]
 
-    /// The line of a commit. Nil for a commit without changes, which only stores the `Idempotency-Key` of a write.
+    /// The line of a commit. Nil for a commit that changes no setting and no suite (`suiteChanges`: a suite is created
+    /// or removed, or its schema changes). Such a commit only stores the `Idempotency-Key` of a write.
     init?(_ commit: Commit, from request: AuditLog.Request?, on state: State) {
         guard !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else { return nil }
         (self.commit, self.request) = (commit, request)

@@ -10,12 +10,12 @@ struct AnswerKey: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         /// The result of a GET of a setting or a suite. For a GET with `wait`: the tags of the results that the client
         /// knows, and whether the suite existed, because its removal ends the wait. Indirect, because it is large.
-        indirect case reading(Reading, known: TagList?, hadSuite: Bool)
+        indirect case reading(Reading, known: TagList?, suiteExistedAtArrival: Bool)
         /// All watched settings. `isReset` is true if the client asked for changes that the history no longer has.
         case state(isReset: Bool)
         /// The commits after the client revision in one body: about `limit` changes at most, because a commit is never
-        /// split. `keepsLatest` is true to combine the changes of each setting into one change.
-        case changes(limit: Int?, keepsLatest: Bool)
+        /// split. `mergesByKey` is true to combine the changes of each setting into one change.
+        case changes(limit: Int?, mergesByKey: Bool)
         /// The answer that there is no commit after the client revision.
         case noChanges
         /// All watched settings, as the first event of a stream. For `isReset`, see `state`.

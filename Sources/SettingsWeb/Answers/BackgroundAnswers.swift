@@ -47,7 +47,7 @@ struct BackgroundAnswers {
     private static let maximumRecentAnswers = 64
 
     /// Returns an answer if a connection is still sending it.
-    func recentAnswer(_ key: Key) -> Response? {
+    func answerBeingSent(_ key: Key) -> Response? {
         guard let recent = recentAnswers[key], let body = recent.body else { return nil }
         return recent.head.with(body)
     }

@@ -46,12 +46,12 @@ enum Reading: Hashable, Sendable {
         }
     }
 
-    /// Reads from a state. If the suite does not exist, the result is a refusal, and a GET with `wait` waits. Throws an
+    /// Reads from a state. If the suite does not exist, the result is an error, and a GET with `wait` waits. Throws an
     /// error that ends even a GET with `wait` at once: the key is unknown, or its raw value is secret.
     func result(on state: State) throws(Problem) -> ReadResult {
         guard let found = state.suite(suite) else {
             let refusal = Response(state.unknownSuite(suite, for: readLimits), cursor: state.cursor)
-            return ReadResult(refusal: Rendering(refusal), tag: nil)
+            return ReadResult(error: Rendering(refusal), tag: nil)
         }
         return try result(of: found, at: state.cursor, now: state.cursor)
     }
@@ -75,7 +75,7 @@ enum Reading: Hashable, Sendable {
 
     /// Throws 412 if the tag of the result does not match `If-Match`.
     func check(_ ifMatch: WriteRequest.Guard, _ result: ReadResult, on state: State) throws(Problem) {
-        guard let tag = result.tag, !result.isRefusal else { return }
+        guard let tag = result.tag, !result.isError else { return }
         switch self {
         case .setting(let suite, let key, _, _):
             try ifMatch.check("\(key) of suite \(suite)", at: tag.revision, current: state.current(suite, key))
@@ -87,7 +87,7 @@ enum Reading: Hashable, Sendable {
         _ key: KeyName, isRaw: Bool, of suite: Suite, for readLimits: Grants?, at cursor: Cursor
     ) throws(Problem) -> ReadResult {
         let record = suite.record(key)
-        guard suite.admits(key) || record.stored != nil else { throw suite.unknownKey(key, for: readLimits) }
+        guard suite.schemaAllows(key) || record.stored != nil else { throw suite.unknownKey(key, for: readLimits) }
         if isRaw, suite.isHidden(record, from: readLimits) {
             throw Problem(secret: key, of: suite.id, to: "read the raw value of")
         }
@@ -112,7 +112,7 @@ enum Reading: Hashable, Sendable {
                 refusal.fields.append(source: source)
                 return refusal
             }
-            return ReadResult(refusal: refusal, tag: tag)
+            return ReadResult(error: refusal, tag: tag)
         }
     }
 
@@ -133,36 +133,36 @@ enum Reading: Hashable, Sendable {
 struct ReadResult: Sendable {
     /// Nil if the suite does not exist.
     let tag: EntityTag?
-    /// The source of the value of a setting: stored or default; nil for a suite, and for a refusal.
+    /// The source of the value of a setting: stored or default; nil for a suite, and for an error.
     private let source: Source?
     /// True if the setting has no value, or the suite does not exist, so that the response is an error.
-    let isRefusal: Bool
+    let isError: Bool
     let rendering: Rendering
 
     init(
         tag: EntityTag, source: Source? = nil, cost: @escaping @Sendable (Cost) -> Cost,
         _ make: @escaping @Sendable () -> Response
     ) {
-        (self.tag, self.source, isRefusal) = (tag, source, false)
+        (self.tag, self.source, isError) = (tag, source, false)
         rendering = Rendering(cost: cost, make: make)
     }
 
-    init(refusal: Rendering, tag: EntityTag?) {
-        (self.tag, source, isRefusal, rendering) = (tag, nil, true, refusal)
+    init(error: Rendering, tag: EntityTag?) {
+        (self.tag, source, isError, rendering) = (tag, nil, true, error)
     }
 
     /// True if a GET with `wait` and these tags in `If-None-Match` must wait, because the client knows this result.
-    /// Without tags, a GET waits only if the result is a refusal.
+    /// Without tags, a GET waits only if the result is an error.
     func isKnown(by tags: TagList?) -> Bool {
-        guard let tags else { return isRefusal }
+        guard let tags else { return isError }
         guard let tag else { return true }
         return tags.matches(tag)
     }
 
     /// Returns the answer to a client that sends these tags in `If-None-Match`: 304 if a tag matches the result, unless
-    /// the result is a refusal.
+    /// the result is an error.
     func answer(to tags: TagList?, _ cursor: Cursor) -> Rendering {
-        guard !isRefusal, let tag, tags?.matches(tag) ?? false else { return rendering }
+        guard !isError, let tag, tags?.matches(tag) ?? false else { return rendering }
         var response = Response(notModified: tag, cursor: cursor)
         if let source { response.fields.append(source: source) }
         return Rendering(response)

@@ -69,7 +69,7 @@ extension Response {
     }
 
     /// Makes the answer to a long poll. It varies with `Accept`, because `Accept` can request an event stream instead.
-    init(toObserver body: [UInt8], cursor: Cursor) {
+    init(toWatchRequest body: [UInt8], cursor: Cursor) {
         self.init(json: body, cursor: cursor)
         fields.append("Vary", "Accept")
     }
@@ -79,7 +79,7 @@ extension Response {
         self.init(status: 304, contentType: .none, fields: FieldBlock(cursor: cursor, tag: tag), body: [])
     }
 
-    mutating func forbidStorage() {
+    mutating func forbidCaching() {
         fields.append("Cache-Control", "no-store")
     }
 

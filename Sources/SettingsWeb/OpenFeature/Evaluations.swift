@@ -53,7 +53,7 @@ extension APIHandler {
             } else {
                 try evaluateAll(of: suite, request, bytes, exchange, on: state)
             }
-        // As for other reads, later requests of the connection wait until the answer is complete.
+        // Later requests of the connection wait until the answer is complete, as with other reads.
         if case .later = handling { return .laterBlockingConnection }
         return handling
     }
@@ -94,8 +94,8 @@ extension Suite {
     /// Evaluates a key. Throws if the key is unknown or hidden from the caller, or if the stored value is invalid.
     fileprivate func flag(_ key: KeyName, for readLimits: Grants?, at cursor: Cursor) throws(Problem) -> Rendering {
         let record = record(key)
-        guard admits(key) || record.stored != nil, !isHidden(record, from: readLimits) else {
-            throw unknownKey(key, for: readLimits, suggests: false)
+        guard schemaAllows(key) || record.stored != nil, !isHidden(record, from: readLimits) else {
+            throw unknownKey(key, for: readLimits, suggestsSimilarKeys: false)
         }
         guard record.valueSource != .invalid else { throw invalidStored(record) }
         let value = effectiveValue(of: record)
@@ -118,7 +118,7 @@ private enum EvaluationContext {
         guard document["context"]?.object == nil else { return }
         var problem = Problem(
             .badRequest, "the body must contain an object named context, as in {\"context\":{\"targetingKey\":\"me\"}}")
-        // By this pointer, `EvaluationFailure` recognizes an invalid context.
+        // `EvaluationFailure` recognizes an invalid context by this pointer.
         problem.pointer = EvaluationFailure.context
         throw problem
     }

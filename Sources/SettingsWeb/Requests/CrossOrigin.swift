@@ -12,7 +12,7 @@ struct CrossOrigin {
     private let blockIndices: [String: Int]
 
     /// - Parameter old: the value before a reload. Origins keep their indices, which unanswered requests have stored.
-    init(_ policy: HostPolicy, after old: CrossOrigin? = nil) {
+    init(_ policy: HostPolicy, replacing old: CrossOrigin? = nil) {
         var common = FieldBlock()
         // A cache must not use an answer for a request from another origin.
         if !policy.origins.isEmpty { common.append("Vary", "Origin") }

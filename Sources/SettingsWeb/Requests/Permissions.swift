@@ -47,9 +47,10 @@ extension AccessPolicy {
     /// - Parameters:
     ///   - user: the user at the other end of a Unix domain socket; nil for another socket.
     ///   - recent: a cache of the tokens that were presented recently.
-    ///   - found: is set to the caller of the credential, even if the request is then refused.
+    ///   - identified: is set to the caller of the credential, even if the request is then refused.
     func admit(
-        _ head: RequestHead, _ bytes: Span<UInt8>, user: PeerUser?, recent: inout RecentTokens, found: inout Caller?
+        _ head: RequestHead, _ bytes: Span<UInt8>, user: PeerUser?, recent: inout RecentTokens,
+        identified: inout Caller?
     ) throws(Problem) -> Caller? {
         // `OPTIONS *` is server-wide and has no path.
         let route = head.hasAsteriskForm ? nil : Route(head.path, in: bytes)
@@ -59,7 +60,7 @@ extension AccessPolicy {
         if opensMetrics, route?.resource == .metrics { return nil }
         let caller = try caller(
             authorization: head.field(.authorization), key: head.field(.apiKey), in: bytes, from: user, recent: &recent,
-            found: &found)
+            identified: &identified)
         switch requirement {
         case .nothing: break
         case .anyGrant: try caller.demandAny()

@@ -104,7 +104,6 @@ extension WriteRequest.Guard {
         throw problem
     }
 
-    /// Throws 412 if the guard, which is the `If-Match` of a read, does not hold for a suite that exists.
     func check(suite: SuiteName, at revision: Revision) throws(Problem) {
         try check("suite \(suite)", at: revision, current: .suite(SuiteRevision(suite: suite, revision: revision)))
     }

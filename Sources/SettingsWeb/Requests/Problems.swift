@@ -39,7 +39,6 @@ extension Problem {
         }
     }
 
-    /// The error for a method that a resource does not support.
     init(methodOf head: RequestHead, _ bytes: Span<UInt8>, at resource: Resource) {
         let (method, allowed) = (bytes.text(in: head.methodName), resource.allowed)
         self.init(
@@ -74,7 +73,7 @@ extension Problem {
         }
     }
 
-    /// The error for a watcher (a request that waits for changes) if the memory for watched names is exhausted.
+    /// The error for requests that wait for changes if the memory for the names that they observe is exhausted.
     static var tooManyNames: Problem {
         Problem(
             .overloaded, retryAfterMs: 1000,

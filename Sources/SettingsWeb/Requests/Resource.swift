@@ -78,9 +78,7 @@ struct Parameter: Sendable {
         case resumePoint
         /// A revision, or a date and time.
         case moment
-        /// A decimal number in a range.
         case count(ClosedRange<Int>)
-        /// One of these words.
         case choice([String])
     }
 
@@ -90,9 +88,7 @@ struct Parameter: Sendable {
     let isRepeatable: Bool
 
     init(_ name: String, _ kind: Kind, isRepeatable: Bool = false) {
-        self.name = name
-        self.kind = kind
-        self.isRepeatable = isRepeatable
+        (self.name, self.kind, self.isRepeatable) = (name, kind, isRepeatable)
     }
 }
 
@@ -153,9 +149,12 @@ extension Parameter {
     static let by = Parameter("by", .nonEmptyText)
     static let from = Parameter("from", .moment)
     static let to = Parameter("to", .moment)
+    /// Answers with the value of the setting only, or with an object of the keys and values of the suite only.
     static let raw = Parameter("raw", .flag)
     static let dryRun = Parameter("dryRun", .flag)
+    /// `locked`: also changes settings that the schema declares read-only. Requires the right `override`.
     static let override = Parameter("override", .choice(["locked"]))
+    /// Removes the suite with its schema. Without this parameter, DELETE removes only stored values.
     static let drop = Parameter("drop", .flag)
     static let wait = Parameter("wait", .count(0...300))
     static let since = Parameter("since", .resumePoint)
@@ -164,11 +163,14 @@ extension Parameter {
     static let filterKey = Parameter("key", .key, isRepeatable: true)
     static let filterPrefix = Parameter("prefix", .text, isRepeatable: true)
     static let changeLimit = Parameter("limit", .count(1...maximumLimit))
+    /// Merges all changes of a key into one change.
     static let latest = Parameter("latest", .flag)
     // Clients of OpenFeature send these two parameters. The daemon ignores them.
     static let flagTag = Parameter("flagConfigEtag", .text)
     static let flagTime = Parameter("flagConfigLastModified", .text)
+    /// If the schema that a PUT or an undo sets does not allow stored values: keeps the values, or removes them.
     static let onConflict = Parameter("onConflict", .choice(["keep", "reset"]))
+    /// If the schema does not allow values that a restore would store: does not change these keys.
     static let onRestoreConflict = Parameter("onConflict", .choice(["skip"]))
 }
 

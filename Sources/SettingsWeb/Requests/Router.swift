@@ -57,9 +57,7 @@ struct Route {
     }
 
     private init(_ resource: Resource, suite: Range<Int>? = nil, key: Range<Int>? = nil) {
-        self.resource = resource
-        self.suite = suite
-        self.key = key
+        (self.resource, self.suite, self.key) = (resource, suite, key)
     }
 
     private static func findUnversioned(_ name: Range<Int>, in bytes: Span<UInt8>) -> Route? {
@@ -179,7 +177,6 @@ private struct PathInterpretation {
     let names: [String]
     /// The penalty is higher for a less likely correction.
     let penalty: Int
-    /// True if the correction escapes slashes in the key as `%2F`.
     var escapesSlash = false
 
     /// Puts the names into the path of a resource, and corrects misspelled words, which increases the penalty. Returns

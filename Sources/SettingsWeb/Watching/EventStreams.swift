@@ -10,8 +10,11 @@ internal import SettingsStorage
 ///
 /// A stream catches up first: it sends the state, or the commits after the revision that the client knows, in pieces. A
 /// piece follows when the kernel has accepted the piece before. Afterwards the stream is live: it sends each event at
-/// once. The `answerKind` of a watcher is the content of the next piece: the state (`stateEvent`) or commits
-/// (`commitEvents`). A cursor is an epoch, which names a history, and a revision, which is the number of a commit.
+/// once. `isCatchingUp` is true until then, also in the phase `rendering`. The `answerKind` of a watcher is the content
+/// of the next piece: the state (`stateEvent`) or commits (`commitEvents`). `isReset` tells the client to discard the
+/// settings that it has. The style of the events is `changes`, or `refetches` for OpenFeature: each event only asks the
+/// client to fetch the flags again. A cursor is an epoch, which names a history, and a revision, which is the number of
+/// a commit. The notifier has compared all commits up to `comparedRevision` with the subjects of all watchers.
 extension WatchNotifier {
     /// The size of a piece in bytes. A larger event is sent as one piece.
     private static let pieceBytes = 64 << 10
@@ -53,7 +56,6 @@ extension WatchNotifier {
         return .later
     }
 
-    /// Returns the head of the response whose body is the stream.
     static func head(at cursor: Cursor) -> Response {
         var head = Response(status: 200, contentType: .eventStream, fields: FieldBlock(cursor: cursor, tag: nil))
         head.fields.append("Vary", "Accept")
@@ -62,7 +64,7 @@ extension WatchNotifier {
         return head
     }
 
-    /// Sends the next piece if the stream catches up.
+    /// Sends the next piece if the stream is in the phase `catchingUp`.
     func sendNextPiece(to watcher: Watcher) {
         guard case .catchingUp? = watcher.phase else { return }
         let subject = watcher.topic.subject
@@ -95,7 +97,8 @@ extension WatchNotifier {
         }
         guard state.watchReader.hasState(for: subject) else {
             guard isReset else { return sendMissingSuite(to: watcher, on: state) }
-            // The history no longer contains the commit that removed the suite. This event replaces its event.
+            // The history no longer contains the commit that removed the suite. The client gets this event in place of
+            // the event of that commit. `one` is a subject of one suite.
             let removal = StreamCommit(.one(schemaRevision: nil, isDropped: true), cursor: state.cursor, changes: [])
             let response = Response(status: 200, body: EventText.text(of: .commit(removal)))
             return sendPiece(response, to: watcher, upTo: state.revision)
@@ -120,7 +123,7 @@ extension WatchNotifier {
         let key = BackgroundAnswers.Key.answerKey(answerKey, clientRevision: revision, revision: reached)
         watcher.answerKind = answerKey.kind
         watcher.phase = .rendering(key)
-        if let response = handler.backgroundAnswers.recentAnswer(key) {
+        if let response = handler.backgroundAnswers.answerBeingSent(key) {
             return sendPiece(response, to: watcher, upTo: reached)
         }
         handler.renderInBackground(rendering, key, for: watcher.id, of: watcher.client.key, mustAnswer: true)
@@ -137,9 +140,7 @@ extension WatchNotifier {
         push(style == .changes ? missing : EventText.refetch(subject, on: state), to: watcher)
     }
 
-    /// Sends a piece to a stream that catches up.
-    ///
-    /// - Parameter reached: the revision up to which the client has all events after this piece.
+    /// Sends a piece to a stream that catches up. The client then has all events up to the revision `reached`.
     func sendPiece(_ piece: Response, to watcher: Watcher, upTo reached: Revision) {
         let text = piece.body
         if !text.isEmpty { push(text, owner: piece.bodyOwner, to: watcher) }
@@ -160,7 +161,7 @@ extension WatchNotifier {
         }
     }
 
-    /// Sends new events to a live stream. Returns false if there are no new events, or if the stream still catches up.
+    /// Sends new events to a live stream. Returns false if there are no new events, or if the stream is not live yet.
     @discardableResult
     func sendNewEvents(to watcher: Watcher, on state: State) -> Bool {
         guard !watcher.isCatchingUp else { return false }
@@ -211,18 +212,17 @@ extension WatchNotifier {
     }
 
     /// Sends new events to a live stream that was idle for the keep-alive interval, or only the cursor if there are no
-    /// new events. A client that resumes from a cursor after an event that it has not received would miss this event.
+    /// new events. The cursor comes last, because a client that reconnects gets only the events after its cursor.
     func sendKeepAlive(to watcher: Watcher) {
         guard !watcher.isCatchingUp else { return setKeepAlive(watcher) }
         let state = service.store.state.withGrantsDigest(of: watcher.topic.subject.readLimits)
         watcher.advance(to: comparedRevision)
-        watcher.isDue = false
+        watcher.needsEvaluation = false
         guard !sendNewEvents(to: watcher, on: state) else { return }
         let revision = max(watcher.revision, comparedRevision)
         push(EventText.idField(Cursor(epoch: state.epoch, revision: revision)), to: watcher)
     }
 
-    /// Queues bytes for the client, and restarts the keep-alive interval.
     private func push(_ text: [UInt8], owner: (any AnyObject & Sendable)? = nil, to watcher: Watcher) {
         loop.push(watcher.id, text, owner: owner)
         setKeepAlive(watcher)

@@ -5,8 +5,8 @@ internal import SettingsModel
 /// The text format of server-sent events. The JSON writer emits no line breaks, so each event has one `data` line. The
 /// id of an event is a cursor: an epoch, which names a history, and a revision, which is the number of a commit.
 enum EventText {
-    /// The beginning of a stream: the milliseconds until a client reconnects. No empty line follows: it would end an
-    /// event that has no id, so that a client that has reconnected would forget its last id.
+    /// The beginning of a stream: the milliseconds until a client reconnects. No empty line follows, because an empty
+    /// line ends an event. This event would have no id, and a client that has reconnected would forget its last id.
     static let opening = Array("retry: 1000\n".utf8)
 
     /// The end of a stream: the milliseconds until the client reconnects, and the cursor if the client has all events.
@@ -29,7 +29,8 @@ enum EventText {
         return refetch(Cursor(epoch: epoch, revision: commit.revision), tag, commit.time)
     }
 
-    /// OpenFeature's event in place of the state: the suite is missing or new, or the history lacks needed commits.
+    /// OpenFeature's event where other streams get the state, or the event that the suite does not exist: the suite is
+    /// new or missing, or the history no longer has all commits after the cursor of the client.
     static func refetch(_ subject: WatchSubject, on state: State) -> [UInt8] {
         refetch(
             state.cursor, state.suite(subject.suites[0])?.tag(for: subject.readLimits) ?? EntityTag(.zero), state.time)

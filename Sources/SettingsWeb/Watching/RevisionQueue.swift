@@ -8,17 +8,17 @@ internal import SettingsAPI
 struct RevisionQueue {
     /// The cursor of each request; nil while the daemon asks the shared log for the newest commit.
     private var awaitedCursors: [Ticket: Cursor?] = [:]
-    /// The result of the last search: its epoch, and the lowest revision of this epoch that a request still awaits
-    /// (`nextRevision`; nil if no request awaits one), so that the publication of a lower revision needs no search.
-    /// `lastSearch` is nil if a cursor was added or changed since that search.
-    private var lastSearch: (epoch: Epoch, nextRevision: Revision?)?
+    /// What `removeReached` found when it last compared all cursors with a published cursor: the epoch of the published
+    /// cursor, and the lowest revision of this epoch that a request still awaits (nil if no request awaits a revision).
+    /// A lower revision needs no new comparison. `lastComparison` is nil if a cursor was added or changed since then.
+    private var lastComparison: (epoch: Epoch, nextRevision: Revision?)?
 
     var isEmpty: Bool { awaitedCursors.isEmpty }
 
     /// Adds a request. The cursor is nil if the daemon does not know yet which commit is the newest.
     mutating func append(_ id: Ticket, until cursor: Cursor?) {
         awaitedCursors[id] = .some(cursor)
-        lastSearch = nil
+        lastComparison = nil
     }
 
     mutating func remove(_ id: Ticket) { awaitedCursors[id] = nil }
@@ -28,19 +28,19 @@ struct RevisionQueue {
         guard let awaited = awaitedCursors[id] else { return }
         if let awaited, awaited.hasReached(cursor) { return }
         awaitedCursors[id] = .some(cursor)
-        lastSearch = nil
+        lastComparison = nil
     }
 
     /// Removes and returns at most `limit` requests whose cursor is not later than the published cursor.
     mutating func removeReached(at cursor: Cursor, atMost limit: Int) -> [Ticket] {
-        if let lastSearch, lastSearch.epoch == cursor.epoch {
-            guard let next = lastSearch.nextRevision, next <= cursor.revision else { return [] }
+        if let lastComparison, lastComparison.epoch == cursor.epoch {
+            guard let next = lastComparison.nextRevision, next <= cursor.revision else { return [] }
         }
         let reached = Array(
             awaitedCursors.lazy.filter { $0.value.map(cursor.hasReached) ?? false }.prefix(limit).map(\.key))
         for id in reached { awaitedCursors[id] = nil }
         let remaining = awaitedCursors.values.lazy.compactMap(\.self).filter { cursor.epoch.isBase(of: $0.epoch) }
-        lastSearch = (cursor.epoch, remaining.map(\.revision).min())
+        lastComparison = (cursor.epoch, remaining.map(\.revision).min())
         return reached
     }
 }

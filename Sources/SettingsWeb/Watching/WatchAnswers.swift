@@ -14,7 +14,7 @@ extension WatchNotifier {
         // The grants of a caller that may not read everything; nil if the caller may read everything. Cursors for the
         // caller contain a digest of these grants, so that the cursors are not valid with other grants.
         let readLimits = request.subject.readLimits
-        let state = watchedState().withGrantsDigest(of: readLimits)
+        let state = readStateAndSubscribe().withGrantsDigest(of: readLimits)
         do throws(Problem) {
             switch state.watchReader.find(request.subject, since: request.since, within: .loopLimit) {
             // The search costs more than the event loop may spend. A stream searches in pieces.
@@ -26,7 +26,7 @@ extension WatchNotifier {
         } catch {
             // The client resumes from the cursor. With a cursor after the evaluated state, it would miss commits.
             let resource = request.style == .refetches ? Resource.evaluationEvents : .observation
-            return .answer(Response(toObserver: error, of: resource, cursor: state.cursor))
+            return .answer(Response(toWatchRequest: error, of: resource, cursor: state.cursor))
         }
     }
 
@@ -35,7 +35,8 @@ extension WatchNotifier {
     func wait(
         for reading: Reading, of caller: Caller?, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
-        let answerKind = AnswerKey.Kind.reading(reading, known: known, hadSuite: state.hasSuite(reading.suite))
+        let answerKind = AnswerKey.Kind.reading(
+            reading, known: known, suiteExistedAtArrival: state.hasSuite(reading.suite))
         try register(exchange, AnswerKey(reading.subject, answerKind), of: caller, after: state.revision, on: state)
         setDeadline(exchange.ticket, seconds: seconds, of: caller)
         return .later
@@ -58,7 +59,7 @@ extension WatchNotifier {
         let subject = request.subject
         let revision = request.since?.revision ?? .zero
         let client = ClientKey(of: request.caller, exchange)
-        let changesKey = AnswerKey(subject, .changes(limit: request.limit, keepsLatest: request.keepsLatest))
+        let changesKey = AnswerKey(subject, .changes(limit: request.limit, mergesByKey: request.mergesByKey))
         let seconds = request.wait ?? WatchRequest.defaultWait
         switch finding {
         case .state(let isReset):
@@ -76,7 +77,7 @@ extension WatchNotifier {
         case .commits(let commits):
             return answer(changesKey, after: revision, on: state, to: exchange.ticket, for: client) {
                 rendering(
-                    of: subject, commits, after: revision, limit: request.limit, keepsLatest: request.keepsLatest,
+                    of: subject, commits, after: revision, limit: request.limit, mergesByKey: request.mergesByKey,
                     on: state)
             }
         case .missingSuite:
@@ -100,11 +101,11 @@ extension WatchNotifier {
     /// Prepares the rendering of the changes in commits. A rendering in the background uses the state that is published
     /// when the rendering starts, because a reference to the present state would keep replaced values in memory.
     func rendering(
-        of subject: WatchSubject, _ commits: [RetainedCommit], after revision: Revision, limit: Int?, keepsLatest: Bool,
+        of subject: WatchSubject, _ commits: [RetainedCommit], after revision: Revision, limit: Int?, mergesByKey: Bool,
         on state: State
     ) -> Rendering {
         let rendering = state.watchReader.rendering(
-            of: subject, commits, after: revision, limit: limit, keepsLatest: keepsLatest)
+            of: subject, commits, after: revision, limit: limit, mergesByKey: mergesByKey)
         guard rendering.exceedsLoopLimit else { return rendering }
         let (epoch, store) = (state.epoch, service.store)
         return Rendering(cost: state.watchReader.renderingCost(ofChangesIn: commits), isUpperBound: true) {
@@ -113,13 +114,13 @@ extension WatchNotifier {
             switch state.watchReader.find(subject, since: since) {
             case .commits(let commits):
                 return state.watchReader.rendering(
-                    of: subject, commits, after: revision, limit: limit, keepsLatest: keepsLatest
+                    of: subject, commits, after: revision, limit: limit, mergesByKey: mergesByKey
                 )
                 .make()
             case .state, .missingSuite: return state.watchReader.rendering(of: subject, isReset: true).make()
             case .nothing, .tooCostly:
                 let noChanges = state.watchReader.observed(subject, [], from: revision)
-                return Response(toObserver: noChanges.jsonBytes(), cursor: state.cursor)
+                return Response(toWatchRequest: noChanges.jsonBytes(), cursor: state.cursor)
             }
         }
     }
@@ -131,7 +132,7 @@ extension WatchNotifier {
         guard !service.rendering.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
         let reservedBytes = min(WatchReader.maximumAnswerBytes, service.budget.capacity / 4)
         handler.runInBackground(for: id, of: client, bytes: reservedBytes) { handler, problem in
-            handler.answer(id, Response(toObserver: problem, cursor: handler.cursor(for: request.caller)))
+            handler.answer(id, Response(toWatchRequest: problem, cursor: handler.cursor(for: request.caller)))
         } _: { [store = service.store] reservation in
             let (subject, since) = (request.subject, request.since)
             let state = store.state.withGrantsDigest(of: subject.readLimits)
@@ -141,7 +142,7 @@ extension WatchNotifier {
             }
             let rendering = state.watchReader.rendering(
                 of: subject, commits, after: since?.revision ?? .zero, limit: request.limit,
-                keepsLatest: request.keepsLatest)
+                mergesByKey: request.mergesByKey)
             let computed = BackgroundAnswers.ComputedAnswer(rendering, reservation)
             return { $0.answer(id, computed.response) }
         }
@@ -154,7 +155,7 @@ extension WatchNotifier {
         if case .nothing = finding {
             // The published state may be newer now. Only the commits after the searched state remain to be searched.
             let searched = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
-            state = watchedState().withGrantsDigest(of: request.subject.readLimits)
+            state = readStateAndSubscribe().withGrantsDigest(of: request.subject.readLimits)
             finding = state.watchReader.find(request.subject, since: .cursor(searched))
         }
         do throws(Problem) {
@@ -162,7 +163,7 @@ extension WatchNotifier {
                 handler.answer(id, response)
             }
         } catch {
-            handler.answer(id, Response(toObserver: error, cursor: state.cursor))
+            handler.answer(id, Response(toWatchRequest: error, cursor: state.cursor))
         }
         // A half-close or a stop during the search did not answer the request, because it was not a watcher yet.
         if loop.peerState(of: id) == .halfClosed || handler.isStopping { handler.peerHalfClosed(id) }
@@ -174,20 +175,20 @@ extension WatchReader {
     func rendering(of subject: WatchSubject, isReset: Bool) -> Rendering {
         Rendering(cost: { self.renderingCost(of: subject, within: $0) }) {
             guard let observed = self.observed(subject, isReset: isReset) else {
-                return Response(toObserver: self.missingSuiteError(for: subject), cursor: self.state.cursor)
+                return Response(toWatchRequest: self.missingSuiteError(for: subject), cursor: self.state.cursor)
             }
-            return Response(toObserver: observed.jsonBytes(), cursor: self.state.cursor)
+            return Response(toWatchRequest: observed.jsonBytes(), cursor: self.state.cursor)
         }
     }
 
-    /// Prepares the rendering of the changes in commits: at most about `limit` changes. `keepsLatest` is true if the
+    /// Prepares the rendering of the changes in commits: at most about `limit` changes. `mergesByKey` is true if the
     /// answer combines all changes of a key into one change.
     func rendering(
-        of subject: WatchSubject, _ commits: [RetainedCommit], after revision: Revision, limit: Int?, keepsLatest: Bool
+        of subject: WatchSubject, _ commits: [RetainedCommit], after revision: Revision, limit: Int?, mergesByKey: Bool
     ) -> Rendering {
         Rendering(cost: renderingCost(ofChangesIn: commits), isUpperBound: true) {
-            let changes = self.observed(subject, commits, from: revision, limit: limit, keepsLatest: keepsLatest)
-            return Response(toObserver: changes.jsonBytes(), cursor: self.state.cursor)
+            let changes = self.observed(subject, commits, from: revision, limit: limit, mergesByKey: mergesByKey)
+            return Response(toWatchRequest: changes.jsonBytes(), cursor: self.state.cursor)
         }
     }
 
@@ -200,7 +201,7 @@ extension WatchReader {
 }
 
 extension Response {
-    init(toObserver problem: Problem, of resource: Resource = .observation, cursor: Cursor?) {
+    init(toWatchRequest problem: Problem, of resource: Resource = .observation, cursor: Cursor?) {
         if resource.isOpenFeature {
             self.init(toFlagWatcher: problem, cursor: cursor)
         } else {

@@ -9,11 +9,11 @@ internal import SettingsStorage
 /// Wakes up the watchers (requests that wait for changes) of one event loop: evaluates them again when commits match
 /// their topics. A topic is all watchers with the same subject: the suites, keys and prefixes that they watch.
 ///
-/// A request becomes a watcher if the published state has nothing new for the request. `watchedState` returns this
-/// state and subscribes to the next publication in one step, so no commit is missed in between. After a publication,
-/// the notifier compares the new commits with the topics and wakes up the watchers of matching topics. One iteration of
-/// the event loop wakes up a limited number of watchers, so that thousands of watchers do not delay other requests. The
-/// watchers are stored in the table of unfinished requests. Owned by the event loop.
+/// A request becomes a watcher if the published state has nothing new for the request. `readStateAndSubscribe` returns
+/// this state and subscribes to the next publication in one step, so no commit is missed in between. After a
+/// publication, the notifier compares the new commits with the topics and wakes up the watchers of matching topics. One
+/// iteration of the event loop wakes up a limited number of watchers, so that thousands of watchers do not delay other
+/// requests. The watchers are stored in the table of unfinished requests. Owned by the event loop.
 final class WatchNotifier {
     let service: Service
     let loop: EventLoop
@@ -47,7 +47,7 @@ final class WatchNotifier {
     }
 
     /// Returns the published state, and subscribes the event loop to the next publication.
-    func watchedState() -> State { service.store.watch(listener) }
+    func readStateAndSubscribe() -> State { service.store.watch(listener) }
 
     /// Makes a request a watcher. Throws 401 if the credential is no longer valid, 429 if there are too many watchers,
     /// and 503 if there is no memory for the names that the request watches.
@@ -106,7 +106,7 @@ extension WatchNotifier {
             isSearchOutdated = true
             return
         }
-        let state = watchedState()
+        let state = readStateAndSubscribe()
         if state.history.oldestAvailable <= comparedRevision {
             search = TopicSearch(state.history.commits(after: comparedRevision), upTo: state.revision)
             continueSearch()
@@ -138,9 +138,9 @@ extension WatchNotifier {
     }
 
     private func appendDue(_ id: Ticket) {
-        guard let watcher = handler.requests.watcher(id), !watcher.isDue else { return }
+        guard let watcher = handler.requests.watcher(id), !watcher.needsEvaluation else { return }
         watcher.advance(to: comparedRevision)
-        watcher.isDue = true
+        watcher.needsEvaluation = true
         handler.metrics.wakeUps += 1
         dueWatchers.append(id)
     }

@@ -20,7 +20,7 @@ struct WatchRequest: Sendable {
     /// The maximum number of changes in the answer; nil for no limit.
     let limit: Int?
     /// True if the answer combines all changes of a key into one change.
-    let keepsLatest: Bool
+    let mergesByKey: Bool
 
     /// The seconds that a long poll without the parameter `wait` waits.
     static let defaultWait = 30
@@ -41,7 +41,7 @@ struct WatchRequest: Sendable {
         since = try Self.since(request, bytes, isStream: isStream)
         wait = query.count(.wait)
         limit = query.count(.changeLimit)
-        keepsLatest = query.flag(.latest)
+        mergesByKey = query.flag(.latest)
     }
 
     /// True if the request waits for the creation of a suite that does not exist: a stream with a revision to resume

@@ -30,8 +30,8 @@ final class Watcher {
     /// The phase of an event stream; nil for a request that gets one answer.
     var phase: StreamPhase?
     var answerKind: AnswerKey.Kind
-    /// True if the watcher is in the queue of watchers that are woken up.
-    var isDue = false
+    /// True if the topic matches a commit for which the notifier has not evaluated the watcher yet.
+    var needsEvaluation = false
     /// True for a stream that catches up and ends when it becomes live.
     var endsWhenLive = false
 
@@ -53,7 +53,7 @@ final class Watcher {
 
     var isStream: Bool { phase != nil }
 
-    /// True for a stream that has not been sent all published events yet.
+    /// True for a stream that has not been sent all published events yet: in the phases `catchingUp` and `rendering`.
     var isCatchingUp: Bool {
         switch phase {
         case nil, .live: false
@@ -61,9 +61,9 @@ final class Watcher {
         }
     }
 
-    /// Advances the revision to the revision up to which all commits were compared with all topics. Up to there, no
-    /// commit matches the topic of a watcher that is not due. Watchers with equal revisions can share an answer.
+    /// Advances the revision to the revision up to which all commits were compared with all topics. Unless the watcher
+    /// needs an evaluation, no commit up to there matches its topic. Watchers with equal revisions can share an answer.
     func advance(to comparedRevision: Revision) {
-        if !isDue, !isCatchingUp { revision = max(revision, comparedRevision) }
+        if !needsEvaluation, !isCatchingUp { revision = max(revision, comparedRevision) }
     }
 }

@@ -6,31 +6,34 @@ internal import SettingsEngine
 internal import SettingsStorage
 
 /// The evaluation of watchers against a published state, and their answers. A ``Watcher`` is a request that waits for
-/// commits that match its subject: the suites, keys and prefixes that it names.
+/// commits that match its subject: the suites, keys and prefixes that it names. It is a GET with `wait`, or a
+/// ``WatchRequest``: a long poll or an event stream. An answer `toWatchRequest` has `Vary: Accept`. `isReset` tells the
+/// client to discard the settings that it has. `mergesByKey` merges all changes of a key into one change.
 extension WatchNotifier {
     /// Answers a watcher if the state has something new for the client.
     func evaluate(_ watcher: Watcher, on state: State) {
         let (answerKey, subject, revision) = (watcher.answerKey, watcher.topic.subject, watcher.revision)
         // Cursors for a caller that may not read everything contain a digest of its grants (`readLimits`).
         let state = state.withGrantsDigest(of: subject.readLimits)
-        watcher.isDue = false
+        watcher.needsEvaluation = false
         switch watcher.answerKind {
-        case .changes(let limit, let keepsLatest):
+        case .changes(let limit, let mergesByKey):
             guard state.watchReader.hasHistory(for: subject, after: revision) else {
                 return answerWithState(watcher, on: state)
             }
             let commits = state.watchReader.commits(for: subject, after: revision) ?? []
             guard !commits.isEmpty else { return }
             answer(watcher, answerKey, after: revision, on: state) {
-                rendering(of: subject, commits, after: revision, limit: limit, keepsLatest: keepsLatest, on: state)
+                rendering(of: subject, commits, after: revision, limit: limit, mergesByKey: mergesByKey, on: state)
             }
         case .state(let isReset):
             guard state.watchReader.hasState(for: subject) else { return }
             answer(watcher, answerKey, on: state) { state.watchReader.rendering(of: subject, isReset: isReset) }
-        case .reading(let reading, let known, let hadSuite):
+        case .reading(let reading, let known, let suiteExistedAtArrival):
             do throws(Problem) {
                 let result = try reading.result(on: state)
-                let isSuiteRemoved = hadSuite && result.tag == nil
+                // A result without a tag means that the suite does not exist.
+                let isSuiteRemoved = suiteExistedAtArrival && result.tag == nil
                 guard isSuiteRemoved || !result.isKnown(by: known) else { return }
                 answer(watcher, answerKey, on: state) { result.rendering }
             } catch {
@@ -57,6 +60,7 @@ extension WatchNotifier {
     /// Answers a long poll or a GET with `wait` because its deadline has passed, its client has half-closed the
     /// connection, or the daemon stops. Usually the answer is that nothing has changed.
     func endWait(of watcher: Watcher) {
+        // No commit up to `comparedRevision` matches, unless the watcher still needs an evaluation.
         watcher.advance(to: comparedRevision)
         // The evaluation and the answer below use the same state. With a newer state, the answer could have a cursor
         // after a commit that was not evaluated, and the client would miss this commit.
@@ -70,7 +74,7 @@ extension WatchNotifier {
         case .state:
             // The suite does not exist: otherwise `evaluate` would have answered with the state.
             let problem = state.watchReader.missingSuiteError(for: subject)
-            answer(watcher, Rendering(Response(toObserver: problem, cursor: state.cursor)))
+            answer(watcher, Rendering(Response(toWatchRequest: problem, cursor: state.cursor)))
         case .reading(let reading, let known, _):
             do throws(Problem) {
                 answer(watcher, try reading.result(on: state).answer(to: known, state.cursor))
@@ -85,26 +89,26 @@ extension WatchNotifier {
     /// Ends a watcher whose credential is no longer valid: answers 401, or ends the stream.
     func endUnauthorized(_ watcher: Watcher) {
         guard !watcher.isStream else { return endStream(watcher, with: []) }
-        handler.answer(watcher.id, Response(toObserver: .credentialEnded, cursor: nil))
+        handler.answer(watcher.id, Response(toWatchRequest: .credentialEnded, cursor: nil))
     }
 
     /// Returns the answer that nothing has changed after the revision, or the error for a suite that does not exist.
     func noChanges(_ subject: WatchSubject, after revision: Revision, on state: State) -> Response {
         guard state.watchReader.hasState(for: subject) else {
-            return Response(toObserver: state.watchReader.missingSuiteError(for: subject), cursor: state.cursor)
+            return Response(toWatchRequest: state.watchReader.missingSuiteError(for: subject), cursor: state.cursor)
         }
         var changes = state.watchReader.observed(subject, [], from: revision)
         guard !handler.isStopping else {
             // Each client gets a different delay, so that the clients do not reconnect at the same time.
             changes.retryAfterMs = Int64.random(in: 100...3000)
-            var response = Response(toObserver: changes.jsonBytes(), cursor: state.cursor)
+            var response = Response(toWatchRequest: changes.jsonBytes(), cursor: state.cursor)
             response.closes = true
             return response
         }
         let answerKey = AnswerKey(subject, .noChanges)
         let revision = max(revision, state.revision)
         if let response = handler.cache.response(to: answerKey, after: revision, at: state.revision) { return response }
-        let response = Response(toObserver: changes.jsonBytes(), cursor: state.cursor)
+        let response = Response(toWatchRequest: changes.jsonBytes(), cursor: state.cursor)
         cache(response, for: answerKey, after: revision, on: state)
         return response
     }

@@ -94,7 +94,7 @@ struct EtcdClientTests {
             _ = try client.call(put, by: .now + .milliseconds(200))
         }
         #expect(error?.outcome == .noEffect)
-        #expect(error?.cause == .unreachable)
+        #expect(error?.cause == .memberFailed)
     }
 
     @Test("The member that leads is found, and its successor once it is gone")

@@ -9,7 +9,7 @@ internal import SettingsModel
 ///
 /// The files contain no secrets, so a request for a file needs no credential. The scripts of the page request the
 /// settings from the HTTP API with the token that the user enters.
-enum Page {
+enum WebPage {
     private struct File {
         let type: ContentType
         let tag: String
@@ -22,7 +22,7 @@ enum Page {
             tag = "\"\(SHA256(body.span).hex.prefix(16))\""
             var fields = FieldBlock()
             fields.append("ETag", text: tag)
-            fields.append("Content-Security-Policy", Page.contentSecurityPolicy)
+            fields.append("Content-Security-Policy", WebPage.contentSecurityPolicy)
             fields.append("Referrer-Policy", "no-referrer")
             fields.append("Cross-Origin-Opener-Policy", "same-origin")
             fields.append("Cross-Origin-Resource-Policy", "same-origin")
