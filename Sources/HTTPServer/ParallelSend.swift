@@ -9,9 +9,8 @@ internal import Platform
 struct ParallelSend {
     /// The minimum number of connections. For fewer connections, waking other threads takes longer than sending.
     static let minimumConnections = 64
-    /// The maximum length of a piece. Longer pieces are not copied into `bytes`.
+    /// The maximum length of a body or of a part of a stream. A connection sends longer ones itself, without a copy.
     static let maximumPieceLength = 16 * 1024
-    /// The number of pieces that a thread sends in one task.
     private static let piecesPerTask = 16
     /// The length at which `bytes` is full. A buffer with more than twice this capacity is released.
     private static let targetBytes = 1024 * 1024
@@ -31,6 +30,7 @@ struct ParallelSend {
 
     var isFull: Bool { bytes.count >= Self.targetBytes }
 
+    /// Adds a complete answer. `fieldBlockIndex` is the block of fields that the handler chose for the request.
     mutating func add(
         _ response: Response, _ format: AnswerFormat, keepsAlive: Bool, _ context: LoopContext, to descriptor: Int32
     ) {

@@ -42,7 +42,6 @@ struct EtcdRange: Equatable, Sendable {
     }
 }
 
-/// The header that every answer has.
 struct EtcdHeader: Equatable, Sendable {
     /// The identity of the etcd cluster.
     let cluster: String
@@ -199,7 +198,6 @@ struct EtcdLeadership: EtcdCall, Equatable {
     }
 }
 
-/// A request for an authentication token.
 struct EtcdAuthentication: EtcdCall, Equatable {
     var name: String
     var password: String
@@ -239,7 +237,6 @@ struct EtcdWatchRequest: Equatable, Sendable {
 
 /// A message that etcd sends on a watch.
 enum EtcdWatchMessage: Equatable, Sendable {
-    /// etcd has created the watch.
     case created
     /// These values were stored. Deletions are omitted.
     case puts([EtcdPair])

@@ -8,17 +8,16 @@ internal import Synchronization
 /// The data directory of a daemon whose commit log is in etcd. It contains a copy of the state, for a fast start or a
 /// start without etcd.
 ///
-/// The copy is one snapshot file, and the file `CLUSTER`, which has the name of the snapshot file and the head
-/// (identifying line) of the last batch of the log that the snapshot contains. A copy of another log is set aside: its
-/// files get other names. A daemon with etcd does not start in the directory of a daemon without etcd.
+/// The log is a sequence of batches, which are groups of commits. The copy is one snapshot file, and the file
+/// `CLUSTER`, which has the name of the snapshot file and the head of the last batch in the snapshot: a line that
+/// identifies the batch. A copy of another log is set aside: its files get other names.
 package final class LogCache: Sendable {
     private let directory: DataDirectory
-    /// The lock of the directory; nil after ``release()``.
-    private let lock: Mutex<DirectoryLock?>
-    /// The prefix of the keys in etcd, which identifies the log. The addresses of etcd may change.
+    /// Nil after ``release()``.
+    private let directoryLock: Mutex<DirectoryLock?>
+    /// The prefix of the keys in etcd. It identifies the log; the addresses of etcd do not, because they may change.
     private let prefix: String
 
-    /// The contents of the directory.
     private struct Copy {
         /// The prefix of the keys of the log from which the copy was made.
         let prefix: String
@@ -26,13 +25,13 @@ package final class LogCache: Sendable {
         let snapshot: String
         let state: State
         let head: LogHead
-        /// When the daemon that wrote the copy had last read the end of the log.
+        /// When the daemon that wrote the copy had last learned from etcd where the log ends.
         let time: Timestamp
     }
 
     private init(_ directory: DataDirectory, _ lock: DirectoryLock, _ prefix: String) {
         (self.directory, self.prefix) = (directory, prefix)
-        self.lock = Mutex(lock)
+        directoryLock = Mutex(lock)
     }
 
     /// Locks a directory and reads the copy. Returns nil for the copy and its ``Copy/time`` if there is no copy of the
@@ -137,12 +136,11 @@ package final class LogCache: Sendable {
         try directory.renameTemporary(DataDirectory.clusterName)
     }
 
-    /// Replaces the copy in the directory.
-    ///
     /// - Parameters:
     ///   - head: the head of the last batch in the state.
-    ///   - staleness: the time since the daemon last read the end of the log.
+    ///   - staleness: the time since the daemon last learned from etcd where the log ends.
     func save(_ state: State, at head: LogHead, staleness: Duration) throws(FileError) {
+        // The format requires the revision of a journal. It has no effect here, where the directory has no journals.
         _ = try SnapshotWriter.write(state, journal: state.revision, in: directory)
         let name = DataDirectory.snapshotName(at: state.revision)
         let metadata: JSONObject = [
@@ -156,11 +154,11 @@ package final class LogCache: Sendable {
     }
 
     /// Throws if the directory was moved or removed.
-    func verifyPath() throws(FileError) { try lock.withLock { $0 }?.verifyPath() }
+    func verifyPath() throws(FileError) { try directoryLock.withLock { $0 }?.verifyPath() }
 
     /// Unlocks the directory. The caller writes nothing to it afterwards.
     func release() {
-        // The lock is closed after the mutex has been released.
-        _ = lock.withLock { $0.take() }
+        // The closure returns the directory lock, so that its files are closed after the mutex is unlocked.
+        _ = directoryLock.withLock { $0.take() }
     }
 }

@@ -3,12 +3,13 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsStorage
 
-/// Appends batches (commits that share one flush) to the commit log in etcd, and determines the outcome of each batch.
+/// Appends batches (groups of commits) to the commit log in etcd, and determines the outcome of each batch.
 ///
-/// A batch is one transaction, on the condition that the log still ends where this daemon expects. If other daemons
-/// appended batches first, the caller applies those batches, and decides its writes again: it checks each write against
-/// the new state, and computes its commit or its refusal. A daemon that loses repeatedly claims the next batch: it
-/// writes its identifier to the etcd key `claim`, and the other daemons wait a short time for its batch.
+/// One transaction appends a batch, on the condition that the log still ends where this daemon expects. If other
+/// daemons appended batches first, the caller applies those batches, and decides its writes again: it checks each write
+/// against the new state, and computes its commit or its refusal. A daemon that loses repeatedly claims the next batch:
+/// it writes its identifier to the etcd key `claim`, and the other daemons wait a short time for its batch. The commits
+/// of a large batch are stored under several keys, its *parts*, before the transaction. A small batch has 0 parts.
 ///
 /// To settle a batch means to send its transaction until it is known whether etcd has stored the batch.
 /// Calls block the calling thread. Not thread-safe.
@@ -24,7 +25,7 @@ struct LogWriter: Sendable {
         case failed(CommitLogError)
     }
 
-    /// What follows the batch `end` in the log, after which this daemon wants to append a batch.
+    /// The end of the log, compared with `end`: the batch after which this daemon wants to append a batch.
     private enum LogEnd {
         /// The batch of this daemon follows `end`.
         case containsBatch
@@ -42,7 +43,8 @@ struct LogWriter: Sendable {
         let end: LogHead
     }
 
-    /// The number of batches that one read returns by default. The value of a batch has at most about a megabyte.
+    /// The number of batches that one read returns, unless its caller sets another limit. A batch has at most about a
+    /// megabyte without its parts, so the answer to a read has at most about 16 megabytes.
     static let pageSize = 16
     /// A daemon claims the next batch after other daemons were first this number of times in a row.
     private static let maxLosses = 5
@@ -59,11 +61,9 @@ struct LogWriter: Sendable {
     private let daemon: String
     /// The batches that the follower, which watches the log for batches of other daemons, has received.
     private let inbox: LogInbox
-    /// The batch whose outcome is unknown; nil if there is none.
     private var unsettled: UnsettledBatch?
     /// How often other daemons were first since this daemon last appended a batch.
     private var consecutiveLosses = 0
-    /// True if this daemon has claimed the next batch.
     private(set) var hasClaim = false
     /// When this daemon may claim again. The pause doubles with each claim until a claim leads to a batch, because a
     /// claim without a batch delays the other daemons for nothing.
@@ -88,7 +88,7 @@ struct LogWriter: Sendable {
     mutating func write(_ entry: LogEntry, after end: LogHead, by deadline: Instant) -> Outcome {
         // Any other member would forward the write to the leader.
         if let leader = inbox.leader { client.prefer(leader) }
-        // Before the claim, because other daemons wait only a short time for the batch of a claim.
+        // Put the parts before the claim, because other daemons wait only a short time for the batch of a claim.
         if let error = putParts(of: entry, by: deadline) { return .failed(error) }
         let isOvertaken =
             consecutiveLosses >= Self.maxLosses && !hasClaim && claimFindsNewBatches(after: end, by: deadline)
@@ -164,8 +164,9 @@ struct LogWriter: Sendable {
                 case .unchanged(let claimant):
                     if let spaceError, !mayBeStored { return .failed(CommitLogError(.notDone, spaceError)) }
                     spaceError = nil
-                    // etcd refused the batch although the end is unchanged, so the claim is the reason: another daemon
-                    // has a claim, the claim of this daemon expired, or the answer to the claim was lost.
+                    // If `send` was refused although the end is unchanged, the claim is the reason: another daemon has a
+                    // claim, or this daemon was wrong about its own claim: the claim has expired, or etcd stored it but
+                    // the answer was lost.
                     if let claimant, !hasClaim, otherClaim?.claimant != claimant { otherClaim = (claimant, .now) }
                     if claimant == nil { otherClaim = nil }
                     Self.pause(milliseconds: 20, until: deadline)
@@ -179,7 +180,7 @@ struct LogWriter: Sendable {
                 }
                 if error.outcome == .unknown || error.cause == .full || spaceError != nil { mayBeStored = true }
                 if !mayBeStored { return .failed(CommitLogError(.notDone, error)) }
-                // The follower may have received the batch, or the batch that was first, although the call failed.
+                // Although the call failed, this batch, or another daemon's batch in its place, may be in the inbox.
                 let received = inbox.entries(after: end)
                 if let first = received.first {
                     return first.head.id == entry.head.id ? recordSuccess(of: entry) : recordLoss(to: received)
@@ -195,7 +196,7 @@ struct LogWriter: Sendable {
 
     /// Sends the transaction once. If a condition does not hold, the answer contains the end of the log.
     ///
-    /// - Parameter claimant: the daemon whose claim the transaction deletes because its batch is overdue; nil for none.
+    /// - Parameter claimant: the daemon whose claim the transaction deletes because the claim is overdue; nil for none.
     private mutating func send(
         _ entry: LogEntry, after end: LogHead, revoking claimant: [UInt8]?, by deadline: Instant
     ) throws(EtcdError) -> LogEnd {
@@ -328,6 +329,7 @@ struct LogWriter: Sendable {
 extension CommitLogError {
     /// The error of a batch that etcd did not store, or, with the outcome `unknown`, may not have stored.
     init(_ outcome: Outcome, _ error: EtcdError) {
+        // The description is for the operator. The reason is for callers, and does not contain the error of etcd.
         let remedy =
             error.cause == .full
             ? "; docs/cluster.md describes how to free space in etcd"

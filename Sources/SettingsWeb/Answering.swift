@@ -73,15 +73,15 @@ extension APIHandler {
     ///   - client: the client in whose queue background work waits; nil for the queue of the daemon itself.
     ///   - key: identifies the answer for requests that share it; nil if the answer is not shared.
     ///   - mustAnswer: true if rendering must not be refused, because the answer reports a completed write.
-    ///   - input: the reservation of the memory of the data to render; nil if the data is part of the stored state.
-    ///   - scheduler: renders a costly answer; nil for `service.rendering`.
+    ///   - input: the reservation of the memory of the rendered data; nil if the data is part of the stored state.
+    ///   - scheduler: renders a costly answer; nil for `service.renderingScheduler`.
     func renderAnswer(
         _ rendering: Rendering, to id: Ticket, for client: ClientKey?, as key: BackgroundAnswers.Key? = nil,
         mustAnswer: Bool = false, input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil
     ) -> Handling {
         guard rendering.exceedsLoopLimit else { return .answer(rendering.make()) }
         if let key, let shared = shareAnswer(key, with: id) { return shared }
-        guard mustAnswer || !(scheduler ?? service.rendering).isFull(for: client) else {
+        guard mustAnswer || !(scheduler ?? service.renderingScheduler).isFull(for: client) else {
             return .answer(Response(Problem.tooMuchBackgroundWork, cursor: cursor(for: nil)))
         }
         let key = key ?? .request(id)
@@ -122,7 +122,7 @@ extension APIHandler {
                 mailbox.run { $0.refuse(key, because: Problem(refusal, ifTimedOut: .tooMuchBackgroundWork)) }
             }
         }
-        (scheduler ?? service.rendering).submit(work)
+        (scheduler ?? service.renderingScheduler).submit(work)
     }
 
     /// Does work for a request in the background. The work returns a continuation, which runs on the event loop. If the
@@ -152,7 +152,7 @@ extension APIHandler {
                 finish { refuse($0, Problem(refusal, ifTimedOut: .tooMuchBackgroundWork)) }
             }
         }
-        service.rendering.submit(item)
+        service.renderingScheduler.submit(item)
     }
 
     private func finish(_ computed: BackgroundAnswers.ComputedAnswer, _ key: BackgroundAnswers.Key) {

@@ -20,7 +20,8 @@ extension APIHandler {
                 return try read(reading, request, bytes, exchange, on: state)
             }
             guard !request.query.has(.wait) else {
-                throw Problem(.badRequest, "the past does not change: leave out wait, or at")
+                throw Problem(
+                    .badRequest, "at and wait cannot be combined, because the past does not change; remove one of them")
             }
             let past = try state.past(reading, at: moment, request, bytes, service.past)
             return renderAnswer(
@@ -49,7 +50,7 @@ extension APIHandler {
         case .metrics:
             collectMetrics(for: ticket, request.caller)
             return .later
-        case .description: return .answer(service.document(at: state.cursor))
+        case .apiDescription: return .answer(service.apiDescription(at: state.cursor))
         case .undo, .restore, .undoInSuites, .transaction, .reload, .evaluation, .evaluationOfAll:
             throw Problem(.methodNotAllowed, "this resource requires the method POST")
         }
@@ -58,10 +59,10 @@ extension APIHandler {
     /// The scheduler for requests that may have to read past files; nil for other requests.
     private func scheduler(for request: APIRequest) -> WorkScheduler? {
         let isPast = [.history, .difference].contains(request.route.resource) || request.query.has(.at)
-        return isPast && service.past != nil ? service.fileReads : nil
+        return isPast && service.past != nil ? service.fileReadScheduler : nil
     }
 
-    /// Answers a read of a setting or a suite. With `wait`, waits until the client does not know the answer yet.
+    /// Answers a read of a setting or a suite. With `wait`, waits for an answer that the client does not have.
     private func read(
         _ reading: Reading, _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
@@ -69,8 +70,8 @@ extension APIHandler {
         let ifMatch = try request.ifMatch(in: bytes)
         let seconds = request.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !isStopping
-        // `readLimits` are the grants of a caller that may not read everything. They add a digest to the cursor of the
-        // state.
+        // `readStateAndSubscribe` also subscribes to the publication of the next state. `readLimits` are the grants of a caller
+        // that may not read everything. Their digest in the cursor makes the cursor invalid with other grants.
         let state = mayWait ? notifier.readStateAndSubscribe().withGrantsDigest(of: request.caller?.readLimits) : state
         let result: ReadResult
         do throws(Problem) {
@@ -84,6 +85,7 @@ extension APIHandler {
             return try notifier.wait(
                 for: reading, of: request.caller, known: knownTags, seconds: seconds, on: state, exchange)
         }
+        // `known` and `suiteExistedAtArrival` are only for requests that wait.
         let answerKey = AnswerKey(reading.subject, .reading(reading, known: nil, suiteExistedAtArrival: false))
         let key = BackgroundAnswers.Key.answerKey(answerKey, clientRevision: .zero, revision: state.revision)
         return renderAnswer(
@@ -161,6 +163,7 @@ extension APIHandler {
             let suite = state.suite(bytes.extracting(name))
         else { return nil }
         let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false, for: readLimits)
+        // `known` and `suiteExistedAtArrival` are only for requests that wait.
         let answerKey = AnswerKey(reading.subject, .reading(reading, known: nil, suiteExistedAtArrival: false))
         let (cursor, revision) = (state.cursor, suite.revision)
         // Only answers that this function cached have a prefix: the part of the body with the cursor, which can be
@@ -183,7 +186,7 @@ extension APIHandler {
 }
 
 extension RequestHead {
-    /// True if the request has no query, no conditions, and demands no minimum revision.
+    /// True if the request has no query, no conditions, and demands neither a minimum revision nor the latest state.
     var isPlain: Bool {
         query == nil && !has(.ifNoneMatch) && !has(.ifMatch) && !has(.settingsAtLeast) && !has(.settingsFresh)
     }

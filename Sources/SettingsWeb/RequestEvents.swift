@@ -2,9 +2,9 @@ package import HTTPServer
 internal import SettingsAPI
 
 /// Handles events of unfinished requests, such as a closed connection. Each function has a case for each request kind.
-/// A ticket is the identifier of an unanswered request on its event loop.
+/// A ticket is the identifier of an unanswered request on its event loop. A `serverOperation` is a request that waits
+/// for another part of the daemon, for example for a reload of the configuration.
 extension APIHandler {
-    /// The connection of a request has closed.
     package func closed(_ id: Ticket) {
         guard let request = requests[id] else { return }
         switch request {

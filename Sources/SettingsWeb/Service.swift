@@ -42,12 +42,12 @@ package struct Service: Sendable {
     package let budget: MemoryBudget
     // Each scheduler has a thread of its own, so that no work waits for work of a slower scheduler.
     /// Renders large answers, and searches the history in memory. An item takes tens of milliseconds.
-    let rendering: WorkScheduler
+    let renderingScheduler: WorkScheduler
     /// Parses large bodies. A megabyte takes 6 ms, and compiling a schema of 100,000 keys takes two seconds. If
-    /// `rendering` and `parsing` shared a thread, a large GET would take 1.5 s instead of 40 ms during the compilation.
-    let parsing: WorkScheduler
+    /// rendering and parsing shared a thread, a large GET would take 1.5 s instead of 40 ms during the compilation.
+    let parsingScheduler: WorkScheduler
     /// Reads past files, which may take long on a slow disk.
-    let fileReads: WorkScheduler
+    let fileReadScheduler: WorkScheduler
 
     /// The approximate memory for reading past files; 0 if the daemon has no past files.
     static func pastFileMemory(_ source: PastSource?) -> Int { source == nil ? 0 : 8 << 20 }
@@ -78,9 +78,9 @@ package struct Service: Sendable {
         (self.schemas, self.lastReloadFailed) = (schemas, lastReloadFailed)
         (self.obstacle, self.budget) = (obstacle, budget)
         let timeout = store.limits.queueTimeout
-        rendering = WorkScheduler(label: "settingsd.rendering", budget: budget, timeout: timeout)
-        parsing = WorkScheduler(label: "settingsd.parsing", budget: budget, timeout: timeout)
-        fileReads = WorkScheduler(label: "settingsd.file-reads", budget: budget, timeout: timeout)
+        renderingScheduler = WorkScheduler(label: "settingsd.rendering", budget: budget, timeout: timeout)
+        parsingScheduler = WorkScheduler(label: "settingsd.parsing", budget: budget, timeout: timeout)
+        fileReadScheduler = WorkScheduler(label: "settingsd.file-reads", budget: budget, timeout: timeout)
     }
 }
 
@@ -94,7 +94,7 @@ extension Service {
             ("observe", Resource.observation.rawValue),
             ("observeSeveral", "\(Resource.observationOfSuites.rawValue)?suite={suite}"),
             ("transaction", Resource.transaction.rawValue), ("caller", Resource.caller.rawValue),
-            ("description", Resource.description.rawValue),
+            ("description", Resource.apiDescription.rawValue),
             ("health", Resource.health.rawValue), ("ready", Resource.ready.rawValue),
             ("metrics", Resource.metrics.rawValue),
         ]
@@ -135,7 +135,7 @@ extension Service {
     }
 
     /// Answers `/openapi.json`.
-    func document(at cursor: Cursor) -> Response {
+    func apiDescription(at cursor: Cursor) -> Response {
         Response(json: Self.openAPI, cursor: cursor)
     }
 

@@ -30,7 +30,7 @@ extension APIHandler {
                 unansweredWrite(request, bytes, exchange), exchange.ticket, at: state.baseCursor,
                 bytes: { [capacity = service.budget.capacity] in
                     min(capacity / 4, Service.pastFileMemory(past) + write.memory(on: state))
-                }, on: service.fileReads
+                }, on: service.fileReadScheduler
             ) {
                 () throws(Problem) in
                 try write.completed(with: past(state))
@@ -68,7 +68,7 @@ extension APIHandler {
         on state: State
     ) throws(Problem) {
         let unanswered = unansweredWrite(request, bytes, exchange)
-        guard !service.parsing.isFull(for: unanswered.client) else { throw Problem.tooManyWrites }
+        guard !service.parsingScheduler.isFull(for: unanswered.client) else { throw Problem.tooManyWrites }
         let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
         prepare(
             unanswered, exchange.ticket, at: state.baseCursor, bytes: { body.estimatedWriteMemory }, input: body.charge
@@ -87,7 +87,7 @@ extension APIHandler {
     ///   - cursor: the cursor (epoch and revision) for a refusal, without the digest of grants that the answer adds.
     ///   - bytes: estimates the memory that the write takes.
     ///   - input: the reservation of the memory of the input; nil if there is none.
-    ///   - scheduler: runs `makeRequest`; nil for `service.parsing`.
+    ///   - scheduler: runs `makeRequest`; nil for `service.parsingScheduler`.
     private func prepare(
         _ write: UnansweredWrite, _ id: Ticket, at cursor: Cursor, bytes: @escaping @Sendable () -> Int,
         input: MemoryBudget.Reservation? = nil, on scheduler: WorkScheduler? = nil,
@@ -117,7 +117,7 @@ extension APIHandler {
             problem.outcome = .notDone
             refuse(problem)
         }
-        (scheduler ?? service.parsing).submit(work)
+        (scheduler ?? service.parsingScheduler).submit(work)
     }
 
     /// Collects a prepared write, unless its connection has closed.
@@ -218,7 +218,7 @@ extension WriteRequest {
     fileprivate func completed(with view: any PastReading) throws(Problem) -> WriteRequest {
         var write = self
         do throws(Problem) {
-            try view.complete(&write)
+            try view.readPast(for: &write)
         } catch {
             // The store decides two kinds of writes without the data. A write with a request key (`Idempotency-Key`)
             // may repeat an answered write. An undo in all suites by a caller that may not read everything must not

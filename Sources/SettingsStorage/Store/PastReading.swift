@@ -19,9 +19,9 @@ package protocol PastReading: Sendable {
         of name: SuiteName, from: Moment, to: Moment, for readLimits: Grants?
     ) throws(Problem) -> SuiteDifference
     /// Adds the data that an undo or a restore needs from past files to the request. Throws if they are no longer kept.
-    func complete(_ request: inout WriteRequest) throws(Problem)
+    func readPast(for request: inout WriteRequest) throws(Problem)
 }
 
 extension RecentPast: PastReading {
-    package func complete(_ request: inout WriteRequest) {}
+    package func readPast(for request: inout WriteRequest) {}
 }

@@ -48,5 +48,5 @@ enum EventStyle: Hashable, Sendable {
     /// First the state, then the changes of each commit.
     case changes
     /// For OpenFeature: each event asks the client to fetch the flags again.
-    case refetches
+    case refetchRequests
 }

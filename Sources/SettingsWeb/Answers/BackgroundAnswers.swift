@@ -12,8 +12,8 @@ struct BackgroundAnswers {
     enum Key: Hashable, Sendable {
         /// An answer that is not shared. The ticket identifies an unanswered request on its event loop.
         case request(Ticket)
-        /// The answer for an ``AnswerKey``, computed from the state at `revision`, for clients that know all commits up
-        /// to `clientRevision`.
+        /// The answer to all reads or watches with the same ``AnswerKey`` (suites, keys, and the kind of the answer),
+        /// computed from the state at `revision`, for clients that know all commits up to `clientRevision`.
         case answerKey(AnswerKey, clientRevision: Revision, revision: Revision)
         /// The answer to a GET with this target, computed from the state at `revision`, for callers with these grants;
         /// nil without access control.

@@ -1,8 +1,8 @@
 internal import HTTPWire
 internal import SettingsAPI
 
-/// A cache with the last rendered answer for each ``AnswerKey``: a read or a watch without the data in which clients
-/// differ.
+/// A cache with the last rendered answer for each ``AnswerKey``. An answer key identifies the suites and keys of a
+/// read or a watch and the kind of its answer, but not the revision that the client knows.
 ///
 /// The same commit wakes all watchers (requests that wait for changes) with the same answer key, and they share an
 /// answer. The answer to a GET of a suite is used until the suite changes. A full cache is emptied. Owned by the event

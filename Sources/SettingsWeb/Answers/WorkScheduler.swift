@@ -8,7 +8,6 @@ internal import Synchronization
 /// Each client has its own queue, and the scheduler serves clients round-robin, so that no client starves another. Work
 /// starts when the ``MemoryBudget``, which limits the memory of all requests and answers in transit, has enough memory.
 /// While work waits for memory, the scheduler starts no other work, because that work could use up the freed memory.
-///
 /// Thread-safe.
 final class WorkScheduler: Sendable {
     struct Work: Sendable {
@@ -27,7 +26,6 @@ final class WorkScheduler: Sendable {
         let run: @Sendable (MemoryBudget.Reservation) -> Void
     }
 
-    /// The reason why the scheduler refuses work.
     enum Refusal: Equatable, Sendable {
         /// The work has waited longer than the timeout.
         case timedOut
@@ -149,6 +147,7 @@ final class WorkScheduler: Sendable {
         if wasWaiting { budget.endWaiting() }
     }
 
+    /// Lets the next work wait for memory. While work waits, the event loops end slow transfers, which frees memory.
     private func wait(for bytes: Int) {
         let wasWaiting = queues.withLock { queues in
             defer { queues.waitsForMemory = true }

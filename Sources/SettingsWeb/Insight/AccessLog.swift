@@ -4,7 +4,7 @@ internal import SettingsAPI
 internal import SettingsModel
 
 /// A buffer of access log lines. The event loop passes the lines to the log thread at the end of each iteration, and
-/// earlier if many events arrive. Owned by the event loop.
+/// earlier if the iteration handles many socket events. Owned by the event loop.
 struct AccessLog {
     /// The buffered lines, each with its line feed.
     private(set) var lines: [UInt8] = []

@@ -5,7 +5,6 @@ internal import SettingsStorage
 
 /// The options of the access log and the log of slow requests.
 package struct RequestLogging: Sendable {
-    /// The format of the access log; `off` to write no access log.
     package enum Access: String, CaseIterable, Sendable {
         case off, common, combined, json
     }
@@ -18,7 +17,7 @@ package struct RequestLogging: Sendable {
 
     /// True if the answer to a request may be logged, so that the event loop must copy the head of the request.
     ///
-    /// A request that waits for an event outside of the daemon, such as a long poll, is never slow. So it is not copied
+    /// A request that waits for a client or for later commits, such as a long poll, is never slow. So it is not copied
     /// while the access log is off, and gets no line if a reload switches the access log on before the answer.
     func mayLog(_ timing: RequestTiming) -> Bool {
         access != .off || slowMilliseconds > 0 && !timing.waitsForEvent

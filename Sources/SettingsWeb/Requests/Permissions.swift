@@ -24,7 +24,7 @@ extension Resource {
         let isRead = method.isSafe || !allows(method)
         return switch self {
         case .health, .ready: .nothing
-        case .service, .description, .caller, .suites, .observationOfSuites, .transaction, .undoInSuites: .anyGrant
+        case .service, .apiDescription, .caller, .suites, .observationOfSuites, .transaction, .undoInSuites: .anyGrant
         case .metrics, .cluster: .service(.metrics)
         case .reload: .service(.reload)
         case .backup: .service(.admin)

@@ -29,13 +29,13 @@ enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     case health = "/healthz"
     case ready = "/readyz"
     case metrics = "/metrics"
-    case description = "/openapi.json"
+    case apiDescription = "/openapi.json"
 
     /// The methods except HEAD, which every resource with GET supports, and OPTIONS, which every resource supports.
     var methods: [Method] {
         switch self {
         case .service, .suites, .keys, .observation, .observationOfSuites, .history, .difference, .evaluationEvents,
-            .caller, .backup, .cluster, .health, .ready, .metrics, .description:
+            .caller, .backup, .cluster, .health, .ready, .metrics, .apiDescription:
             [.get]
         case .suite, .setting: [.get, .put, .patch, .delete]
         case .schema: [.get, .put, .delete]

@@ -64,7 +64,7 @@ struct Route {
         if bytes.holds("healthz", in: name) { return Route(.health) }
         if bytes.holds("readyz", in: name) { return Route(.ready) }
         if bytes.holds("metrics", in: name) { return Route(.metrics) }
-        if bytes.holds("openapi.json", in: name) { return Route(.description) }
+        if bytes.holds("openapi.json", in: name) { return Route(.apiDescription) }
         return nil
     }
 

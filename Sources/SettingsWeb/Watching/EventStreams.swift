@@ -30,7 +30,7 @@ extension WatchNotifier {
         var answerKey = AnswerKey(subject, .commitEvents(style))
         var revision = request.since?.revision ?? .zero
         // An OpenFeature client fetches the flags before it opens a stream, so the stream begins without an event.
-        let beginsLive = style == .refetches && request.since == nil
+        let beginsLive = style == .refetchRequests && request.since == nil
         if case .state(let isReset) = finding {
             if !beginsLive { answerKey = AnswerKey(subject, .stateEvent(isReset: isReset, style)) }
             revision = state.revision

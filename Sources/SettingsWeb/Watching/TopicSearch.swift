@@ -14,7 +14,6 @@ struct TopicSearch {
     private let commits: [RetainedCommit]
     /// The last revision that the search covers.
     let lastRevision: Revision
-    /// The topics found so far.
     private(set) var topics: [ObjectIdentifier: Topic] = [:]
     // The position of the search: an index in `commits`, and an index in the changes of that commit.
     private var commitIndex = 0

@@ -9,7 +9,7 @@ internal import SettingsStorage
 /// keys and prefixes that it names. The request is answered at once if the state has something new for the client.
 /// Otherwise the request becomes a watcher, which ``WatchNotifier`` evaluates after matching commits.
 extension WatchNotifier {
-    /// Answers a long poll, or makes it a watcher. Begins an event stream.
+    /// Answers a long poll, or turns it into a watcher. Begins an event stream.
     func observe(_ request: WatchRequest, _ exchange: Exchange) -> Handling {
         // The grants of a caller that may not read everything; nil if the caller may read everything. Cursors for the
         // caller contain a digest of these grants, so that the cursors are not valid with other grants.
@@ -25,13 +25,13 @@ extension WatchNotifier {
             }
         } catch {
             // The client resumes from the cursor. With a cursor after the evaluated state, it would miss commits.
-            let resource = request.style == .refetches ? Resource.evaluationEvents : .observation
+            let resource = request.style == .refetchRequests ? Resource.evaluationEvents : .observation
             return .answer(Response(toWatchRequest: error, of: resource, cursor: state.cursor))
         }
     }
 
-    /// Makes a GET with `wait` a watcher. The watcher waits for an answer that differs from the answers that the client
-    /// knows: `known` are their entity tags, nil if the client has sent no `If-None-Match`.
+    /// Turns a GET with `wait` into a watcher. The watcher waits for an answer that differs from the answers that the
+    /// client knows: `known` are their entity tags, nil if the client has sent no `If-None-Match`.
     func wait(
         for reading: Reading, of caller: Caller?, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
@@ -51,7 +51,7 @@ extension WatchNotifier {
         loop.setAlarm(id, at: handler.deadline(in: wait - early, of: caller))
     }
 
-    /// Answers a request with the result of a search (`finding`), or makes it a watcher.
+    /// Answers a request with the result of a search (`finding`), or turns it into a watcher.
     private func answer(
         _ request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
@@ -72,7 +72,8 @@ extension WatchNotifier {
                     state.watchReader.rendering(of: subject, isReset: isReset)
                 }
             }
-            // No watched setting has changed, but the cursor is for other grants: after the wait, send the state.
+            // The client needs a state only because its cursor was made for a caller that may read everything. No
+            // watched setting has changed, so the request waits as usual, and gets the state at the end of the wait.
             try register(exchange, answerKey, of: request.caller, after: state.revision, on: state)
         case .commits(let commits):
             return answer(changesKey, after: revision, on: state, to: exchange.ticket, for: client) {
@@ -129,7 +130,7 @@ extension WatchNotifier {
     /// Between two separate jobs, the found commits would stay in memory even if the history evicts them.
     private func searchInBackground(_ request: WatchRequest, _ exchange: Exchange) throws(Problem) {
         let (id, client) = (exchange.ticket, ClientKey(of: request.caller, exchange))
-        guard !service.rendering.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
+        guard !service.renderingScheduler.isFull(for: client) else { throw Problem.tooMuchBackgroundWork }
         let reservedBytes = min(WatchReader.maximumAnswerBytes, service.budget.capacity / 4)
         handler.runInBackground(for: id, of: client, bytes: reservedBytes) { handler, problem in
             handler.answer(id, Response(toWatchRequest: problem, cursor: handler.cursor(for: request.caller)))
@@ -148,7 +149,7 @@ extension WatchNotifier {
         }
     }
 
-    /// Answers a request after the background search of `state`, or makes the request a watcher.
+    /// Answers a request after the background search of `state`, or turns the request into a watcher.
     private func finishSearch(of request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange) {
         let id = exchange.ticket
         var (finding, state) = (finding, state)

@@ -30,8 +30,8 @@ struct WatchRequest: Sendable {
         subject = try Self.subject(request, bytes)
         caller = request.caller
         try subject.checkGrants(of: caller)
-        style = request.route.resource == .evaluationEvents ? .refetches : .changes
-        isStream = style == .refetches || request.prefersEventStream(in: bytes)
+        style = request.route.resource == .evaluationEvents ? .refetchRequests : .changes
+        isStream = style == .refetchRequests || request.prefersEventStream(in: bytes)
         if isStream {
             for parameter in [Parameter.wait, .changeLimit, .latest] where query.has(parameter) {
                 throw Problem(

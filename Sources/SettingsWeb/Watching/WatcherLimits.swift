@@ -3,17 +3,18 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// The limits for concurrent watchers: requests that wait for changes, or for the publication of a revision.
+/// The limits for concurrent watchers: requests that wait for changes, or until readers can see a revision.
 package struct WatcherLimits: Sendable {
     /// The limit for all callers together. It is below the limit of connections, so other requests can connect.
     package var total = 19_000
-    /// The limit for one caller: a credential with grants, a user of a Unix domain socket, or a network address.
+    /// The limit for one client (see ``ClientKey``): a caller with a credential, or without a credential the user of a
+    /// Unix domain socket or a network address. The configuration and the messages call each client a caller.
     package var perCaller = 19_000
 
     package init() {}
 }
 
-/// Counts the watchers of all event loops, and of each caller. Thread-safe.
+/// Counts the watchers of all event loops, and of each client. Thread-safe.
 package final class WatcherCount: Sendable {
     /// The limit that a further watcher would exceed.
     enum Excess: Error, Hashable {
@@ -50,7 +51,6 @@ package final class WatcherCount: Sendable {
 }
 
 extension Problem {
-    /// The error for a watcher that exceeds a limit.
     init(_ excess: WatcherCount.Excess) {
         switch excess {
         case .total(let limit):

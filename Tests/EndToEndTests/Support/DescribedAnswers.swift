@@ -115,8 +115,9 @@ extension JSONValue {
 extension DescribedAnswers {
     /// Rules that OpenAPI has no words for, by what is said of them.
     private static let unsaid = [
-        "leave out wait, or at", "name the suites to observe", "is for long polls; remove it for text/event-stream",
-        "is still to come", "drop removes the whole suite", "changed nothing in suite", "does not fit the schema",
+        "at and wait cannot be combined", "name the suites to observe",
+        "is for long polls; remove it for text/event-stream", "is still to come", "drop removes the whole suite",
+        "changed nothing in suite", "does not fit the schema",
     ]
 
     func checkRequest(_ request: Request, _ place: Place, _ answer: RawResponse, of name: String) {

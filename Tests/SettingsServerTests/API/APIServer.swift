@@ -43,8 +43,8 @@ final class APIServer {
             store: store, policies: policies,
             budget: budget, peers: peers, warn: warn, clock: { Timestamp(milliseconds: 1) }, obstacle: { nil })
         watchers = service.watchers
-        parsing = service.parsing
-        rendering = service.rendering
+        parsing = service.parsingScheduler
+        rendering = service.renderingScheduler
         server = try HTTPServer(
             listeners: listeners, loopCount: 1, budget: budget, clock: clock,
             makeHandler: { APIHandler(service, on: $0) })

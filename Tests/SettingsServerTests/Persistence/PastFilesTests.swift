@@ -143,7 +143,7 @@ struct PastFilesTests {
                 }
                 let found = Self.outcome { () throws(Problem) in
                     var request = WriteRequest(command)
-                    try view.complete(&request)
+                    try view.readPast(for: &request)
                     return try view.state.decide(request, revision: next, time: reference.time)
                 }
                 try #require(found == known, "\(command), seed \(seed)")

@@ -19,7 +19,7 @@ package final class PastFiles: Sendable {
     }
 
     /// Opens the newest past file without commits after the last recovered commit, and the files before it up to the
-    /// first gap. Opens none if there is a gap between the newest file and the history in memory. Other files stay.
+    /// first gap; no file if there is a gap before the history in memory. Neither uses nor deletes other files.
     static func open(
         _ directory: DataDirectory, upTo lastRecovered: Revision, _ history: History, _ log: Log
     ) throws(RecoveryError) -> PastFiles {
@@ -31,11 +31,12 @@ package final class PastFiles: Sendable {
             do throws(RecoveryError) {
                 chain.append(try PastReader.index(name, in: directory))
             } catch {
-                log.error("cannot read \(name.name): \(error.reason); the history begins at revision \(name.to)")
+                log.error("cannot read \(name.name): \(error.reason); \(Self.availability(upTo: name.to))")
                 break
             }
             next = names.last { $0.to == name.from && $0.from < name.from }
         }
+        // The history in memory has every commit after `oldestAvailable`.
         if let newest = chain.first, newest.to < history.oldestAvailable {
             let gap = "end at revision \(newest.to), and the history in memory begins after \(history.oldestAvailable)"
             log.warning("the past files are not used, because they \(gap)")
@@ -53,7 +54,6 @@ package final class PastFiles: Sendable {
 
     var newest: PastFile? { files.withLock { $0.last } }
 
-    /// True if the file is in use.
     func contains(_ file: PastFile) -> Bool { files.withLock { $0.contains { $0.to == file.to } } }
 
     /// Adds the newest file. If there is a gap between the previous file and this file, stops using all previous files.
@@ -65,13 +65,12 @@ package final class PastFiles: Sendable {
             return isGap
         }
         guard isGap else { return }
-        log.error(
-            "commits were evicted from memory and are not in a past file; the history begins at revision \(file.from)")
+        log.error("commits were evicted from memory and are not in a past file; \(Self.availability(upTo: file.from))")
     }
 
     /// Deletes the newest file whose commits have all expired, and all files before it, even if a wrong clock gave the
-    /// commits of an earlier file later times. The clock may be wrong now, too. Ages are therefore relative to the time
-    /// of ``AgreedTime``, which depends on the times of the commits only.
+    /// commits of an earlier file later times. The clock may be wrong now, too. Ages are therefore relative to an
+    /// ``AgreedTime``, an estimate of the present time that depends on the times of the commits only.
     ///
     /// - Parameter age: the maximum age of a commit in milliseconds.
     func removeExpiredFiles(maximumAge age: Int64) {
@@ -79,8 +78,8 @@ package final class PastFiles: Sendable {
             var time = AgreedTime()
             // `toTime` is the time of the last commit of a file, and `latestTime` the latest time of all its commits.
             for file in files { time.add(file.toTime, age: age) }
-            guard let earliest = time.earliest(age: age),
-                let last = files.lastIndex(where: { $0.latestTime.milliseconds < earliest })
+            guard let earliestUnexpired = time.earliest(age: age),
+                let last = files.lastIndex(where: { $0.latestTime.milliseconds < earliestUnexpired })
             else { return [] }
             defer { files.removeFirst(last + 1) }
             return files[...last]
@@ -102,6 +101,10 @@ package final class PastFiles: Sendable {
             return true
         }
         guard wasInUse else { return }
-        log.error("cannot read \(file.name): \(error.reason); the history begins at revision \(file.to)")
+        log.error("cannot read \(file.name): \(error.reason); \(Self.availability(upTo: file.to))")
+    }
+
+    private static func availability(upTo revision: Revision) -> String {
+        "commits up to revision \(revision) are available only if they are in memory"
     }
 }

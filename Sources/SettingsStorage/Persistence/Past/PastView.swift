@@ -6,20 +6,20 @@ package import SettingsModel
 /// commits in memory) with past files: files with older commits, which the history evicted.
 ///
 /// A past file has the commits of a suite in *fragments*. Most fragments also have a *base*: the state of the suite
-/// after their last commit. `oldestAvailable` of a history or suite is the oldest revision that memory can restore. The
-/// methods may read files, so event loops do not call them.
+/// after their last commit. `oldestAvailable` of a history or suite is the oldest revision whose state can be computed
+/// without files. The methods may read files, so event loops do not call them.
 package struct PastView: PastReading {
     /// The state whose past is read. It has the history in memory.
     let state: State
     private let pastFiles: PastFiles
     /// The past files, oldest first. They reach without a gap up to the history in memory.
     private let files: [PastFile]
-    /// True if the history has evicted commits that are not in a past file yet. Then the view uses no file.
+    /// True if there are past files, but the history has evicted commits after the newest file. Then no file is used.
     private let lacksEvictedCommits: Bool
 
     /// The approximate number of commits that one page of a history reads from files.
     private static let maximumSearchedCommits = 16_384
-    /// The number of commits as which opening a file counts.
+    /// Opening a file counts as reading this number of commits.
     private static let searchCostOfFile = 64
 
     /// Makes a view of the past of a state. The files may contain commits after the state, which the view ignores.
@@ -37,7 +37,7 @@ package struct PastView: PastReading {
         return files.first.map { min(oldestInMemory, $0.from) } ?? oldestInMemory
     }
 
-    /// Returns the error for a part of the history that is no longer available, or will be after the next past file.
+    /// Returns the error for commits or a state that are no longer available, or not until the next file is written.
     private func historyGone(_ subject: String, _ suite: SuiteName) -> Problem {
         lacksEvictedCommits ? .pastFileInProgress : Problem(historyGone: subject, oldest: oldest(of: suite))
     }
@@ -136,8 +136,8 @@ package struct PastView: PastReading {
             return !isFull
         }
         var end = min(start, state.oldestAvailable(of: suite).advanced(by: 1) ?? start)
-        // The history has evicted these commits for this suite, but keeps them for another suite that they change too.
-        // They are not in a file yet.
+        // Add commits before `end` that are not in a file yet. The history has them only because they also affect
+        // another suite, which keeps more commits.
         if let newest = files.last, !isFull {
             let unwritten = state.history.commits(affecting: suite, after: newest.to).filter { $0.revision < end }
             isFull = !unwritten.reversed().allSatisfy { page.add($0, withSecretsOf: state) }
@@ -221,8 +221,8 @@ extension PastView {
     /// The maximum number of later commits that the preparation of an undo looks up.
     private static let maximumLaterCommits = 64
 
-    /// Reads past commits or a past state that a write needs from files. Throws if they are not available.
-    package func complete(_ request: inout WriteRequest) throws(Problem) {
+    /// Reads the past commits or state for a write from files, and sets `request.past`. Throws if they are unavailable.
+    package func readPast(for request: inout WriteRequest) throws(Problem) {
         switch request.command {
         case .undo(let undo, of: let name, onConflict: _):
             guard state.mayNeedPastFiles(for: request.command) else { return }
