@@ -125,7 +125,7 @@ package final class APIHandler: RequestHandler {
             guard current.forbidsStorage else { break }
             response.forbidStorage()
             return .answer(response)
-        case .later, .laterBlockingConnection:
+        case .later, .laterBlockingNextRequest:
             if let response = current.response {
                 recordAnswer(response, current.timing) { loggedRequest(head, bytes, exchange) }
             } else if policies.logging.mayLog(current.timing) {

@@ -50,10 +50,10 @@ extension State {
                     throw self.recentPast.unknownSuite(name, for: readLimits, at: revision)
                 }
                 let result = try read(suite, self, revision)
-                if let ifMatch, let tag = result.tag?.revision, !result.isRefusal {
+                if let ifMatch, let tag = result.tag?.revision, !result.isMissing {
                     try ifMatch.check(
-                        "the requested resource as of revision \(revision)", at: tag,
-                        current: .suite(SuiteRevision(suite: name, revision: suite.revision)))
+                        "the requested resource as of revision \(revision)", revision: tag,
+                        reporting: .suite(SuiteRevision(suite: name, revision: suite.revision)))
                 }
                 return result.answer(to: knownTags, self.cursor).make()
             } catch {
