@@ -200,12 +200,12 @@ extension Connection {
             } else {
                 render(response, format, isLastPending: true, context)
             }
-        case .later, .laterBlockingConnection:
+        case .later, .laterBlockingNextRequest:
             if !hasPendingAnswer {
                 nextNumber &+= 1
                 pendingAnswers.append(PendingAnswer(format))
             }
-            if case .laterBlockingConnection = handling, let last = pendingAnswers.indices.last {
+            if case .laterBlockingNextRequest = handling, let last = pendingAnswers.indices.last {
                 pendingAnswers[last].blocksNextRequest = true
             }
             // `notePeerHalfClosed` has run before this request had a pending answer.

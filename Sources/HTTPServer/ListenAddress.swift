@@ -131,7 +131,7 @@ extension Listener {
         }
     }
 
-    /// Returns the addresses of a host. IPv4 addresses come first, because most clients try IPv4 first.
+    /// Returns the addresses of a host, IPv4 addresses first. The daemon announces the first address as its own.
     package static func addresses(of host: String, port: UInt16) throws(ListenError) -> [SocketAddress] {
         let found: [SocketAddress]
         do throws(ResolveError) {

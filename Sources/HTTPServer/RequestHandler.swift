@@ -83,7 +83,7 @@ package enum Handling {
     /// The handler calls `EventLoop.respond` or `beginStream` once, possibly before `handle` returns.
     case later
     /// Like `later`, but the connection processes no further request until the answer is complete.
-    case laterBlockingConnection
+    case laterBlockingNextRequest
     /// Pass the request to the handler again when all earlier requests of the connection are answered. The connection
     /// is not read until then. Only allowed if `Exchange.hasEarlierRequests` is true.
     case afterEarlierRequests

@@ -201,7 +201,7 @@ struct EtcdClient: Sendable {
         let text: String
         do {
             let openFile = try OpenFile(file, .reading, in: POSIXFileSystem())
-            guard try !openFile.status().isOpenToOthers else {
+            guard try !openFile.status().isOpenToGroupOrOthers else {
                 throw EtcdError(
                     outcome: .noEffect,
                     description: "cannot use \(file): other users may read the password; run chmod 600 \(file)")

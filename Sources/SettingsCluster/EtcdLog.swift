@@ -83,7 +83,7 @@ package final class EtcdLog: StorageLog {
     private let follower = Mutex<LogFollower?>(nil)
     private let copyTask = BackgroundTask<LogHead?>(label: "settingsd.copies", qos: .utility, runsInline: false)
     private let snapshotTask = BackgroundTask<Int64?>(label: "settingsd.snapshots", qos: .utility, runsInline: false)
-    /// The staleness that ``reportStaleness(_:)`` reported last, in seconds.
+    /// The staleness that ``reportStalenessIfChanged(_:)`` reported last, in seconds.
     private let reportedSeconds = Mutex<Int?>(nil)
     /// The error of the last failed flush; nil after writes succeed again.
     private let writeFailure = Mutex<CommitLogError?>(nil)
@@ -143,7 +143,9 @@ package final class EtcdLog: StorageLog {
     /// - Parameters:
     ///   - address: the address of this daemon in its record in etcd, which operators read; nil to write no record.
     ///   - wakeCommitStage: wakes the commit stage, which then calls ``follow(from:)``. Called on the follower's queue.
-    package func start(at address: String? = nil, wakeCommitStage: @escaping @Sendable () -> Void) throws(SystemError) {
+    package func start(
+        announcing address: String? = nil, wakeCommitStage: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
         let record = address.map { DaemonRecord(id: daemon, address: $0) }
         let follower = try LogFollower(
             inbox, keys, daemon: daemon, in: directory, limits: limits, log: log, logMetrics, as: record,
@@ -159,7 +161,7 @@ package final class EtcdLog: StorageLog {
     }
 
     /// Calls `report` with the staleness in whole seconds if it has changed since the last call; nil if not stale.
-    package func reportStaleness(_ report: (Int?) -> Void) {
+    package func reportStalenessIfChanged(_ report: (Int?) -> Void) {
         let seconds = staleness.map { Int($0.components.seconds) }
         let before = reportedSeconds.withLock { reportedSeconds in
             defer { reportedSeconds = seconds }

@@ -61,10 +61,10 @@ package final class Daemon: Sendable {
         manager: ServiceManager? = nil,
         reread: (@Sendable () throws(ConfigurationError) -> Configuration)? = nil
     ) throws(StartError) {
-        FreedMemory.returnLargeBlocks()
+        FreedMemory.configureAllocator()
         let startConfiguration = configuration
         var configuration = configuration
-        let (policies, files) = try Self.prepare(configuration, listens: sockets.isEmpty)
+        let (policies, schemaFiles) = try Self.prepare(configuration, listens: sockets.isEmpty)
         let budget = MemoryBudget(limit: configuration.bufferBytes)
         let (state, commitLog) = try Self.open(path, configuration, budget, log)
         let store = Store(state, log: commitLog, limits: configuration.writes, clock: { .now() })
@@ -78,26 +78,26 @@ package final class Daemon: Sendable {
             throw .configuration(error)
         }
         let loopCount = configuration.loops ?? HTTPServer.defaultLoopCount
-        let availableFiles: Int
+        let availableConnections: Int
         do {
-            availableFiles = try OpenFileLimit.availableConnections(loopCount: loopCount)
+            availableConnections = try OpenFileLimit.availableConnections(loopCount: loopCount)
         } catch {
             throw .system(error.description)
         }
-        for change in configuration.lowerLimits(toFit: availableFiles) { log.info(change) }
+        for change in configuration.lowerLimits(toFit: availableConnections) { log.info(change) }
         let isStopping = StopFlag()
         let policyBoard = PolicyBoard(policies)
         let audit = configuration.auditFile.map {
-            AuditLog($0, in: DataDirectory(path), on: state, isShared: commitLog is EtcdLog, log)
+            AuditLog($0, in: DataDirectory(path), initialState: state, isHistoryShared: commitLog is EtcdLog, log)
         }
-        let schemas = SchemaSetter(store, audit, log)
+        let schemaSetter = SchemaSetter(store, audit, log)
         let tokenUsage = TokenUsage(in: DataDirectory(path), log: log)
         (self.tokenUsage, self.policyBoard) = (tokenUsage, policyBoard)
-        _ = schemas.set(files)
+        _ = schemaSetter.set(schemaFiles)
         let reloader = Reloader(
-            startConfiguration: startConfiguration, addresses: addresses, availableFiles: availableFiles,
-            board: policyBoard, schemas: schemas, audit: audit, tokenUsage: tokenUsage, manager: manager, log: log,
-            reread: reread ?? { startConfiguration })
+            startConfiguration: startConfiguration, addresses: addresses, availableConnections: availableConnections,
+            board: policyBoard, schemaSetter: schemaSetter, audit: audit, tokenUsage: tokenUsage, manager: manager,
+            log: log, reread: reread ?? { startConfiguration })
         let etcdLog = commitLog as? EtcdLog
         // Makes a reader of older states, which uses past files: files with commits that the history has evicted.
         let past = (commitLog as? LocalLog)?.pastFiles.map { files in
@@ -109,15 +109,16 @@ package final class Daemon: Sendable {
             peers: etcdLog.map { etcdLog in
                 let queries = etcdLog.queries
                 return Peers(
-                    findEnd: queries.fetchEnd, describe: queries.describeDaemons, metrics: { etcdLog.currentMetrics })
+                    findEndOfLog: queries.fetchEnd, describe: queries.describeDaemons,
+                    metrics: { etcdLog.currentMetrics })
             },
             reload: { reloader.reload($0) }, debug: { log.debug($0) }, warn: { log.warning($0) }, clock: { .now() },
-            schemas: { schemas.condition.rawValue }, lastReloadFailed: { reloader.lastReloadFailed },
+            schemas: { schemaSetter.lastResult.rawValue }, lastReloadFailed: { reloader.lastReloadFailed },
             obstacle: { isStopping.isSet ? .shuttingDown : commitLog.health.map { Problem(obstacle: $0) } })
         do {
             // The seconds for which etcd has not answered; nil if it answers, or without etcd.
             var staleSeconds: Int?
-            etcdLog?.reportStaleness { staleSeconds = $0 }
+            etcdLog?.reportStalenessIfChanged { staleSeconds = $0 }
             // The server accepts connections at once, so the parts that requests use were constructed before it.
             server = try HTTPServer(
                 listeners: listeners, loopCount: loopCount, limits: configuration.transport, budget: budget,
@@ -141,8 +142,8 @@ package final class Daemon: Sendable {
         self.isStopping = isStopping
         stopTimeout = UInt64(max(0, configuration.stopSeconds)) * 1_000_000_000
         do throws(SystemError) {
-            // The closure makes the commit stage publish the commits of other daemons.
-            try etcdLog?.start(at: addresses.first?.location) { store.performMaintenance() }
+            // When etcd has commits of other daemons, the commit stage publishes them as a part of its maintenance.
+            try etcdLog?.start(announcing: addresses.first?.location) { store.performMaintenance() }
         } catch {
             throw .system(error.description)
         }
@@ -150,7 +151,7 @@ package final class Daemon: Sendable {
         // It runs every second, or more often if the interval of the sync is shorter.
         maintenanceTimer = RepeatingTimer(every: max(1, min(1000, configuration.syncInterval))) {
             store.performMaintenance()
-            etcdLog?.reportStaleness { policyBoard.setStale($0) }
+            etcdLog?.reportStalenessIfChanged { policyBoard.setStale($0) }
         }
         // The scrub reads the stored files slowly, so that it does not delay the writes.
         let pace = ReadPace(bytesPerSecond: 4 << 20)
@@ -226,7 +227,7 @@ package final class Daemon: Sendable {
     ) -> RepeatingTimer? {
         guard let manager, let interval = manager.watchdogInterval else { return nil }
         var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
-        // The decide stage checks queued writes and computes their commits. The commit stage makes commits durable.
+        // The decide stage computes the commits of a slice of the queue. The commit stage makes a batch durable.
         parts.append(Watchdog.Part("the decide stage") { store.runAfterDecideSlice($0) })
         parts.append(Watchdog.Part("the commit stage") { store.runAfterCommitBatches($0) })
         parts.append(Watchdog.Part("the acceptor") { server.runOnAcceptorQueue($0) })
@@ -251,7 +252,7 @@ package final class Daemon: Sendable {
         tokenExpiryTimer.stop()
         tokenUsageTimer.stop()
         manager?.stopping()
-        // Costly writes would delay the stop.
+        // A costly write (estimated at a millisecond or more) may take seconds, which would delay the stop.
         store.refuseCostlyWrites()
         scrubTimer?.stop()
         scrub.stop()
@@ -371,9 +372,7 @@ private final class RepeatingTimer: @unchecked Sendable {
         timer.activate()
     }
 
-    func stop() {
-        timer.cancel()
-    }
+    func stop() { timer.cancel() }
 }
 
 /// A flag that the daemon sets when it stops. Thread-safe.

@@ -16,11 +16,11 @@ internal import Synchronization
 final class Reloader: Sendable {
     private let queue = DispatchQueue(label: "settingsd.reload", qos: .userInitiated)
     private let addresses: [ListenAddress]
-    /// The number of file descriptors that connections may use.
-    private let availableFiles: Int
+    /// The number of connections for which the limit of open files leaves file descriptors.
+    private let availableConnections: Int
     /// The current policies (access control and other rules for requests), which all event loops read.
     private let board: PolicyBoard
-    private let schemas: SchemaSetter
+    private let schemaSetter: SchemaSetter
     private let manager: ServiceManager?
     private let audit: AuditLog?
     private let tokenUsage: TokenUsage
@@ -40,14 +40,14 @@ final class Reloader: Sendable {
     }
 
     init(
-        startConfiguration: Configuration, addresses: [ListenAddress], availableFiles: Int, board: PolicyBoard,
-        schemas: SchemaSetter, audit: AuditLog?, tokenUsage: TokenUsage, manager: ServiceManager?, log: Log,
+        startConfiguration: Configuration, addresses: [ListenAddress], availableConnections: Int, board: PolicyBoard,
+        schemaSetter: SchemaSetter, audit: AuditLog?, tokenUsage: TokenUsage, manager: ServiceManager?, log: Log,
         reread: @escaping @Sendable () throws(ConfigurationError) -> Configuration
     ) {
         self.addresses = addresses
-        self.availableFiles = availableFiles
+        self.availableConnections = availableConnections
         self.board = board
-        self.schemas = schemas
+        self.schemaSetter = schemaSetter
         self.manager = manager
         self.audit = audit
         self.tokenUsage = tokenUsage
@@ -66,9 +66,9 @@ final class Reloader: Sendable {
         queue.async {
             self.manager?.reloading()
             do throws(ConfigurationError) {
-                let (restartOptions, files) = try self.reload()
+                let (restartOptions, schemaFiles) = try self.reload()
                 self.hasLastReloadFailed.store(false, ordering: .relaxed)
-                let refused = self.schemas.set(files)
+                let refused = self.schemaSetter.set(schemaFiles)
                 self.manager?.ready(
                     on: self.addresses, failure: refused.isEmpty ? nil : "schemas were refused; see the log")
                 completion(.success(ReloadReport(needsRestart: restartOptions, refusedSchemas: refused)))
@@ -85,7 +85,7 @@ final class Reloader: Sendable {
         }
     }
 
-    /// Replaces the policies, and saves the times of the last use of tokens, which the replaced access policy contains.
+    /// Replaces the policies. Saves the last use of the tokens of the replaced access policy, except of removed tokens.
     private func install(_ policies: Policies) {
         let replaced = board.policies.access
         board.post(policies)
@@ -105,21 +105,21 @@ final class Reloader: Sendable {
     }
 
     /// Reloads all but the schemas. Returns the options that need a restart, and the schemas to set (nil: no folder).
-    private func reload() throws(ConfigurationError) -> (restartOptions: [String], files: [SchemaFile]?) {
+    private func reload() throws(ConfigurationError) -> (restartOptions: [String], schemas: [SchemaFile]?) {
         var configuration = try reread()
         let policies = try Policies(configuration)
         guard policies.access != nil || board.policies.access == nil else {
             throw ConfigurationError(
-                "cannot turn off access control while the daemon runs: the new configuration lacks the member access",
+                "cannot turn off access control while the daemon runs: the new configuration has no member \"access\"",
                 remedy: "restart the daemon to turn it off, or restore the member")
         }
-        let files = try SchemaFile.all(of: configuration)
+        let schemaFiles = try SchemaFile.all(of: configuration)
         try policies.checkExposure(of: addresses, configuration)
         let (startConfiguration, server, service) = state.withLock { ($0.startConfiguration, $0.server, $0.service) }
         let restartOptions = Option.all.filter { option in
             !option.isReloadable && option.write(configuration) != option.write(startConfiguration)
         }.map(\.name)
-        for change in configuration.lowerLimits(toFit: availableFiles) { log.info(change) }
+        for change in configuration.lowerLimits(toFit: availableConnections) { log.info(change) }
         log.setLevel(configuration.logLevel)
         server?.update(configuration.transport)
         service?.watchers.setLimits(configuration.watchers)
@@ -132,7 +132,7 @@ final class Reloader: Sendable {
             restartOptions.isEmpty ? "" : "; these options need a restart: \(restartOptions.joined(separator: ", "))"
         log.info("the configuration was reloaded\(note)")
         policies.logAccessControl(to: log)
-        return (restartOptions, files)
+        return (restartOptions, schemaFiles)
     }
 }
 
@@ -154,8 +154,8 @@ extension Policies {
         log.info("access control: \(access.map { "on, \($0.summary)" } ?? "OFF")")
         if access?.grantsNothing ?? false {
             log.warning(
-                "no caller has any rights: the member access of the configuration has no tokens, no users, no grants "
-                    + "for anonymous callers; add some, or remove the member and restart the daemon")
+                "no caller has any rights: the member \"access\" of the configuration has no tokens, no users, no "
+                    + "grants for anonymous callers; add some, or remove the member and restart the daemon")
         }
         warnOfExpiry(log)
     }
@@ -168,9 +168,7 @@ extension Policies {
     /// Throws if the network can reach an address without access control, unless the configuration permits this.
     func checkExposure(of addresses: [ListenAddress], _ configuration: Configuration) throws(ConfigurationError) {
         guard access == nil, !configuration.isOpenToNetwork, let address = addresses.first(where: { !$0.isLocal })
-        else {
-            return
-        }
+        else { return }
         throw ConfigurationError(
             "\(address) is open to the network, and without access control every caller may read and write everything",
             remedy:

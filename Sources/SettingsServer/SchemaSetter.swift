@@ -22,10 +22,10 @@ final class SchemaSetter: Sendable {
     private let store: Store
     private let audit: AuditLog?
     private let log: Log
-    private let currentCondition = Mutex(Condition.off)
+    private let storedResult = Mutex(LastResult.off)
 
     /// The result of the last attempt to set the schemas, for `/readyz`.
-    enum Condition: String, Sendable {
+    enum LastResult: String, Sendable {
         /// No schema folder is configured.
         case off
         case ok
@@ -39,7 +39,7 @@ final class SchemaSetter: Sendable {
         self.log = log
     }
 
-    var condition: Condition { currentCondition.withLock { $0 } }
+    var lastResult: LastResult { storedResult.withLock { $0 } }
 
     /// Sets each schema that differs from the current schema of its suite. Returns the problem of each suite whose
     /// schema was refused.
@@ -60,7 +60,7 @@ final class SchemaSetter: Sendable {
                         + "keeps its values and its schema; correct the file or the values, and reload")
             }
         }
-        currentCondition.withLock { $0 = files == nil ? .off : refused.isEmpty ? .ok : .refused }
+        storedResult.withLock { $0 = files == nil ? .off : refused.isEmpty ? .ok : .refused }
         return refused
     }
 

@@ -124,7 +124,7 @@ package final class APIHandler: RequestHandler {
             guard current.forbidsCaching else { break }
             response.forbidCaching()
             return .answer(response)
-        case .later, .laterBlockingConnection:
+        case .later, .laterBlockingNextRequest:
             if let response = current.response {
                 recordAnswer(response, current.timing) { loggedRequest(head, bytes, exchange) }
             } else if policies.logging.mayLog(current.timing) {

@@ -20,8 +20,9 @@ final class BackupMaker: Sendable {
     func releaseBackup() { isBusy.store(false, ordering: .relaxed) }
 
     /// Renders a backup in pieces on the backup queue, and calls `push` with each piece. Waits until the kernel has
-    /// accepted a piece before it renders the next piece. `completion` gets false if the transfer was cancelled, or a
-    /// piece was not received within 60 seconds. Calls `push` and `completion` on the backup queue.
+    /// accepted a piece before it renders the next piece. `completion` gets false if the transfer was cancelled, or if
+    /// the kernel did not accept a piece within 60 seconds because the client reads too slowly. Calls `push` and
+    /// `completion` on the backup queue.
     func render(
         _ state: State, for backup: BackupTransfer, _ push: @escaping @Sendable ([UInt8]) -> Void,
         _ completion: @escaping @Sendable (_ isComplete: Bool) -> Void
@@ -42,7 +43,7 @@ final class BackupMaker: Sendable {
 /// A backup that is being sent to a client. Thread-safe.
 final class BackupTransfer: Sendable {
     static let maximumPieceBytes = 256 << 10
-    /// The number of seconds in which a client must receive a piece.
+    /// The number of seconds in which the kernel must accept a piece.
     private static let pieceSeconds = 60
 
     /// Signalled when the kernel has accepted a piece, and when the transfer is cancelled.
@@ -71,6 +72,7 @@ extension APIHandler {
     /// the disk may be full or failing.
     func backUp(_ request: APIRequest, _ exchange: Exchange) throws(Problem) -> Handling {
         let state = service.store.state
+        // `readLimits`: the grants of a caller that may not read everything. Cursors are valid only for these grants.
         let cursor = state.cursor.withGrantsDigest(of: request.caller?.readLimits)
         var head = Response(status: 200, contentType: .json, fields: FieldBlock(cursor: cursor, tag: nil))
         head.fields.append("Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")
@@ -90,7 +92,7 @@ extension APIHandler {
         } _: { isComplete in
             mailbox.run { $0.endBackup(id, isComplete: isComplete) }
         }
-        return .laterBlockingConnection
+        return .laterBlockingNextRequest
     }
 
     private func endBackup(_ id: Ticket, isComplete: Bool) {

@@ -51,9 +51,9 @@ extension State {
         }
         guard let suite = suite(name) else { throw unknownSuite(name, for: readLimits) }
         let result = Self.schema(of: suite, for: readLimits, at: cursor)
-        guard let tag = result.tag?.revision, !result.isError else { return result.rendering }
+        guard let tag = result.tag?.revision, !result.isMissing else { return result.rendering }
         try request.ifMatch(in: bytes)?.check(
-            "the schema of suite \(name)", at: tag, current: .suite(SuiteRevision(suite: name, revision: tag)))
+            "the schema of suite \(name)", revision: tag, reporting: .suite(SuiteRevision(suite: name, revision: tag)))
         return result.answer(to: try request.ifNoneMatch(in: bytes), cursor)
     }
 
@@ -61,7 +61,7 @@ extension State {
         guard let schema = suite.schema else {
             let problem = Problem(.noSchema, "suite \(suite.id) has no schema: it accepts any key with any value")
             let tag = EntityTag(suite.schemaRevision)
-            return ReadResult(error: Rendering(Response(problem, cursor: cursor, tag: tag)), tag: tag)
+            return ReadResult(missing: Rendering(Response(problem, cursor: cursor, tag: tag)), tag: tag)
         }
         // Nil if the caller may see the whole schema.
         let redactionGrants = suite.hidesValuesInSchema(from: readLimits) ? readLimits : nil
@@ -94,7 +94,7 @@ extension State {
             }
         }
         guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.readLimits) }
-        try request.ifMatch(in: bytes)?.check(suite: name, at: suite.revision)
+        try request.ifMatch(in: bytes)?.check(suite: name, revision: suite.revision)
         let tag = suite.listingTag(for: request.caller)
         let result = ReadResult(tag: tag, cost: { cost(suite, $0) }) { response(suite, self) }
         return result.answer(to: try request.ifNoneMatch(in: bytes), cursor)

@@ -54,7 +54,8 @@ extension Service {
         text.addCounter(
             "settingsd_slow_requests_total", "Requests that took slowRequestMs or longer.", loops.slowRequests)
         text.addCounter(
-            "settingsd_slow_batches_total", "Iterations of an event loop that took longer than 20 milliseconds.",
+            "settingsd_slow_batches_total",
+            "Batches of events that took an event loop longer than 20 milliseconds: iterations of the loop.",
             loops.slowIterations)
     }
 
@@ -79,7 +80,7 @@ extension Service {
         text.beginMetric(commits, type: "histogram", "Time from queueing a write until the write is durable.")
         text.addSamples(commits, [], of: writes.commitTimes, dividedBy: Self.nanosecondsPerSecond)
         let batches = "settingsd_batch_writes"
-        text.beginMetric(batches, type: "histogram", "Number of writes in one flush.")
+        text.beginMetric(batches, type: "histogram", "Number of writes in a batch, which share one flush.")
         text.addSamples(batches, [], of: writes.batchSizes, dividedBy: 1)
         let syncs = "settingsd_sync_seconds"
         text.beginMetric(syncs, type: "histogram", "Duration of a sync of the journal.")

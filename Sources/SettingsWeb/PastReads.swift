@@ -50,11 +50,10 @@ extension State {
                     throw self.recentPast.unknownSuite(name, for: readLimits, at: revision)
                 }
                 let result = try read(suite, self, revision)
-                // A setting without a value is an error with its own status, whose tag is not compared with `If-Match`.
-                if let ifMatch, let tag = result.tag?.revision, !result.isError {
+                if let ifMatch, let tag = result.tag?.revision, !result.isMissing {
                     try ifMatch.check(
-                        "the requested resource as of revision \(revision)", at: tag,
-                        current: .suite(SuiteRevision(suite: name, revision: suite.revision)))
+                        "the requested resource as of revision \(revision)", revision: tag,
+                        reporting: .suite(SuiteRevision(suite: name, revision: suite.revision)))
                 }
                 return result.answer(to: knownTags, self.cursor).make()
             } catch {

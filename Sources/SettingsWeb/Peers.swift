@@ -9,18 +9,18 @@ package import SettingsStorage
 package struct Peers: Sendable {
     /// Reads the end of the shared log, which is the cursor of the last commit of any daemon. Calls `completion` once,
     /// on any queue, with nil if the end cannot be read. The call may take long, so the caller needs its own deadline.
-    package var findEnd: @Sendable (_ completion: @escaping @Sendable (Cursor?) -> Void) -> Void
+    package var findEndOfLog: @Sendable (_ completion: @escaping @Sendable (Cursor?) -> Void) -> Void
     /// Describes the daemons. The object is the answer to `GET /v1/cluster`. Calls `completion` once, on any queue.
     package var describe: @Sendable (_ completion: @escaping @Sendable (Result<JSONObject, Problem>) -> Void) -> Void
     /// Returns the counters and histograms of the shared log.
     package var metrics: @Sendable () -> LogMetrics.Contents
 
     package init(
-        findEnd: @escaping @Sendable (_ completion: @escaping @Sendable (Cursor?) -> Void) -> Void,
+        findEndOfLog: @escaping @Sendable (_ completion: @escaping @Sendable (Cursor?) -> Void) -> Void,
         describe: @escaping @Sendable (_ completion: @escaping @Sendable (Result<JSONObject, Problem>) -> Void) -> Void,
         metrics: @escaping @Sendable () -> LogMetrics.Contents
     ) {
-        (self.findEnd, self.describe, self.metrics) = (findEnd, describe, metrics)
+        (self.findEndOfLog, self.describe, self.metrics) = (findEndOfLog, describe, metrics)
     }
 }
 

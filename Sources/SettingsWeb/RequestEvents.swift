@@ -96,7 +96,7 @@ extension APIHandler {
     /// Releases the resources of a request that leaves the table or begins to wait for something else.
     func release(_ request: UnfinishedRequest, _ id: Ticket) {
         switch request {
-        case .write(let write): write.isWanted?.clear()
+        case .write(let write): write.preparationFlag?.clear()
         case .backgroundWork(let key): backgroundAnswers.remove(id, from: key)
         case .serverOperation: break
         case .revisionWait(let wait):

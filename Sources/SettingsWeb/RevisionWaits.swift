@@ -66,11 +66,11 @@ extension APIHandler {
         loop.setAlarm(id, at: deadline(in: UInt64(seconds) * 1_000_000_000, of: request.caller))
         if let peers {
             let mailbox = mailbox
-            peers.findEnd { end in mailbox.run { $0.setEnd(end, cursor, for: id) } }
+            peers.findEndOfLog { end in mailbox.run { $0.setEnd(end, cursor, for: id) } }
         }
         // Checks once more, because the revision may have been published after the state was read.
         runLater { $0.serveRequestsWhoseRevisionIsPublished() }
-        return .laterBlockingConnection
+        return .laterBlockingNextRequest
     }
 
     /// Continues a request with `Settings-Fresh` when the end of the shared log (the cursor of its last commit) is

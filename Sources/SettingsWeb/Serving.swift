@@ -51,7 +51,7 @@ extension APIHandler {
             return .answer(Response(allowing: route.resource.allowed, hidesCursor(from: caller) ? nil : state.cursor))
         }
         try request.checkGrants(in: bytes)
-        if !hasAwaitedRevision, request.demandsRevision,
+        if !hasAwaitedRevision, request.hasRevisionField,
             let waiting = try waitForRevision(request, bytes, body, exchange, on: state)
         {
             return waiting
@@ -68,8 +68,8 @@ extension APIHandler {
         }
         let handling = try read(request, bytes, exchange, on: state)
         // The connection processes no further request before the answer, because the answer may be made from a later
-        // state, for example after a wait. The answer must not show later writes of the connection.
-        if case .later = handling { return .laterBlockingConnection }
+        // state, for example after a wait. It must not show later writes of the connection.
+        if case .later = handling { return .laterBlockingNextRequest }
         return handling
     }
 
@@ -100,6 +100,6 @@ extension APIHandler {
                 handler.answer(id, response)
             }
         }
-        return .laterBlockingConnection
+        return .laterBlockingNextRequest
     }
 }

@@ -9,13 +9,13 @@ internal import SettingsStorage
 /// A write request that is not answered yet: the data for the answer, and the progress. Owned by the event loop.
 final class UnansweredWrite {
     let answerOptions: AnswerOptions
-    /// The client to whose queue the write counts.
+    /// The client whose limit of queued writes includes this write.
     let client: ClientKey
     /// The request as the audit file shows it; nil without an audit file.
     let auditedRequest: AuditLog.Request?
-    /// The flag of the work in which a scheduler prepares the write. Clearing the flag cancels the work. Nil if no work
-    /// prepares the write, because the write is cheap, or is prepared and queued.
-    var isWanted: WantedFlag?
+    /// Clearing this flag cancels the background work that prepares a costly write for the queue, such as parsing.
+    /// Nil if there is no such work, because the write is cheap or already queued.
+    var preparationFlag: WantedFlag?
     /// The reservation of the memory of a costly write; nil for a cheap write.
     var reservation: MemoryBudget.Reservation?
     /// True if earlier commits have completed a part of the request. A large write is split into several commits.
@@ -35,7 +35,7 @@ final class UnansweredWrite {
     }
 
     /// True if the write is completed even if its connection closes. Otherwise a close cancels the write.
-    var takesEffectAfterClose: Bool { isWanted == nil || hasEarlierCommits }
+    var takesEffectAfterClose: Bool { preparationFlag == nil || hasEarlierCommits }
 
     /// How to render the answer. Separate from `UnansweredWrite`, because another thread may render the answer.
     struct AnswerOptions: Sendable {
@@ -81,14 +81,15 @@ extension WriteResult {
     }
 
     /// Renders the answer. The published state shows which values are secret, so that the answer contains only what the
-    /// grants of the caller allow.
+    /// grants of the caller allow. A caller without grants of its own gets 401 instead of 403. If a caller may not read
+    /// everything, the cursor contains a digest of its grants and is valid only for these grants.
     func response(with options: UnansweredWrite.AnswerOptions, on state: @autoclosure () -> State) -> Response {
         switch answer {
         case .success(let answer):
             Response(answer, with: options, on: state())
         case .failure(let problem):
             Response(
-                options.caller?.problemToReport(for: problem) ?? problem,
+                options.caller?.unauthorizedIfForbidden(problem) ?? problem,
                 cursor: cursor.withGrantsDigest(of: options.caller?.readLimits))
         }
     }
@@ -101,8 +102,8 @@ extension Response {
         switch answer.body {
         case .setting(let setting): self.init(setting, in: answer, with: options)
         case .change(let changes) where options.showsAll:
-            // The array of the commit has one change. Using the array avoids a copy of the change.
-            let bytes = Change.settingBytes(afterFirstOf: changes)
+            // The commit has one change. Passing the array `changes` avoids a copy of the change.
+            let bytes = Change.settingBytes(afterFirstChangeOf: changes)
             let changes = changes.span
             self.init(
                 json: bytes, status: options.status(of: answer), cursor: answer.cursor,

@@ -19,7 +19,7 @@ extension APIHandler {
         if let body = exchange.largeBody {
             guard !exchange.hasEarlierRequests else { return .afterEarlierRequests }
             try parse(request, target, bytes, body, exchange, on: state)
-            return .laterBlockingConnection
+            return .laterBlockingNextRequest
         }
         // While the queued writes take long to decide, each connection has at most one write in the queue.
         if exchange.hasEarlierRequests, service.store.isBusy { return .afterEarlierRequests }
@@ -35,7 +35,7 @@ extension APIHandler {
                 () throws(Problem) in
                 try write.completed(with: past(state))
             }
-            return .laterBlockingConnection
+            return .laterBlockingNextRequest
         }
         let cost = state.cost(of: write, within: .loopLimit)
         let time = write.estimatedTime(cost, isValidationCostly: isValidationCostly)
@@ -55,7 +55,7 @@ extension APIHandler {
             setWaiting(exchange.ticket, for: .write(unanswered))
             collect(write, exchange.ticket, of: unanswered.client, estimatedTime: time)
         }
-        return isExclusive ? .laterBlockingConnection : .later
+        return isExclusive ? .laterBlockingNextRequest : .later
     }
 
     private func unansweredWrite(_ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange) -> UnansweredWrite {
@@ -96,7 +96,7 @@ extension APIHandler {
         let (mailbox, store, hasEarlierCommits) = (mailbox, service.store, write.hasEarlierCommits)
         let isWanted = WantedFlag()
         setWaiting(id, for: .write(write))
-        write.isWanted = isWanted
+        write.preparationFlag = isWanted
         let refuse = { @Sendable (problem: Problem) in
             mailbox.run { $0.finish(.refusal(of: WriteID(id), because: problem, at: cursor)) }
         }
@@ -125,7 +125,7 @@ extension APIHandler {
         _ request: WriteRequest, _ id: Ticket, _ reservation: MemoryBudget.Reservation, estimatedTime: UInt64
     ) {
         guard case .write(let write)? = requests[id] else { return }
-        write.isWanted = nil
+        write.preparationFlag = nil
         write.reservation = reservation
         collect(request, id, of: write.client, estimatedTime: estimatedTime)
     }

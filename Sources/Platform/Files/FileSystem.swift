@@ -81,7 +81,7 @@ package struct FileStatus: Equatable, Sendable {
     }
 
     /// True if the group or other users have any permission.
-    package var isOpenToOthers: Bool { mode & 0o077 != 0 }
+    package var isOpenToGroupOrOthers: Bool { mode & 0o077 != 0 }
 }
 
 /// Identifies a file independently of its name. A renamed file keeps its identity. Hard links have the same identity.

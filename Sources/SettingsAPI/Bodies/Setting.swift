@@ -105,7 +105,7 @@ extension Change {
 
     /// Renders ``settingAfter`` of the first change without making it: most writes are answered so. Takes the array, as a
     /// method of the change would copy that.
-    package static func settingBytes(afterFirstOf changes: [Change]) -> [UInt8] {
+    package static func settingBytes(afterFirstChangeOf changes: [Change]) -> [UInt8] {
         let changes = changes.span
         var writer = JSONWriter(reservingCapacity: 256)
         writer.beginObject()

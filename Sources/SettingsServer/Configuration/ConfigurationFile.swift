@@ -7,8 +7,8 @@ package import SettingsModel
 internal import SettingsStorage
 package import SettingsWeb
 
-/// Reads and writes the configuration file. A file with an unknown member is refused, because the member could be a
-/// misspelt option.
+/// Reads the configuration file, and renders a configuration in its format. A file with an unknown member is
+/// refused, because the member could be a misspelt option.
 extension Configuration {
     /// The maximum length of a configuration file in bytes.
     private static let maximumLength = 1 << 20
@@ -130,8 +130,8 @@ extension Configuration {
             remedy: suggestion.map { "did you mean \($0)?" } ?? "it must be one of \(names.joined(separator: ", "))")
     }
 
-    /// Suggests the JSON for an option in a wrong object, or with the dotted name of the manual: for the member
-    /// `"limits.connections": 9`, it suggests `{"limits": {"connections": 9}}`. Returns nil if no option is similar.
+    /// Suggests the JSON for an option that is in a wrong object, or that has its full name from the manual: for the
+    /// member `"limits.connections": 9`, `{"limits": {"connections": 9}}`. Returns nil if no option is similar.
     private static func nested(_ member: JSONObject.Member) -> String? {
         let all = Option.all
         let suggestion =

@@ -19,7 +19,7 @@ extension Configuration {
         for name in environment.keys.sorted() where name.hasBytePrefix("SETTINGSD_") && !known.contains(name) {
             let suffix = String(decoding: name.utf8.dropFirst("SETTINGSD_".utf8.count), as: UTF8.self)
             guard !Self.isServiceLink(suffix) else { continue }
-            // For `SETTINGSD_BUFFER_BYTES`, which lacks the name of an object, suggest `SETTINGSD_LIMITS_BUFFER_BYTES`.
+            // For `SETTINGSD_BUFFER_BYTES`, which lacks the group `LIMITS`, suggest `SETTINGSD_LIMITS_BUFFER_BYTES`.
             let candidates = known.filter { $0.utf8.reversed().starts(with: "_\(suffix)".utf8.reversed()) }
             let nearest =
                 candidates.min { $0.count < $1.count }

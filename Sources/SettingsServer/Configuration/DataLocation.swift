@@ -32,10 +32,7 @@ package struct DataLocation: Hashable, Sendable {
         }
     }
 
-    private init(path: String, reason: String) {
-        self.path = path
-        self.reason = reason
-    }
+    private init(path: String, reason: String) { (self.path, self.reason) = (path, reason) }
 
     /// Returns the text if it can be a path. Otherwise throws an error. `name` is the option in the error message.
     static func path(_ text: String, named name: String) throws(ConfigurationError) -> String {
@@ -50,9 +47,7 @@ package struct DataLocation: Hashable, Sendable {
         list.utf8.split(separator: UInt8(ascii: ":")).first.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    private static func settingsd(in directory: String) -> String {
-        join(directory, "settingsd")
-    }
+    private static func settingsd(in directory: String) -> String { join(directory, "settingsd") }
 
     private static func join(_ directory: String, _ name: String) -> String {
         directory.utf8.last == UInt8(ascii: "/") ? directory + name : "\(directory)/\(name)"

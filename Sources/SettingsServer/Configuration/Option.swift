@@ -50,7 +50,7 @@ package struct Option: Sendable {
     package var flag: String { "--\(name)" }
 
     init(
-        _ name: String, _ range: String, _ help: String, variableSyntax: VariableSyntax = .text,
+        _ name: String, range: String, _ help: String, variableSyntax: VariableSyntax = .text,
         read: @escaping @Sendable (JSONValue, String, inout Configuration) throws(ConfigurationError) -> Void,
         write: @escaping @Sendable (Configuration) -> JSONValue
     ) {
@@ -79,8 +79,8 @@ extension Option {
     }
 
     /// An option whose value is a path or null. `nullMeaning` is the meaning of null, for error messages.
-    static func path(_ name: String, _ property: Property<String?>, or nullMeaning: String, _ help: String) -> Option {
-        Option(name, "", help, variableSyntax: .path) { json, name, configuration throws(ConfigurationError) in
+    static func path(_ name: String, _ property: Property<String?>, nullMeaning: String, _ help: String) -> Option {
+        Option(name, range: "", help, variableSyntax: .path) { json, name, configuration throws(ConfigurationError) in
             switch json {
             case .null: configuration[keyPath: property] = nil
             case .string(let path): configuration[keyPath: property] = try DataLocation.path(path, named: name)
@@ -96,7 +96,7 @@ extension Option {
     static func integer(
         _ name: String, _ range: ClosedRange<Int>, _ property: Property<Int>, _ help: String
     ) -> Option {
-        Option(name, "\(range.lowerBound) to \(range.upperBound)", help, variableSyntax: .json) {
+        Option(name, range: "\(range.lowerBound) to \(range.upperBound)", help, variableSyntax: .json) {
             json, name, configuration throws(ConfigurationError) in
             configuration[keyPath: property] = try integer(json, name, range)
         } write: { configuration in
@@ -108,7 +108,7 @@ extension Option {
     static func seconds(
         _ name: String, _ range: ClosedRange<Int>, _ property: Property<UInt64>, _ help: String
     ) -> Option {
-        Option(name, "\(range.lowerBound) to \(range.upperBound)", help, variableSyntax: .json) {
+        Option(name, range: "\(range.lowerBound) to \(range.upperBound)", help, variableSyntax: .json) {
             json, name, configuration throws(ConfigurationError) in
             configuration[keyPath: property] = UInt64(try integer(json, name, range)) * TransportLimits.second
         } write: { configuration in
@@ -117,7 +117,7 @@ extension Option {
     }
 
     static func bool(_ name: String, _ property: Property<Bool>, _ help: String) -> Option {
-        Option(name, "", help, variableSyntax: .json) { json, name, configuration throws(ConfigurationError) in
+        Option(name, range: "", help, variableSyntax: .json) { json, name, configuration throws(ConfigurationError) in
             guard let value = json.bool else {
                 throw ConfigurationError("\(name) is \(json.briefPhrase)", remedy: "it must be true or false")
             }
@@ -132,7 +132,7 @@ extension Option {
         _ name: String, _ property: Property<Word>, _ help: String
     ) -> Option {
         let words = Word.allCases.map(\.rawValue)
-        return Option(name, words.joined(separator: ", "), help) {
+        return Option(name, range: words.joined(separator: ", "), help) {
             json, name, configuration throws(ConfigurationError) in
             guard let word = Word.allCases.first(where: { json.string?.hasSameBytes(as: $0.rawValue) ?? false })
             else {
@@ -160,7 +160,7 @@ extension Option {
         write: @escaping @Sendable (Element) -> String
     ) -> Option {
         let range = "\(count.lowerBound) to \(count.upperBound) \(elements)"
-        return Option(name, range, help, variableSyntax: .list) {
+        return Option(name, range: range, help, variableSyntax: .list) {
             json, name, configuration throws(ConfigurationError) in
             if single != nil, let text = json.string {
                 configuration[keyPath: property] = [try read(text, name)]

@@ -26,7 +26,7 @@ extension Option {
             }, write: \.description
         ).onCommandLine("HOST:PORT|unix:PATH"),
         Option(
-            "socketMode", "three octal digits",
+            "socketMode", range: "three octal digits",
             "the file mode of Unix domain sockets; a user needs the permission to write in order to connect"
         ) {
             json, name, configuration throws(ConfigurationError) in
@@ -44,11 +44,11 @@ extension Option {
             .string("0" + String(configuration.socketMode + 0o1000, radix: 8).dropFirst())
         },
         path(
-            "data", \.data, or: "the default directory",
+            "data", \.data, nullMeaning: "the default directory",
             "the data directory, by default `$STATE_DIRECTORY`, `/var/lib/settingsd` or `~/.local/state/settingsd`"
         ).onCommandLine("DIR"),
         path(
-            "schemas", \.schemas, or: "none",
+            "schemas", \.schemas, nullMeaning: "none",
             "a folder with schemas of suites, in files `SUITE.json`; see [Schemas from files](#schemas-from-files)"
         ).onCommandLine("DIR").reloadable(),
     ]
@@ -67,7 +67,7 @@ extension Option {
                 return endpoint
             }, write: \.description
         ).onCommandLine("http://HOST:PORT"),
-        Option("etcd.prefix", "", "the prefix of the keys in etcd; daemons with the same prefix share their data") {
+        Option("etcd.prefix", range: "", "the prefix of keys in etcd; daemons with the same prefix share their data") {
             json, name, configuration throws(ConfigurationError) in
             guard let prefix = json.string, EtcdOptions.isPrefix(prefix) else {
                 throw ConfigurationError(
@@ -79,18 +79,18 @@ extension Option {
             .string(configuration.etcd.prefix)
         }.onCommandLine("PREFIX"),
         path(
-            "etcd.passwordFile", \.etcd.passwordFile, or: "none",
+            "etcd.passwordFile", \.etcd.passwordFile, nullMeaning: "none",
             "a file with `NAME:PASSWORD` of the etcd user; only the owner may have the permission to read the file"),
     ]
 
     private static let access: [Option] = [
         path(
-            "access.tokens", \.access.tokens, or: "none",
-            "the token file; a member `access`, even an empty one, makes grants necessary: see [security](security.md)"
+            "access.tokens", \.access.tokens, nullMeaning: "none",
+            "the token file; a member `access`, even `{}`, turns on access control: see [security](security.md)"
         ).onCommandLine("FILE").reloadable(),
         Option(
-            "access.users", "",
-            "the grants of users of Unix domain sockets, and of groups after a `%`, as `{\"%ops\": [\"*:read\"]}`",
+            "access.users", range: "",
+            "the grants of users on Unix domain sockets; a leading `%` means a group, as `{\"%ops\": [\"*:read\"]}`",
             variableSyntax: .json
         ) { json, name, configuration throws(ConfigurationError) in
             guard let object = json.object else {
@@ -110,7 +110,7 @@ extension Option {
             return .object(users)
         }.reloadable(),
         Option(
-            "access.anonymous", "", "the grants of callers without a credential, as `[\"app.*:read\"]`",
+            "access.anonymous", range: "", "the grants of callers without a credential, as `[\"app.*:read\"]`",
             variableSyntax: .grants
         ) {
             json, name, configuration throws(ConfigurationError) in
@@ -121,7 +121,7 @@ extension Option {
         .bool("access.openMetrics", \.access.opensMetrics, "true if `/metrics` requires no grant").reloadable(),
         .list(
             "trustedProxies", 0...256, of: "addresses", \.proxyList,
-            "proxies whose `X-Forwarded-For` names the client, as `127.0.0.1`, `10.0.0.0/8` or `unix`",
+            "proxies whose `X-Forwarded-For` is trusted: addresses, ranges as `10.0.0.0/8`, or `unix` for Unix sockets",
             read: { text, name throws(ConfigurationError) in
                 guard text == "unix" || AddressRange(text) != nil else {
                     throw ConfigurationError(
@@ -132,7 +132,7 @@ extension Option {
             }, write: { $0 }
         ).reloadable(),
         path(
-            "auditFile", \.auditFile, or: "none",
+            "auditFile", \.auditFile, nullMeaning: "none",
             "a file to which the daemon appends a line of JSON for each commit: see [security](security.md#audit)"),
         .bool(
             "openToNetwork", \.isOpenToNetwork,
@@ -165,14 +165,14 @@ extension Option {
             "the interval at which the daemon slowly reads its files to detect damage on disk; 0 for never"),
         .integer(
             "history.commits", 1...16_777_216, \.history.commits,
-            "recent commits to keep in memory, for watchers that resume, `?at=` and repeated requests"),
+            "recent commits to keep in memory: for watchers that resume, for `?at=`, and to recognize repeated writes"),
         .integer("history.bytes", 4096...1 << 40, \.history.bytes, "the approximate maximum memory for recent commits"),
         .integer(
             "history.suiteCommits", 0...16_777_216, \.history.suiteCommits,
             "the newest commits of each suite that remain in memory when other suites fill the history"),
         .integer(
             "history.suiteBytes", 0...1 << 40, \.history.suiteBytes,
-            "the maximum memory for the newest commits of each suite; all suites get at most half of the history"),
+            "maximum memory for the newest commits that a suite keeps; for all suites together, half of the history"),
         .integer(
             "history.days", 0...36_500, \.historyDays,
             "days to keep commits, on disk if they do not fit into memory; 0 to keep commits in memory only"),
@@ -192,13 +192,11 @@ extension Option {
         .bool(
             "openSuites", \.writes.createsSuites,
             "true if a write may create a suite; if false, only setting a schema creates a suite"
-        )
-        .reloadable(),
+        ).reloadable(),
         .bool(
             "page", \.servesWebPage,
             "true if the daemon serves a [web page](page.md) at `/ui/` to view and change settings"
-        )
-        .reloadable(),
+        ).reloadable(),
     ]
 
     private static let limits = (transportLimits + memoryLimits).map { $0.reloadable() }
@@ -218,12 +216,10 @@ extension Option {
             "waiting requests of each caller, which is a token, user or address; lower it if clients are not trusted"),
         .integer(
             "limits.requestsPerSecond", 0...1_000_000, \.rate.perSecond,
-            "requests per second of each caller; 0 for no limit. Local programs without a credential have no limit"
-        ),
+            "requests per second of each caller; 0 for no limit. Local programs without a credential have no limit"),
         .integer(
             "limits.requestBurst", 1...10_000_000, \.rate.burst,
-            "requests that a caller may send at once after a period without requests"
-        ),
+            "requests that a caller may send at once after a period without requests"),
         .integer("limits.targetBytes", 128...1 << 20, \.targetBytes, "the length of a path with its query"),
         .integer("limits.headBytes", 256...1 << 20, \.headBytes, "the length of the head of a request"),
         .integer("limits.headFields", 8...4096, \.headFields, "the number of header fields of a request"),
@@ -245,7 +241,7 @@ extension Option {
             "the time after which the daemon resets a connection whose client does not read its answers"),
         .integer(
             "limits.sendBufferBytes", 1024...1 << 30, \.transport.sendBufferBytes,
-            "unsent answers of a connection at which the daemon stops reading requests from it"),
+            "bytes of unsent answers at which the daemon stops reading requests from a connection"),
         .integer(
             "limits.maxPipelinedRequests", 1...65_536, \.transport.maxPipelinedRequests,
             "the number of unanswered pipelined requests of a connection"),
@@ -264,7 +260,8 @@ extension Option {
                 + "exhausted, transfers below 64 KiB/s are ended"),
         .integer(
             "limits.queuedWriteBytes", 4096...1 << 40, \.writes.waitingBytes,
-            "bytes of queued writes, half of them for one caller while others wait; above the limit, 503 `overloaded`"),
+            "bytes of queued writes; one caller may use half of them while other callers have queued writes; above the "
+                + "limit, 503 `overloaded`"),
         .integer(
             "limits.commitKeys", 100...1 << 30, \.writes.commitKeys,
             "the number of keys that one write may change, and that a suite with a schema may store"),
@@ -290,7 +287,7 @@ extension Option {
     private static let processOptions: [Option] = [
         .integer(
             "loops", 0...128, \.loopCount,
-            "event loops; 0 for half the number of cores. One for each core wakes thousands of watchers sooner"),
+            "event loops; 0 for half the number of cores. As many loops as cores wake thousands of watchers sooner"),
         .integer("stopSeconds", 0...3600, \.stopSeconds, "the time that a stop gives to open connections"),
         .word("log", \.logLevel, "the lowest level of messages that the daemon logs")
             .onCommandLine(Log.Level.allCases.map(\.rawValue).joined(separator: "|")).reloadable(),
@@ -300,7 +297,8 @@ extension Option {
         ).reloadable(),
         .integer(
             "slowRequestMs", 0...3_600_000, \.logging.slowMilliseconds,
-            "duration in milliseconds from which a request is logged as slow, with the time of each part; 0 for never"
+            "duration in milliseconds from which a request is logged as slow, with the times of waiting, deciding, "
+                + "syncing and rendering; 0 for never"
         ).reloadable(),
     ]
 

@@ -8,7 +8,7 @@ enum FreedMemory {
     /// Makes the allocator return each block of 256 KiB or more to the operating system as soon as the block is freed.
     /// Without this setting, the allocator raises its threshold up to 32 MB when such a block is freed, and keeps
     /// blocks below the threshold.
-    static func returnLargeBlocks() {
+    static func configureAllocator() {
         // `idleSize` is how much unused memory the allocator keeps at the end of the heap. With a small size, it would
         // return and request smaller blocks all the time. `trim` returns this memory instead.
         Heap.setThresholds(largeBlockSize: 256 << 10, idleSize: 64 << 20)

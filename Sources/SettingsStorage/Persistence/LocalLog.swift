@@ -93,17 +93,17 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         let recoveryLimits = keepsPastFiles ? History.Limits.unbounded : limits
         var recovery =
             try Recovery(of: directory, limits: recoveryLimits) ?? Recovery(new: newEpoch(), limits: recoveryLimits)
-        let (isOpenToOthers, directoryID) = try directory.mapErrors { () throws(FileError) in
-            let isOpenToOthers = try directory.fileSystem.status(directory.path).isOpenToOthers
+        let (isOpenToGroupOrOthers, directoryID) = try directory.mapErrors { () throws(FileError) in
+            let isOpenToGroupOrOthers = try directory.fileSystem.status(directory.path).isOpenToGroupOrOthers
             let directoryID = try directory.lockFileDirectoryID() ?? newEpoch().text
             try directory.syncFiles()
-            return (isOpenToOthers, directoryID)
+            return (isOpenToGroupOrOthers, directoryID)
         }
         let pastSchedule = try openPastFiles(
             recovery, keepsPastFiles: keepsPastFiles, in: directory, options, limits: limits, log)
         if keepsPastFiles { recovery.setHistoryLimits(limits) }
         if recovery.mustBeginEpoch { recovery = try recovery.beginningEpoch(newEpoch(), in: directory) }
-        if isOpenToOthers {
+        if isOpenToGroupOrOthers {
             log.warning("\(directory.path) can be entered by other users; 'chmod 700 \(directory.path)' keeps them out")
         }
         for note in recovery.notes {

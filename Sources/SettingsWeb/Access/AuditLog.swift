@@ -53,9 +53,11 @@ package final class AuditLog: Sendable {
     ///
     /// - Parameters:
     ///   - state: the state at the start, with the history.
-    ///   - isShared: true if other daemons commit to the same history.
-    package init(_ path: String, in directory: DataDirectory, on state: State, isShared: Bool, _ log: Log) {
-        (self.path, isHistoryShared, self.log) = (path, isShared, log)
+    ///   - isHistoryShared: true if other daemons commit to the same history.
+    package init(
+        _ path: String, in directory: DataDirectory, initialState state: State, isHistoryShared: Bool, _ log: Log
+    ) {
+        (self.path, self.isHistoryShared, self.log) = (path, isHistoryShared, log)
         do throws(FileError) {
             auditedRevisions = try AuditedRevisions(in: directory)
         } catch {

@@ -54,7 +54,7 @@ final class Caller: Sendable {
         do throws(Problem) {
             try grants.demand(right, on: suite, scope)
         } catch {
-            throw problemToReport(for: error)
+            throw unauthorizedIfForbidden(error)
         }
     }
 
@@ -63,12 +63,12 @@ final class Caller: Sendable {
         do throws(Problem) {
             try grants.demand(onService: right)
         } catch {
-            throw problemToReport(for: error)
+            throw unauthorizedIfForbidden(error)
         }
     }
 
     /// Returns 401 instead of 403 if the caller has no grants of its own, because a token might allow the request.
-    func problemToReport(for problem: Problem) -> Problem {
+    func unauthorizedIfForbidden(_ problem: Problem) -> Problem {
         guard problem.code == .forbidden, !hasOwnGrants else { return problem }
         var challenge = Problem.unauthorized(
             "\(problem.detail); send a token with the right as Authorization: Bearer TOKEN")

@@ -30,7 +30,7 @@ package struct TokenFile: Sendable {
         guard Self.isName(name) else {
             throw ConfigurationError(
                 "cannot use the name \(JSONValue.string(name).briefPhrase) for a token",
-                remedy: "use 1 to 64 of the characters A-Z a-z 0-9 . _ -")
+                remedy: "use 1 to 64 of the characters A-Z a-z 0-9 . _ -, and no dot at the start")
         }
         guard position(of: name) == nil else {
             throw ConfigurationError(
@@ -61,6 +61,7 @@ package struct TokenFile: Sendable {
 
     private func position(of name: String) -> Int? { tokens.firstIndex { $0.name.hasSameBytes(as: name) } }
 
+    /// A token name consists of the same characters as the name of a suite.
     private static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count) && (try? SuiteName(text)) != nil
     }
@@ -114,11 +115,11 @@ extension TokenFile {
         }
         let user = ProcessUser.identifier
         let acceptsAnyOwner = acceptsAnyOwnerForRoot && ProcessUser.isRoot
-        // A group of the daemon may read a file that belongs to root, because the group cannot change the file.
+        // A group of this process may read a file that belongs to root, because the group cannot change the file.
         let isReadableByGroup =
             status.owner == 0 && status.mode & 0o037 == 0
             && (acceptsAnyOwner || ProcessUser.isMember(ofGroup: status.group))
-        guard !status.isOpenToOthers || isReadableByGroup else {
+        guard !status.isOpenToGroupOrOthers || isReadableByGroup else {
             throw ConfigurationError(
                 "cannot use the token file \(path): its permissions give access to other users",
                 remedy: "run chmod 600 \(path)")

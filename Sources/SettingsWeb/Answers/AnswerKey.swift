@@ -9,7 +9,8 @@ struct AnswerKey: Hashable, Sendable {
     /// The kind of the answer, with its parameters.
     enum Kind: Hashable, Sendable {
         /// The result of a GET of a setting or a suite. For a GET with `wait`: the tags of the results that the client
-        /// knows, and whether the suite existed, because its removal ends the wait. Indirect, because it is large.
+        /// knows, and whether the suite existed when the request arrived, because its removal then ends the wait.
+        /// Without `wait`, `known` is nil and `suiteExistedAtArrival` is false. Indirect, because it is large.
         indirect case reading(Reading, known: TagList?, suiteExistedAtArrival: Bool)
         /// All watched settings. `isReset` is true if the client asked for changes that the history no longer has.
         case state(isReset: Bool)
@@ -25,11 +26,11 @@ struct AnswerKey: Hashable, Sendable {
         /// All flags of a suite, in the format of OpenFeature.
         case flags
 
-        /// The style of the events; `.changes` for answers that are not events.
+        /// The style of the events; `.settings` for answers that are not events.
         var style: EventStyle {
             switch self {
             case .stateEvent(_, let style), .commitEvents(let style): style
-            case .reading, .state, .changes, .noChanges, .flags: .changes
+            case .reading, .state, .changes, .noChanges, .flags: .settings
             }
         }
     }
@@ -45,8 +46,8 @@ struct AnswerKey: Hashable, Sendable {
 
 /// The contents of the events of an event stream.
 enum EventStyle: Hashable, Sendable {
-    /// First the state, then the changes of each commit.
-    case changes
+    /// Settings: the first event has the state, and each later event has the changes of a commit.
+    case settings
     /// For OpenFeature: each event asks the client to fetch the flags again.
     case refetchRequests
 }

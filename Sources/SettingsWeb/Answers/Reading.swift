@@ -46,12 +46,12 @@ enum Reading: Hashable, Sendable {
         }
     }
 
-    /// Reads from a state. If the suite does not exist, the result is an error, and a GET with `wait` waits. Throws an
-    /// error that ends even a GET with `wait` at once: the key is unknown, or its raw value is secret.
+    /// Reads from a state. If the suite or a value is missing, the result is an error, and a GET with `wait` waits.
+    /// Throws an error that ends even a GET with `wait` at once: the key is unknown, or its raw value is secret.
     func result(on state: State) throws(Problem) -> ReadResult {
         guard let found = state.suite(suite) else {
-            let refusal = Response(state.unknownSuite(suite, for: readLimits), cursor: state.cursor)
-            return ReadResult(error: Rendering(refusal), tag: nil)
+            let error = Response(state.unknownSuite(suite, for: readLimits), cursor: state.cursor)
+            return ReadResult(missing: Rendering(error), tag: nil)
         }
         return try result(of: found, at: state.cursor, now: state.cursor)
     }
@@ -64,7 +64,7 @@ enum Reading: Hashable, Sendable {
     func result(of suite: Suite, at cursor: Cursor, now: Cursor) throws(Problem) -> ReadResult {
         switch self {
         case .setting(_, let key, let isRaw, let readLimits):
-            return try Self.setting(key, isRaw: isRaw, of: suite, for: readLimits, at: now)
+            return try Self.setting(key, isRaw: isRaw, of: suite, for: readLimits, now: now)
         case .suite(_, _, _, _, let readLimits):
             let reading = self
             return ReadResult(tag: suite.tag(for: readLimits), cost: { suite.renderingCost(within: $0) }) {
@@ -75,22 +75,24 @@ enum Reading: Hashable, Sendable {
 
     /// Throws 412 if the tag of the result does not match `If-Match`.
     func check(_ ifMatch: WriteRequest.Guard, _ result: ReadResult, on state: State) throws(Problem) {
-        guard let tag = result.tag, !result.isError else { return }
+        guard let tag = result.tag, !result.isMissing else { return }
         switch self {
         case .setting(let suite, let key, _, _):
-            try ifMatch.check("\(key) of suite \(suite)", at: tag.revision, current: state.current(suite, key))
-        case .suite(let suite, _, _, _, _): try ifMatch.check(suite: suite, at: tag.revision)
+            let name = "\(key) of suite \(suite)"
+            try ifMatch.check(name, revision: tag.revision, reporting: state.current(suite, key))
+        case .suite(let suite, _, _, _, _): try ifMatch.check(suite: suite, revision: tag.revision)
         }
     }
 
     private static func setting(
-        _ key: KeyName, isRaw: Bool, of suite: Suite, for readLimits: Grants?, at cursor: Cursor
+        _ key: KeyName, isRaw: Bool, of suite: Suite, for readLimits: Grants?, now: Cursor
     ) throws(Problem) -> ReadResult {
         let record = suite.record(key)
         guard suite.schemaAllows(key) || record.stored != nil else { throw suite.unknownKey(key, for: readLimits) }
         if isRaw, suite.isHidden(record, from: readLimits) {
             throw Problem(secret: key, of: suite.id, to: "read the raw value of")
         }
+        // Every answer, also an error, has the source in the field `Settings-Source`.
         let source = record.valueSource.source
         let tag = suite.tag(of: record, for: readLimits)
         switch record.valueSource {
@@ -100,22 +102,23 @@ enum Reading: Hashable, Sendable {
                 let setting = suite.setting(record).shown(to: readLimits)
                 var response =
                     isRaw
-                    ? Response(raw: setting.value ?? .null, cursor: cursor, tag: tag)
-                    : Response(json: setting.jsonBytes(), cursor: cursor, tag: tag)
+                    ? Response(raw: setting.value ?? .null, cursor: now, tag: tag)
+                    : Response(json: setting.jsonBytes(), cursor: now, tag: tag)
                 response.fields.append(source: source)
                 return response
             }
         case .unset, .invalid:
-            let refusal = Rendering(cost: { suite.renderingCost(of: record, within: $0) }) {
+            let error = Rendering(cost: { suite.renderingCost(of: record, within: $0) }) {
                 let problem = record.valueSource == .unset ? suite.notSet(key) : suite.invalidStored(record)
-                var refusal = Response(problem, cursor: cursor, tag: tag)
-                refusal.fields.append(source: source)
-                return refusal
+                var response = Response(problem, cursor: now, tag: tag)
+                response.fields.append(source: source)
+                return response
             }
-            return ReadResult(error: refusal, tag: tag)
+            return ReadResult(missing: error, tag: tag)
         }
     }
 
+    /// Renders the answer to a read of a suite. Must not be called for a setting.
     private func response(_ suite: Suite, at cursor: Cursor, now: Cursor) -> Response {
         guard case .suite(_, let view, let prefix, let isRaw, let readLimits) = self else {
             return Response(status: 404)
@@ -133,36 +136,36 @@ enum Reading: Hashable, Sendable {
 struct ReadResult: Sendable {
     /// Nil if the suite does not exist.
     let tag: EntityTag?
-    /// The source of the value of a setting: stored or default; nil for a suite, and for an error.
+    /// The field `Settings-Source` of a 304 answer for a setting; nil for a suite, and if `isMissing` is true.
     private let source: Source?
-    /// True if the setting has no value, or the suite does not exist, so that the response is an error.
-    let isError: Bool
+    /// True if the suite, the schema or a valid value of the setting does not exist, so that the response is an error.
+    let isMissing: Bool
     let rendering: Rendering
 
     init(
         tag: EntityTag, source: Source? = nil, cost: @escaping @Sendable (Cost) -> Cost,
         _ make: @escaping @Sendable () -> Response
     ) {
-        (self.tag, self.source, isError) = (tag, source, false)
+        (self.tag, self.source, isMissing) = (tag, source, false)
         rendering = Rendering(cost: cost, make: make)
     }
 
-    init(error: Rendering, tag: EntityTag?) {
-        (self.tag, source, isError, rendering) = (tag, nil, true, error)
+    init(missing error: Rendering, tag: EntityTag?) {
+        (self.tag, source, isMissing, rendering) = (tag, nil, true, error)
     }
 
     /// True if a GET with `wait` and these tags in `If-None-Match` must wait, because the client knows this result.
-    /// Without tags, a GET waits only if the result is an error.
+    /// Without tags, a GET waits only if the result is missing.
     func isKnown(by tags: TagList?) -> Bool {
-        guard let tags else { return isError }
+        guard let tags else { return isMissing }
         guard let tag else { return true }
         return tags.matches(tag)
     }
 
     /// Returns the answer to a client that sends these tags in `If-None-Match`: 304 if a tag matches the result, unless
-    /// the result is an error.
+    /// the result is missing.
     func answer(to tags: TagList?, _ cursor: Cursor) -> Rendering {
-        guard !isError, let tag, tags?.matches(tag) ?? false else { return rendering }
+        guard !isMissing, let tag, tags?.matches(tag) ?? false else { return rendering }
         var response = Response(notModified: tag, cursor: cursor)
         if let source { response.fields.append(source: source) }
         return Rendering(response)

@@ -53,8 +53,8 @@ extension APIHandler {
             } else {
                 try evaluateAll(of: suite, request, bytes, exchange, on: state)
             }
-        // Later requests of the connection wait until the answer is complete, as with other reads.
-        if case .later = handling { return .laterBlockingConnection }
+        // As for other reads, later requests of the connection wait until the answer is complete.
+        if case .later = handling { return .laterBlockingNextRequest }
         return handling
     }
 
@@ -64,7 +64,7 @@ extension APIHandler {
     ) throws(Problem) -> Handling {
         let (cursor, revision, readLimits) = (state.cursor, suite.revision, request.caller?.readLimits)
         let tag = suite.tag(for: readLimits)
-        try request.ifMatch(in: bytes)?.check(suite: suite.id, at: revision)
+        try request.ifMatch(in: bytes)?.check(suite: suite.id, revision: revision)
         if try request.ifNoneMatch(in: bytes)?.matches(tag) ?? false {
             return .answer(Response(notModified: tag, cursor: cursor))
         }

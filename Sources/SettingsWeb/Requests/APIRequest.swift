@@ -31,8 +31,8 @@ struct APIRequest {
         }
         query = Query()
         guard !parameters.all.isEmpty else { return }
-        // Every request that demands a minimum revision may limit the wait for this revision with `wait`.
-        query = try Query(parameters, for: route.resource, head.method, additional: demandsRevision ? [.wait] : [])
+        // Every request that may have to wait for a revision may limit this wait with `wait`.
+        query = try Query(parameters, for: route.resource, head.method, additional: hasRevisionField ? [.wait] : [])
     }
 
     var method: Method { head.method }
@@ -73,8 +73,8 @@ extension APIRequest {
 
 /// Fields that demand a minimum revision (the number of the last commit) of the state from which the answer comes.
 extension APIRequest {
-    /// True if the request may demand a minimum revision, and may have to wait until this revision is published.
-    var demandsRevision: Bool { head.has(.settingsAtLeast) || head.has(.settingsFresh) }
+    /// True if the request has one of these fields. `Settings-Fresh: false` demands no minimum revision.
+    var hasRevisionField: Bool { head.has(.settingsAtLeast) || head.has(.settingsFresh) }
 
     /// Reads `Settings-At-Least`; nil if the request does not have the field. A cursor consists of an epoch, which
     /// names a history, and a revision. The answer must come from a state of this history with at least this revision.

@@ -97,14 +97,18 @@ extension WriteRequest.Guard {
     }
 
     /// Throws 412 with the current state if the guard, the `If-Match` of a read, does not hold for the object `name`.
-    func check(_ name: String, at revision: Revision, current: @autoclosure () -> Problem.Current) throws(Problem) {
+    func check(
+        _ name: String, revision: Revision, reporting current: @autoclosure () -> Problem.Current
+    ) throws(Problem) {
         guard !holds(revision: revision, exists: true) else { return }
         var problem = Problem(.preconditionFailed, detail(name, revision: revision, exists: true))
         problem.current = current()
         throw problem
     }
 
-    func check(suite: SuiteName, at revision: Revision) throws(Problem) {
-        try check("suite \(suite)", at: revision, current: .suite(SuiteRevision(suite: suite, revision: revision)))
+    /// Throws 412 if the guard, which is the `If-Match` of a read, does not hold for a suite that exists.
+    func check(suite: SuiteName, revision: Revision) throws(Problem) {
+        try check(
+            "suite \(suite)", revision: revision, reporting: .suite(SuiteRevision(suite: suite, revision: revision)))
     }
 }

@@ -30,10 +30,10 @@ final class RequestRateLimiter: Sendable {
     func consumeToken(of key: ClientKey, at now: UInt64, _ rate: RequestRate) -> UInt64? {
         let timeToFill = rate.interval * UInt64(max(1, rate.burst))
         return fullTimes.withLock { fullTimes in
-            let next = max(fullTimes[key] ?? 0, now) + rate.interval
-            guard next - now <= timeToFill else { return next - now - timeToFill }
+            let newFullTime = max(fullTimes[key] ?? 0, now) + rate.interval
+            guard newFullTime - now <= timeToFill else { return newFullTime - now - timeToFill }
             if fullTimes.count >= Self.maximumBuckets, fullTimes[key] == nil { Self.evict(from: &fullTimes, at: now) }
-            fullTimes[key] = next
+            fullTimes[key] = newFullTime
             return nil
         }
     }

@@ -91,7 +91,7 @@ extension WatchNotifier {
 
     private func sendState(to watcher: Watcher, isReset: Bool, on state: State) {
         let subject = watcher.topic.subject
-        guard watcher.answerKind.style == .changes else {
+        guard watcher.answerKind.style == .settings else {
             let text = EventText.refetch(subject, on: state)
             return sendPiece(Response(status: 200, body: text), to: watcher, upTo: state.revision)
         }
@@ -111,7 +111,7 @@ extension WatchNotifier {
         }
         guard rendering.exceedsLoopLimit else { return sendPiece(rendering.make(), to: watcher, upTo: state.revision) }
         renderInBackground(
-            rendering, AnswerKey(subject, .stateEvent(isReset: isReset, .changes)), for: watcher, upTo: state.revision)
+            rendering, AnswerKey(subject, .stateEvent(isReset: isReset, .settings)), for: watcher, upTo: state.revision)
     }
 
     /// Renders a costly piece of a stream in the background. The handler calls `sendPiece` with the result. The
@@ -137,7 +137,7 @@ extension WatchNotifier {
         watcher.phase = .live
         guard !isKnown else { return }
         let missing = EventText.text(of: .missing(subject.suites[0], state.cursor))
-        push(style == .changes ? missing : EventText.refetch(subject, on: state), to: watcher)
+        push(style == .settings ? missing : EventText.refetch(subject, on: state), to: watcher)
     }
 
     /// Sends a piece to a stream that catches up. The client then has all events up to the revision `reached`.
@@ -194,7 +194,7 @@ extension WatchNotifier {
         _ commits: [RetainedCommit], for watcher: Watcher, upTo reached: Revision, on state: State
     ) -> [UInt8]? {
         let subject = watcher.topic.subject
-        guard watcher.answerKind.style == .changes else {
+        guard watcher.answerKind.style == .settings else {
             return commits.flatMap { EventText.refetch(subject, after: $0.commit, in: state.epoch) }
         }
         let rendering = Rendering(cost: state.watchReader.renderingCost(ofChangesIn: commits), isUpperBound: true) {
@@ -202,7 +202,7 @@ extension WatchNotifier {
         }
         guard rendering.exceedsLoopLimit else { return rendering.make().body }
         renderInBackground(
-            rendering, AnswerKey(subject, .commitEvents(.changes)), after: watcher.revision, for: watcher,
+            rendering, AnswerKey(subject, .commitEvents(.settings)), after: watcher.revision, for: watcher,
             upTo: reached)
         return nil
     }

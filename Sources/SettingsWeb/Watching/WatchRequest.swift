@@ -13,7 +13,7 @@ struct WatchRequest: Sendable {
     /// the epoch, which names the history. Nil if the client has no revision, so that it gets the state.
     let since: ResumePoint?
     let isStream: Bool
-    /// The style of events: with the changes of commits, or OpenFeature's requests to fetch the flags again.
+    /// The style of events: with settings and their changes, or OpenFeature's requests to fetch the flags again.
     let style: EventStyle
     /// The seconds to wait; nil if the request does not have the parameter `wait`.
     let wait: Int?
@@ -30,7 +30,7 @@ struct WatchRequest: Sendable {
         subject = try Self.subject(request, bytes)
         caller = request.caller
         try subject.checkGrants(of: caller)
-        style = request.route.resource == .evaluationEvents ? .refetchRequests : .changes
+        style = request.route.resource == .evaluationEvents ? .refetchRequests : .settings
         isStream = style == .refetchRequests || request.prefersEventStream(in: bytes)
         if isStream {
             for parameter in [Parameter.wait, .changeLimit, .latest] where query.has(parameter) {
