@@ -26,7 +26,6 @@ struct EtcdRange: Equatable, Sendable {
     var end: String?
     /// The maximum number of keys; nil for all keys.
     var limit: Int?
-    var isDescending = false
     /// True to omit the values in the answer.
     var hasKeysOnly = false
 
@@ -34,10 +33,6 @@ struct EtcdRange: Equatable, Sendable {
         json.member("key", base64: key)
         if let end { json.member("range_end", base64: end) }
         if let limit { json.member("limit", String(limit)) }
-        if isDescending {
-            json.member("sort_order", "DESCEND")
-            json.member("sort_target", "KEY")
-        }
         if hasKeysOnly { json.member("keys_only", true) }
     }
 }

@@ -138,7 +138,6 @@ struct EtcdClient: Sendable {
             return try EtcdWatch(
                 json.bytes, on: EtcdConnection(to: members[current].endpoint, by: deadline), token: token, by: deadline)
         } catch {
-            if error.cause == .token { token = nil }
             switchMember()
             throw error
         }

@@ -44,12 +44,9 @@ struct WatchRequest: Sendable {
         mergesByKey = query.flag(.latest)
     }
 
-    /// True if the request waits for the creation of a suite that does not exist: a stream with a revision to resume
-    /// from, or a long poll with such a revision or the parameter `wait`, unless `wait` is 0.
-    var waitsForSuite: Bool {
-        if isStream { return since != nil }
-        return (wait != nil || since != nil) && wait != 0
-    }
+    /// True if a long poll waits for the creation of a suite that does not exist: it has a revision to resume from or the
+    /// parameter `wait`, unless `wait` is 0.
+    var waitsForSuite: Bool { (wait != nil || since != nil) && wait != 0 }
 
     private static func subject(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> WatchSubject {
         let query = request.query

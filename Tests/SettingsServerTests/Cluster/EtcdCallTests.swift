@@ -37,7 +37,7 @@ struct EtcdCallTests {
             success: [.put("k", Array("v".utf8)), .put("l", [], lease: 77), .delete("a"), .delete("a", to: "b")],
             failure: [
                 .range(EtcdRange(key: "k")), .range(EtcdRange(key: "a", end: "b", limit: 16)),
-                .range(EtcdRange(key: "a", end: "b", isDescending: true, hasKeysOnly: true)),
+                .range(EtcdRange(key: "a", end: "b", hasKeysOnly: true)),
             ])
         let expected =
             #"{"compare":[{"key":"aGVhZA==","result":"EQUAL","target":"VALUE","value":"MQ=="},"#
@@ -47,7 +47,7 @@ struct EtcdCallTests {
             + #"{"request_delete_range":{"key":"YQ=="}},{"request_delete_range":{"key":"YQ==","range_end":"Yg=="}}],"#
             + #""failure":[{"request_range":{"key":"aw=="}},"#
             + #"{"request_range":{"key":"YQ==","range_end":"Yg==","limit":"16"}},"#
-            + #"{"request_range":{"key":"YQ==","range_end":"Yg==","sort_order":"DESCEND","sort_target":"KEY","keys_only":true}}]}"#
+            + #"{"request_range":{"key":"YQ==","range_end":"Yg==","keys_only":true}}]}"#
         #expect(body(transaction.write) == expected)
     }
 

@@ -36,7 +36,7 @@ struct PastWriter {
             let file = try OpenFile(directory.temporaryPath(of: name), .replacing, in: directory.fileSystem)
             var writer = PastWriter(state, file, isCancelled)
             let times = commits.map(\.commit.time)
-            var index = try writer.write(commits, named: name, bytesSinceBase: &bytesSinceBase) {
+            var index = try writer.write(commits, bytesSinceBase: &bytesSinceBase) {
                 PastFile(
                     name: name, from: from, to: last.revision, fromTime: fromTime, toTime: last.commit.time,
                     latestTime: times.max() ?? last.commit.time, suiteLines: $0, commitLines: $1)
@@ -58,7 +58,7 @@ struct PastWriter {
     }
 
     private mutating func write(
-        _ commits: [RetainedCommit], named name: String, bytesSinceBase: inout [SuiteName: Int],
+        _ commits: [RetainedCommit], bytesSinceBase: inout [SuiteName: Int],
         _ makeIndex: (
             [(first: SuiteName, offset: Int)], [(first: Revision, earliest: Timestamp, offset: Int)]
         ) -> PastFile
