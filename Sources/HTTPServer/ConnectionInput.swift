@@ -2,7 +2,7 @@ internal import HTTPWire
 internal import Platform
 
 // Requests are processed in the read buffer. Only incomplete or waiting requests are copied to a `Backlog`. Setting
-// `deadlineKind` to `.idle` makes `updateDeadline` set a new deadline.
+// `deadlineKind` to `.idle` makes `updateDeadline` set a new deadline, even if the connection is not idle.
 
 extension Connection {
     /// Reads once, so that a fast peer does not delay other connections. Epoll reports the remaining bytes again.
@@ -45,6 +45,7 @@ extension Connection {
         case .answers:
             guard pendingAnswers.isEmpty else { return false }
         case .memory: return false
+        // The first guard has checked that the connection may process a request again.
         case .readyConnection: break
         }
         backlog.hasUnparsedBytes = false
@@ -93,19 +94,17 @@ extension Connection {
     /// Limits the time of one call of `processRequests`, so that one connection does not delay other connections for
     /// long. Always allows one short request, without reading the clock.
     private struct TimeLimit {
-        /// In nanoseconds.
-        private static let length: UInt64 = 1_000_000
-        /// The maximum size of a short request.
-        private static let shortBytes = 1024
+        private static let maximumNanoseconds: UInt64 = 1_000_000
+        private static let maximumShortRequestBytes = 1024
 
         private var end: UInt64?
 
-        /// Returns true if the time is over. The time begins with the first call that reads the clock. It ends at
-        /// `LoopContext.postponingStart` for all connections.
+        /// Returns true if the time is over. The time begins with the first call that reads the clock. It ends after
+        /// `maximumNanoseconds`, or at `LoopContext.postponingStart` if the loop postpones all connections earlier.
         mutating func isExceeded(beforeRequestAt start: Int, inBufferOf count: Int, _ context: LoopContext) -> Bool {
-            guard start > 0 || count > Self.shortBytes else { return false }
+            guard start > 0 || count > Self.maximumShortRequestBytes else { return false }
             let now = context.loop.clock.now()
-            let end = self.end ?? min(now &+ Self.length, context.postponingStart)
+            let end = self.end ?? min(now &+ Self.maximumNanoseconds, context.postponingStart)
             self.end = end
             return now > end
         }
@@ -118,7 +117,7 @@ extension Connection {
     }
 
     /// The number of bytes that `processRequests` has processed, and the reason why the next request waits. All bytes
-    /// count as processed if the connection processes no further request, because the loop ignores the bytes then.
+    /// count as processed if the connection processes no further request, because the connection ignores further bytes.
     private struct ProcessedBytes {
         var count: Int
         var waitReason: Backlog.WaitReason
@@ -149,10 +148,11 @@ extension Connection {
                 parser.reset()
                 return ProcessedBytes(count: bytes.count, waitReason: .bytes)
             }
+            // A complete request has a complete head. `partialHead` is this head. Unlike `head`, it is not copied.
             guard parser.headIsComplete else { break }
             let body = parser.body
+            // The handler can keep a large body of the backlog without a copy. The request begins at `start`.
             let largeBody = backlog?.largeBody(body, from: start)
-            // `partialHead` is complete here. Unlike `head`, it is not copied.
             guard !isBlocked, passToHandler(parser.partialHead, message, body, largeBody, context) else {
                 return ProcessedBytes(count: start, waitReason: .answers)
             }
@@ -175,6 +175,7 @@ extension Connection {
         let exchange = Exchange(
             loop: context.loop, ticket: ticket(number), peer: peer, user: user, arrived: context.now,
             hasEarlierRequests: hasEarlierRequests, largeBody: largeBody)
+        // The index selects one of the handler's `additionalFields`: header fields that the loop adds to the answer.
         let format = AnswerFormat(of: head, fieldBlockIndex: context.handler.fieldBlockIndex(for: head, message))
         context.currentFormat = format
         isHandlingRequest = true
@@ -187,7 +188,7 @@ extension Connection {
             }
         isHandlingRequest = false
         // True if the handler used the ticket, which identifies the request, during `handle`, for example to set an
-        // alarm. The method `position` has then appended the pending answer and set `currentFormat` to nil.
+        // alarm. The first use appends the pending answer and sets `currentFormat` to nil (see `position`).
         let hasPendingAnswer = context.currentFormat == nil
         context.currentFormat = nil
         switch handling {
@@ -208,7 +209,7 @@ extension Connection {
             if case .laterBlockingNextRequest = handling, let last = pendingAnswers.indices.last {
                 pendingAnswers[last].blocksNextRequest = true
             }
-            // `notePeerHalfClosed` has run before this request had a pending answer.
+            // `notePeerHalfClosed` ran before this request had a pending answer, so it did not tell the handler.
             if peerHalfClosed, pendingAnswers.last?.isComplete == false {
                 context.handler.peerHalfClosed(ticket(number))
             }
@@ -231,6 +232,7 @@ extension Connection {
         acceptsRequests = false
         backlog = nil
         nextNumber &+= 1
+        // Without a head, add the first block of the handler's `additionalFields`.
         let index = head.map { context.handler.fieldBlockIndex(for: $0, bytes) } ?? 0
         pendingAnswers.append(PendingAnswer(AnswerFormat(ofRejected: head, fieldBlockIndex: index), response))
     }

@@ -179,7 +179,7 @@ package final class EventLoop: @unchecked Sendable {
     private func handle(_ events: Int, _ context: LoopContext) {
         var events = events
         let end = clock.now() &+ Self.phaseTime
-        // While connections are postponed, postpone other large requests at once, because they have arrived later.
+        // If connections are postponed, other connections process at most one short request, because they came later.
         context.postponingStart = context.postponed.isEmpty ? end : 0
         while true {
             for position in 0..<events {
@@ -208,7 +208,7 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Reads from half-closed connections (`LoopContext.deferredReads`), for a limited time.
+    /// Reads the unread bytes of half-closed connections last, because most of their peers have disconnected.
     private func performDeferredReads(_ context: LoopContext) {
         guard !context.deferredReads.isEmpty else { return }
         let end = clock.now() &+ Self.deferredReadTime
@@ -218,8 +218,8 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Sends answers and lets the handler submit its collected work. Repeats this while the handler provides further
-    /// answers, for a limited time. Returns the time at the end.
+    /// Sends answers, and lets the handler submit the work that it has collected, such as writes. Repeats this while
+    /// the handler provides further answers, for a limited time. Returns the time at the end.
     private func endIteration(_ context: LoopContext) -> UInt64 {
         if context.scheduled.isEmpty { context.handler.submitCollectedWork() }
         if !context.scheduled.isEmpty {
@@ -321,10 +321,10 @@ extension EventLoop {
     ///
     /// If the peer reads too slowly, the loop resets the connection and calls the handler's `closed`. The peer is too
     /// slow if more than `TransportLimits.streamBytes` are unsent for `streamTime`, or if more than
-    /// `maximumStreamBytes` are unsent. The pieces of an iteration do not count if no bytes were unsent before them.
+    /// `maximumStreamBytes` are unsent. If no bytes are unsent, the next pieces of the iteration do not count.
     ///
-    /// - Parameter owner: the object that holds the memory reservation of the piece, which the loop retains until it is
-    ///   sent. If nil, a piece that must wait is charged to the memory budget.
+    /// - Parameter owner: the object that holds the memory reservation of the piece. The loop retains the object until
+    ///   the piece is sent. If nil, a piece that must wait is charged to the memory budget.
     /// - Returns: the number of unsent bytes of the stream, with this piece, which is sent at the end of the iteration.
     @discardableResult
     package func push(
@@ -347,7 +347,7 @@ extension EventLoop {
         connection.close(context)
     }
 
-    /// Reads the handler's `additionalFields` again. A block that a pending answer uses must keep its index.
+    /// Reads the handler's array `additionalFields` again. The indices that pending answers use must stay correct.
     package func reloadFieldBlocks() {
         dispatchPrecondition(condition: .onQueue(queue))
         if let context { context.additionalFields = context.handler.additionalFields }

@@ -66,7 +66,6 @@ package enum ResponseWriter {
 
     package static let chunkEnd: StaticString = "\r\n"
 
-    /// The end of a chunked body.
     package static let lastChunk: StaticString = "0\r\n\r\n"
 
     /// True if HTTP permits a body in a response with this status.
@@ -74,7 +73,7 @@ package enum ResponseWriter {
         status >= 200 && status != 204 && status != 304
     }
 
-    /// An upper bound for the length of the head: everything except these fields is at most about 200 bytes.
+    /// An upper bound for the length of the head: the fields, and at most about 200 bytes for all other lines.
     private static func maximumHeadLength(of response: Response, _ additionalFields: FieldBlock) -> Int {
         256 + response.fields.bytes.count + additionalFields.bytes.count
     }

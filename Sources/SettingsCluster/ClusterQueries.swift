@@ -3,8 +3,8 @@ package import SettingsAPI
 package import SettingsModel
 internal import Synchronization
 
-/// Answers requests of clients about the commit log in etcd: where the log ends, and which daemons read it. The end of
-/// the log is the head of its last batch, which is the value of the etcd key `head` (see ``LogHead``).
+/// Answers requests of clients about the commit log in etcd: where the log ends, and which daemons read it. The value
+/// of the etcd key `head` describes the last batch of the log, and so the end of the log (see ``LogHead``).
 ///
 /// A serial queue executes the reads, because a read blocks its thread until etcd answers. Thread-safe.
 package final class ClusterQueries: Sendable {

@@ -118,7 +118,6 @@ struct EtcdConnection: Sendable {
 
     var descriptor: Int32 { shared.socket.descriptor }
 
-    /// Makes an error whose description begins with the address of the member.
     func makeError(_ outcome: EtcdError.Outcome, _ reason: String, _ cause: EtcdError.Cause = .failed) -> EtcdError {
         EtcdError(outcome: outcome, cause: cause, description: "\(endpoint): \(reason)")
     }

@@ -4,7 +4,7 @@ internal import SettingsModel
 internal import SettingsStorage
 
 /// The head of a batch (commits that are appended together) of the commit log in etcd: a line of JSON that identifies
-/// the batch. The etcd key `head` contains the head of the last batch, which is the end of the log. Each batch is
+/// the batch. The etcd key `head` contains the head of the last batch of the log. Each batch is
 /// stored under a key of its own, and its value begins with its head.
 ///
 ///     {"format":2,"epoch":"a85sr0c6","revision":34,"batch":12,"id":"x5…","previous":"9k…","daemon":"h1…","bytes":5123}

@@ -2,8 +2,8 @@ package import SettingsAPI
 package import SettingsModel
 
 /// The grants of a caller: its rights on suites (named sets of settings) and keys. Callers with equal grants share
-/// cached responses. `readLimits` is the grants of a caller that may not read everything; nil if the caller may read
-/// everything, including secrets.
+/// cached responses. A parameter `readLimits` has the grants of a caller that may not read everything. It is nil if the
+/// caller may read everything, including secrets. `Rights.complete` adds the rights that a set of rights implies.
 package struct Grants: Hashable, Sendable {
     package let list: [Grant]
     private let allowsReadingEverything: Bool
@@ -36,7 +36,7 @@ package struct Grants: Hashable, Sendable {
         case prefix(String)
         /// The suite as a whole and all of its keys.
         case all
-        /// At least one key. The caller must check each key of the request later.
+        /// At least one key. The calling code must check each key of the request later.
         case some
     }
 
@@ -131,12 +131,12 @@ extension Suite {
                 shown.secrets.append(entry.key)
             }
         }
+        // Values that do not fit the schema are in `invalid`. Broken rules about the whole suite are in `violations`.
         shown.invalid = contents.invalid.filter { $0.key.map(isShown) ?? seesAll }
         shown.violations = contents.violations.filter { $0.isShown(to: readLimits, of: id) }
         return shown
     }
 
-    /// The entity tag of the suite for a caller.
     package func tag(for readLimits: Grants?) -> EntityTag { EntityTag(revision, digest: readLimits?.digest) }
 
     /// The entity tag of a setting for a caller. The tag contains the digest of the grants only if they hide the value.

@@ -27,6 +27,7 @@ extension Program {
         } catch let failure as ClusterTool.Failure {
             let code: ExitCode =
                 switch failure.kind {
+                // The contents of etcd or of the data directory do not allow the command.
                 case .refused: .usage
                 case .unavailable: .unavailable
                 }

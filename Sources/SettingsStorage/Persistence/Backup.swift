@@ -19,14 +19,14 @@ extension DataDirectory {
     }
 }
 
-/// Restores a backup (a snapshot file) into an empty data directory. The restored state begins a new epoch (a history
-/// with its own revisions), because the daemon may have committed more writes after the backup.
+/// Restores a backup (a snapshot file) into an empty data directory. The restored state begins a new epoch (the name of
+/// a history) with higher revisions, because after the backup the daemon may have used the next revisions.
 package struct DirectoryRestore {
     /// The lines that the command `settingsd restore` prints.
     package let lines: [String]
 
     /// Reads the complete backup, then writes the directory. Throws without changes if the backup is damaged or
-    /// truncated, or if the directory is in use or already contains data.
+    /// truncated, or if the directory is in use or has journals, snapshots or past files (files with older commits).
     ///
     /// - Parameter beforeWriting: called after the backup is read and before anything is written.
     package init(
@@ -55,7 +55,7 @@ package struct DirectoryRestore {
                 "\(directory.path) already contains data. Nothing was changed; choose another directory with "
                     + "--data, or move this directory away")
         }
-        // A cursor is an epoch and a revision.
+        // A cursor is an epoch and a revision. The new epoch skips revisions, which fails if no revisions are left.
         let backupCursor = state.cursor
         state.beginEpoch(newEpoch(), at: try directory.firstRevisionOfEpoch(after: state.revision))
         try directory.mapErrors { () throws(FileError) in try directory.writeInitialFiles(for: state) }

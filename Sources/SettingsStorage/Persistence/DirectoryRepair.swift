@@ -6,12 +6,11 @@ internal import SettingsModel
 /// Repairs a damaged data directory, or describes the repair without doing it: the command `settingsd repair`.
 ///
 /// The repair keeps all commits before the first damage, as a snapshot (a file with the complete state) in a new epoch
-/// (a history with its own revisions). The revisions of the new epoch are much higher than every revision in the
-/// directory, so that no client mistakes a new commit for a lost commit. The repair deletes no file: it renames
-/// unneeded files with the prefix `set-aside-`.
+/// (a new history). Its revisions are much higher than all revisions in the directory, so that no client mistakes a new
+/// commit for a lost commit. The repair deletes no file: it renames unneeded files with the prefix `set-aside-`.
 ///
 /// A journal has one line for each commit. Its head, the first line, has two revisions: `revision`, after which its
-/// commits come, and `predecessor`, the last commit before the journal. They differ only if an epoch begins there.
+/// commits come, and `predecessor`, the last commit before the journal. They differ if the journal begins an epoch.
 package struct DirectoryRepair: Sendable {
     package enum Outcome: Sendable {
         /// The directory needs no repair.
@@ -63,7 +62,7 @@ private struct RepairPlan {
         let state: State
         /// The name of the snapshot; nil if the state was recovered from the first journal.
         let snapshot: String?
-        /// The damage after the state; nil if all later commits could be read.
+        /// The damage that ended the replay of the journals; nil if there is none.
         let damage: RecoveryError?
     }
 
@@ -162,9 +161,9 @@ private struct RepairPlan {
         of file: DataDirectory.NumberedFile, after previous: JournalHead?, before next: JournalHead?, _ epoch: Epoch
     ) -> JournalHead {
         var predecessor = file.revision
-        // If a new epoch begins with the file, its revision exceeds the last commit of the old epoch by the gap.
-        if let end = file.revision.advanced(by: -Recovery.epochRevisionGap), end >= previous?.revision ?? .zero {
-            predecessor = end
+        // A new epoch skips the gap. Assume a new epoch if `last`, the end of the old epoch, is not before `previous`.
+        if let last = file.revision.advanced(by: -Recovery.epochRevisionGap), last >= previous?.revision ?? .zero {
+            predecessor = last
         }
         return JournalHead(
             epoch: next.flatMap { $0.beginsEpoch ? nil : $0.epoch } ?? epoch, revision: file.revision,
@@ -172,7 +171,7 @@ private struct RepairPlan {
     }
 
     /// Applies the journals to a state, up to the first damage. A journal with a guessed head gets the epoch of the
-    /// journal before it, unless an epoch begins with it after the state.
+    /// journal before it, unless the journal begins an epoch after the revision of the state.
     private static func replay(
         _ state: State, _ journals: [Replay.Journal], _ guessed: Set<String>, in directory: DataDirectory
     ) throws(RecoveryError) -> Replay {
@@ -187,7 +186,7 @@ private struct RepairPlan {
     /// Repairs the directory. If a crash interrupts the repair before the new journal exists, the daemon refuses to
     /// start, and the repair can run again. Once the new journal exists, the daemon starts even without the renames.
     func apply() throws(FileError) {
-        // Rename past files first. In the new epoch, their revisions are too low to show that their commits are lost.
+        // Rename past files first. Once the new epoch exists, its revisions exceed even those of the lost commits.
         _ = try directory.setAsidePastFiles(after: keptRevision)
         try directory.writeInitialFiles(for: state)
         for (name, newName) in moves {
@@ -218,7 +217,7 @@ private struct RepairPlan {
 }
 
 extension DataDirectory {
-    /// Writes a snapshot of a state and an empty journal after it, with which a daemon can start.
+    /// Writes a snapshot of a state, and an empty journal that continues its epoch, so that a daemon can start.
     package func writeInitialFiles(for state: State) throws(FileError) {
         _ = try SnapshotWriter.write(state, journal: state.revision, in: self)
         let head = JournalHead(

@@ -112,10 +112,11 @@ package final class Scrub: Sendable {
         }
     }
 
-    /// Reads a journal, which must have the commits up to `end` unless it begins after `end`. `end` is nil if the next
-    /// journal cannot be read. Returns the last commit that the journal before this journal must have.
+    /// Reads a journal, which must have the commits up to `end` unless it begins at or after `end`. With durability
+    /// `snapshot`, a journal has no commits, so only its head is read. `end` is nil if the next journal cannot be read.
+    /// Returns the last commit that the journal before this journal must have.
     private func verifyJournal(_ name: String, upTo end: Revision?, isNewest: Bool) throws(RecoveryError) -> Revision {
-        // If the next journal cannot be read, this journal may have been the newest in a crash and have a torn end.
+        // A failed write or a crash may leave an incomplete last line. If `end` is nil, the reader may reach this line.
         let reader = JournalReader(directory: directory, name: name, isNewest: isNewest || end == nil)
         let head = try reader.head()
         guard head.durability != .snapshot, end.map({ head.revision < $0 }) ?? true else { return head.predecessor }

@@ -46,7 +46,6 @@ package final class PendingWrite: Sendable {
     package static let minimumTime: UInt64 = 10_000
 }
 
-/// A receiver of the results of writes.
 package protocol WriteReceiver: AnyObject, Sendable {
     /// Receives results, in the order in which the writes were decided. Runs on the commit thread. Must not block.
     func deliver(_ results: [WriteResult])

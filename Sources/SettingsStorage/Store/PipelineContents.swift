@@ -23,7 +23,6 @@ struct PipelineContents: Sendable {
     private(set) var generation = 0
     /// The state from which the decide stage must begin this generation; nil if the stage has already begun it.
     private var restart: DecideStage.Restart?
-    /// The last durable revision.
     var durableRevision: Revision
     /// The request keys (`Idempotency-Key`) of commits that may be stored or not, after a failed flush.
     var unresolvedKeys: Set<StagedState.CallerRequestKey> = []
@@ -86,7 +85,7 @@ extension PipelineContents {
             durableRevision: durableRevision, unresolvedKeys: unresolvedKeys)
     }
 
-    /// Adds the results of a slice to the batches for the commit stage, and puts undecided writes back into the queue.
+    /// Adds the results of a slice to the batches. Puts undecided writes back to the front of their callers' queues.
     mutating func add(_ decisions: DecideStage.Decisions) {
         queue.requeue(decisions.undecided)
         if let costly = decisions.costlyWrites {
@@ -116,7 +115,7 @@ extension PipelineContents {
 
     struct CommitWork: Sendable {
         var batches: [WriteBatch] = []
-        /// The nanoseconds from the arrival of the oldest write of a batch until its flush stops waiting for etcd.
+        /// The flush of a batch stops waiting for etcd this many nanoseconds after the arrival of the oldest write.
         var timeout: UInt64 = 0
         var isMaintenanceDue = false
     }
@@ -132,7 +131,7 @@ extension PipelineContents {
     ///
     /// - Parameters:
     ///   - base: the published state when the old generation ended.
-    ///   - followed: the base with commits that other daemons added; nil if there are none.
+    ///   - followed: the state after further commits of other daemons; nil if there are none.
     mutating func beginGeneration(
         after base: State, followed: FollowedState? = nil, unresolvedKeys: Set<StagedState.CallerRequestKey>
     ) {
@@ -143,6 +142,7 @@ extension PipelineContents {
         restart = next
     }
 
+    /// Puts the postponed writes back to the front of the whole queue.
     mutating func requeuePostponed() {
         queue.returnToFront(postponed)
         postponed = []

@@ -8,9 +8,9 @@ internal import SettingsAPI
 struct RevisionQueue {
     /// The cursor of each request; nil while the daemon asks the shared log for the newest commit.
     private var awaitedCursors: [Ticket: Cursor?] = [:]
-    /// What `removeReached` found when it last compared all cursors with a published cursor: the epoch of the published
-    /// cursor, and the lowest revision of this epoch that a request still awaits (nil if no request awaits a revision).
-    /// A lower revision needs no new comparison. `lastComparison` is nil if a cursor was added or changed since then.
+    /// The result of the last comparison of all cursors with a published cursor: the epoch of the published cursor, and
+    /// the lowest revision of this epoch that a request still awaits (nil if no request awaits a revision). A lower
+    /// published revision needs no new comparison. `lastComparison` is nil if a cursor was added or changed since then.
     private var lastComparison: (epoch: Epoch, nextRevision: Revision?)?
 
     var isEmpty: Bool { awaitedCursors.isEmpty }
@@ -46,8 +46,8 @@ struct RevisionQueue {
 }
 
 extension Cursor {
-    /// True if the other cursor has the same epoch and is not later. Ignores the digest of grants at the end of an
-    /// epoch, which the cursors for a caller with limited grants have.
+    /// True if the other cursor has the same epoch and is not later. The epochs are the same if their names are
+    /// equal, or if one name is the other (the base) and a digest of grants, as in cursors for a caller with limits.
     func hasReached(_ other: Cursor) -> Bool {
         (epoch.isBase(of: other.epoch) || other.epoch.isBase(of: epoch)) && revision >= other.revision
     }
