@@ -6,8 +6,7 @@ internal import Platform
 /// The stream keeps the pieces until the connection sends them, and frames them as HTTP chunks. A peer is lagging if it
 /// reads slowly and too many bytes wait. Owned by the event loop.
 final class AnswerStream {
-    /// The state of the call of the handler's `drained`, which the handler may request for the time when all bytes are
-    /// sent.
+    /// Whether the handler has requested a call of its `drained`, which the event loop makes after all bytes are sent.
     enum DrainNotification: UInt8 {
         /// The handler has requested no call.
         case none
@@ -19,15 +18,16 @@ final class AnswerStream {
 
     /// The framed pieces that the connection has not tried to send yet, if `queue` is nil.
     private var framedBytes: [UInt8] = []
-    /// These pieces, if a piece is long or must wait for the peer; otherwise nil. A queue does not copy a long piece.
+    /// These pieces, if a piece is long or must wait for the peer; otherwise nil. A queue keeps a reference to a long
+    /// piece (at least `OutputQueue.sharedLength` bytes) instead of a copy.
     private var queue: OutputQueue?
-    /// The number of unsent bytes that count as lag: bytes that were added while bytes of an earlier iteration of the
-    /// event loop were unsent. Some may have been sent since the last call of `append`.
+    /// An upper bound of the unsent bytes that count as lag: bytes that were added while bytes of an earlier iteration
+    /// of the event loop were unsent. Each call of `append` first lowers it to the unsent bytes, if they are fewer.
     private var laggingBytes = 0
     /// The time at which `laggingBytes` exceeded `TransportLimits.streamBytes`; nil if it did not.
     private var lagStart: UInt64?
-    /// The last iteration in which a piece was added while no bytes were unsent. The bytes of this iteration do not
-    /// count as lag, because the peer could not read them earlier.
+    /// The last iteration in which a piece was added when the stream had no unsent bytes. No bytes that were added in
+    /// that iteration count as lag, because the peer could not read them earlier.
     private var lagFreeIteration = -1
     var drainNotification = DrainNotification.none
     /// True if the head of the answer has been rendered.
@@ -128,6 +128,7 @@ extension Connection {
         stream.append(
             piece, owner: owner, isLast: isLast, http11: pendingAnswers[position].format.isHTTP11, unsent: unsent,
             context)
+        // The alarm is a timed call of the handler, which has nothing left to do for the answer after the last piece.
         if isLast { pendingAnswers[position].alarm = DeadlineWheel.never }
         if stream.isLagging(unsent: unsent, context) { mustCheckLag = true }
         if position == 0 || mustCheckLag { context.schedule(self) }
@@ -185,8 +186,8 @@ extension Connection {
         position == 0 && stream.hasBegun ? unsent?.count ?? 0 : 0
     }
 
-    /// Sends the head and the pending bytes of the first pending answer, which is a stream. Returns true if all of the
-    /// stream was passed to the kernel or to `unsent`, and the stream has ended.
+    /// Sends the head and the pending bytes of the first pending answer, which is a stream. Returns true if the stream
+    /// has ended, and all of it was passed to the output buffer (`context.output`), to the kernel or to `unsent`.
     func renderStream(_ stream: AnswerStream, _ context: LoopContext) -> Bool {
         if !stream.hasBegun {
             // Send earlier answers first, so that their unsent bytes do not count as lag.

@@ -1,7 +1,6 @@
 internal import Synchronization
 
 /// Limits the memory of request bodies, of unsent answers, and of background work such as rendering and snapshots.
-///
 /// The budget does not cover stored data, the history or idle connections.
 ///
 /// Work that can wait or be refused reserves its memory before it allocates the memory (``reserve(_:within:)``). Memory
@@ -37,11 +36,11 @@ package final class MemoryBudget: Sendable {
     ///
     /// Work that needs more than ``capacity`` can never be admitted: reject it with 413 instead of trying again.
     ///
-    /// - Parameter share: the maximum of ``usedBytes`` after the reservation; nil for the whole capacity. With a
+    /// - Parameter maximumUse: the maximum of ``usedBytes`` after the reservation; nil for the whole capacity. With a
     ///   smaller value, less important work leaves memory for other work.
-    package func reserve(_ bytes: Int, within share: Int? = nil) -> Reservation? {
+    package func reserve(_ bytes: Int, within maximumUse: Int? = nil) -> Reservation? {
         let before = used.add(bytes, ordering: .relaxed).oldValue
-        guard before + bytes <= share ?? capacity else {
+        guard before + bytes <= maximumUse ?? capacity else {
             used.subtract(bytes, ordering: .relaxed)
             return nil
         }

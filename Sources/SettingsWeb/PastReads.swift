@@ -19,7 +19,7 @@ extension State {
         _ reading: Reading, at moment: Moment, _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?
     ) throws(Problem) -> Rendering {
         try past(at: moment, request, bytes, source) { suite, state, revision throws(Problem) in
-            try reading.result(of: suite, at: Cursor(epoch: state.epoch, revision: revision), now: state.cursor)
+            try reading.result(of: suite, at: Cursor(epoch: state.epoch, revision: revision), published: state.cursor)
         }
     }
 

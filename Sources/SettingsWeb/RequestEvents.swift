@@ -22,22 +22,21 @@ extension APIHandler {
         }
     }
 
-    /// The time of an alarm has come: the deadline of a wait, or the time for the next keep-alive of an event stream. A
-    /// request that waits only for work of the daemon has no alarm.
+    /// Ends a wait at its deadline, or sends the next keep-alive of an event stream. Other requests have no alarm.
     package func alarm(_ id: Ticket) {
         guard let entry = requests.entry(id) else { return }
         switch entry.request {
         case .revisionWait(let wait): endWait(id, wait, of: entry.caller)
         case .watcher(let watcher), .stream(let watcher):
-            // The alarm may be for the expiry of the credential.
+            // The alarm may be for the expiry of the credential. `isStream` is true only in the case `stream`.
             guard isAdmitted(entry.caller) else { return notifier.endUnauthorized(watcher) }
             if watcher.isStream { notifier.sendKeepAlive(to: watcher) } else { notifier.endWait(of: watcher) }
         case .write, .backgroundWork, .serverOperation, .backup: break
         }
     }
 
-    /// Ends the waiting requests whose credentials are no longer valid, a limited number in each event loop iteration.
-    /// Writes and background work are answered nevertheless, because they were admitted before.
+    /// Ends waiting requests whose credentials are no longer valid, a limited number in each event loop iteration.
+    /// `endWait` then answers 401. Writes and background work continue, because they were admitted before.
     func endRevokedRequests() { endRevokedRequests(among: requests.ids[...]) }
 
     /// The maximum number of credentials to check in one loop iteration. A check takes microseconds.
@@ -93,7 +92,8 @@ extension APIHandler {
         }
     }
 
-    /// Releases the resources of a request that leaves the table or begins to wait for something else.
+    /// Releases the resources of a request that leaves the table or begins to wait for something else. Clearing
+    /// `preparationFlag` cancels the background work that prepares a write. Watcher limits also count revision waits.
     func release(_ request: UnfinishedRequest, _ id: Ticket) {
         switch request {
         case .write(let write): write.preparationFlag?.clear()

@@ -11,8 +11,8 @@ internal import Synchronization
 /// for a number of days, the log also writes past files: files with older commits, which the history (the recent
 /// commits in memory) evicts.
 ///
-/// Runs on the commit thread, which flushes and publishes commits, except ``health`` and ``metrics``, which are
-/// thread-safe; therefore `@unchecked Sendable`. Background queues return their results through a ``BackgroundTask``.
+/// Runs on the commit thread, which flushes and publishes commits. Only ``health`` and ``metrics`` are thread-safe;
+/// therefore `@unchecked Sendable`. Background queues return their results through a ``BackgroundTask``.
 package final class LocalLog: StorageLog, @unchecked Sendable {
     package struct Options: Sendable {
         /// What the log does before a write is acknowledged. `always`: append it to the journal and sync the journal.
@@ -24,11 +24,11 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         package var snapshotJournalBytes = 64 << 20
         /// A snapshot is also due this many nanoseconds after the previous snapshot, if there are new commits.
         package var snapshotInterval: UInt64 = 300_000_000_000
-        /// Charges the memory of replaced large values that a snapshot in progress still needs; 0 after the snapshot.
+        /// Sets the memory charge for replaced large values that a snapshot in progress needs; 0 after the snapshot.
         package var chargeReplaced: @Sendable (_ bytes: Int) -> Void = { _ in }
-        /// Charges the memory of a long line of a snapshot; 0 after the line is written.
+        /// Sets the memory charge for a long line of a snapshot; 0 after the line is written.
         package var chargeSnapshotLine: @Sendable (_ bytes: Int) -> Void = { _ in }
-        /// Charges the memory of commits that the history has evicted and that are not in a past file yet.
+        /// Sets the memory charge for commits that the history has evicted and that are not in a past file yet.
         package var chargePast: @Sendable (_ bytes: Int) -> Void = { _ in }
         /// True to sync and to write files synchronously instead of on background queues, for tests.
         package var runsInline = false
@@ -39,7 +39,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     }
 
     private let directory: DataDirectory
-    /// The identifier of the data directory, which `LOCK` and the journals contain to recognise a copied directory.
+    /// The random identifier of the directory, which `LOCK` and the journals contain to recognise a copied directory.
     private let directoryID: String
     private let options: Options
     private let log: Log
@@ -89,7 +89,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         // With durability `snapshot`, a past file could contain commits that a crash has removed from the state.
         let keepsPastFiles = limits.age < .max && options.durability != .snapshot
         // The journals may have commits that exceed the limits of the history and are not in a past file yet. The
-        // history keeps these commits until `openPastFiles` has queued the state.
+        // history keeps these commits until `openPastFiles` has queued the state for writing to a past file.
         let recoveryLimits = keepsPastFiles ? History.Limits.unbounded : limits
         var recovery =
             try Recovery(of: directory, limits: recoveryLimits) ?? Recovery(new: newEpoch(), limits: recoveryLimits)
@@ -121,8 +121,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         return (recovery, localLog)
     }
 
-    /// Opens the past files. Queues the recovered state if its commits already fill another past file. Returns nil if
-    /// the log keeps no past files.
+    /// Opens the past files. If the recovered commits that no past file has are enough for a file, queues the state for
+    /// writing. Returns nil if the log keeps no past files.
     private static func openPastFiles(
         _ recovery: Recovery, keepsPastFiles: Bool, in directory: DataDirectory, _ options: Options,
         limits: History.Limits, _ log: Log
@@ -154,8 +154,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         snapshots = SnapshotSchedule(
             latestRevision: recovery.snapshotRevision ?? .zero, bytesSinceSnapshot: recovery.replayedBytes, options,
             now: clock())
-        // Recovery ignores the commits after `predecessor` in older journals. If the newest journal also begins at the
-        // recovered revision, the new journal has the same name and replaces it, so it keeps the predecessor.
+        // Recovery ignores the commits after `predecessor` in older journals. If the newest journal begins at the
+        // recovered revision, the new journal has the same name and replaces it, so it takes over its predecessor.
         var predecessor = recovery.lastRevision
         if let previous = recovery.head, previous.revision == state.revision { predecessor = previous.predecessor }
         let head = JournalHead(
@@ -183,8 +183,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
     // MARK: CommitLog
 
     package func stage(_ commit: RetainedCommit, after predecessor: Revision) {
-        // The line says whether everything before it was synced. Only the first line of a flush can follow a sync.
-        // Without a journal, the flush begins one, which is synced.
+        // The journal line of a commit says whether everything before the line was synced. Only the first line of a
+        // flush can follow a sync. Without a journal, the flush begins a journal, which is synced.
         let followsSync = staged.isEmpty && journal.file?.isSynced ?? true
         staged.add(commit.commit, after: predecessor, followsSync: followsSync)
         if snapshots.isWriting, commit.size >= SnapshotSchedule.largeCommitBytes {
@@ -194,6 +194,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 
     package var requiresFlush: Bool { hasUnknownOutcome }
 
+    /// Ignores the deadline, which is only for a log that waits for other machines.
     package func flush(by deadline: UInt64 = .max) throws(CommitLogError) {
         defer {
             staged.removeAll()
@@ -218,6 +219,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 
     package func published(_ state: State) {
         self.state = state
+        // With durability `snapshot`, `durableRevision` is by definition the published revision. No code reads it then.
         if options.durability == .snapshot { journal.durableRevision = state.revision }
         writePastFiles()
         beginSnapshotIfDue()
@@ -330,8 +332,8 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         }
     }
 
-    /// Queues the published state if its commits fill another past file, and begins to write the next file. A past file
-    /// may contain durable commits only.
+    /// Queues the published state if the commits since the last queued state are enough for a past file, and begins to
+    /// write the next file. A past file may contain durable commits only.
     private func writePastFiles() {
         pastSchedule?.collectResult(now: clock(), log)
         guard pastSchedule != nil, pendingCleanUp == nil, journal.file != nil else { return }
@@ -418,7 +420,6 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
 
     private func writeLastSnapshot(until deadline: UInt64) throws(FileError) {
         guard state.revision > snapshots.latestRevision else { return }
-        // After a snapshot, the log removes old journals, which may have commits that are not in a past file yet.
         guard !(pastSchedule?.hasUnwrittenCommits(state) ?? false) else {
             return log.info(
                 "stopped before all commits were written to past files; the next start reads them from the journal")

@@ -47,7 +47,6 @@ package struct TokenFile: Sendable {
         return text
     }
 
-    /// Removes a token. Throws if no token has the name.
     package mutating func revoke(_ name: String) throws(ConfigurationError) {
         guard let position = position(of: name) else {
             let names = tokens.map(\.name)
@@ -261,7 +260,6 @@ extension OpenFile {
     }
 }
 
-/// The JSON format of the file.
 extension TokenFile: JSONReadable, JSONWritable {
     package init(json: JSONValue) throws(BodyError) {
         tokens = try ObjectReader(json, only: ["tokens"]).required("tokens")

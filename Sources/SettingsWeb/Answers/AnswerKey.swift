@@ -8,9 +8,9 @@ internal import SettingsEngine
 struct AnswerKey: Hashable, Sendable {
     /// The kind of the answer, with its parameters.
     enum Kind: Hashable, Sendable {
-        /// The result of a GET of a setting or a suite. For a GET with `wait`: the tags of the results that the client
-        /// knows, and whether the suite existed when the request arrived, because its removal then ends the wait.
-        /// Without `wait`, `known` is nil and `suiteExistedAtArrival` is false. Indirect, because it is large.
+        /// The result of a GET of a setting or a suite. With `wait`, `known` has the entity tags of `If-None-Match`. If
+        /// the suite existed when the request arrived (`suiteExistedAtArrival`), its removal ends the wait.
+        /// Without `wait`, `known` is nil and `suiteExistedAtArrival` is false. Indirect, because the case is large.
         indirect case reading(Reading, known: TagList?, suiteExistedAtArrival: Bool)
         /// All watched settings. `isReset` is true if the client asked for changes that the history no longer has.
         case state(isReset: Bool)

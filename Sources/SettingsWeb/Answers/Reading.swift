@@ -6,7 +6,7 @@ internal import SettingsModel
 /// The parameters of a GET of a setting or a suite. A GET with `wait` repeats the read after each commit that may
 /// change the result.
 ///
-/// `for` is `readLimits`: the grants of a caller that may not read everything; nil if the caller may read everything.
+/// The value labelled `for` (`readLimits`) has the grants of a caller that may not read everything; otherwise nil.
 /// `isRaw` is true to answer with a value only, without its revision and its other metadata.
 enum Reading: Hashable, Sendable {
     case setting(SuiteName, KeyName, isRaw: Bool, for: Grants?)
@@ -53,22 +53,22 @@ enum Reading: Hashable, Sendable {
             let error = Response(state.unknownSuite(suite, for: readLimits), cursor: state.cursor)
             return ReadResult(missing: Rendering(error), tag: nil)
         }
-        return try result(of: found, at: state.cursor, now: state.cursor)
+        return try result(of: found, at: state.cursor, published: state.cursor)
     }
 
     /// Reads from a present or past version of a suite.
     ///
     /// - Parameters:
     ///   - cursor: the position of the version in the history, for the body of the answer.
-    ///   - now: the cursor of the published state, for the field `Settings-Cursor`.
-    func result(of suite: Suite, at cursor: Cursor, now: Cursor) throws(Problem) -> ReadResult {
+    ///   - published: the cursor of the published state, for the field `Settings-Cursor`.
+    func result(of suite: Suite, at cursor: Cursor, published: Cursor) throws(Problem) -> ReadResult {
         switch self {
         case .setting(_, let key, let isRaw, let readLimits):
-            return try Self.setting(key, isRaw: isRaw, of: suite, for: readLimits, now: now)
+            return try Self.setting(key, isRaw: isRaw, of: suite, for: readLimits, published: published)
         case .suite(_, _, _, _, let readLimits):
             let reading = self
             return ReadResult(tag: suite.tag(for: readLimits), cost: { suite.renderingCost(within: $0) }) {
-                reading.response(suite, at: cursor, now: now)
+                reading.response(suite, at: cursor, published: published)
             }
         }
     }
@@ -85,7 +85,7 @@ enum Reading: Hashable, Sendable {
     }
 
     private static func setting(
-        _ key: KeyName, isRaw: Bool, of suite: Suite, for readLimits: Grants?, now: Cursor
+        _ key: KeyName, isRaw: Bool, of suite: Suite, for readLimits: Grants?, published: Cursor
     ) throws(Problem) -> ReadResult {
         let record = suite.record(key)
         guard suite.schemaAllows(key) || record.stored != nil else { throw suite.unknownKey(key, for: readLimits) }
@@ -102,15 +102,15 @@ enum Reading: Hashable, Sendable {
                 let setting = suite.setting(record).shown(to: readLimits)
                 var response =
                     isRaw
-                    ? Response(raw: setting.value ?? .null, cursor: now, tag: tag)
-                    : Response(json: setting.jsonBytes(), cursor: now, tag: tag)
+                    ? Response(raw: setting.value ?? .null, cursor: published, tag: tag)
+                    : Response(json: setting.jsonBytes(), cursor: published, tag: tag)
                 response.fields.append(source: source)
                 return response
             }
         case .unset, .invalid:
             let error = Rendering(cost: { suite.renderingCost(of: record, within: $0) }) {
                 let problem = record.valueSource == .unset ? suite.notSet(key) : suite.invalidStored(record)
-                var response = Response(problem, cursor: now, tag: tag)
+                var response = Response(problem, cursor: published, tag: tag)
                 response.fields.append(source: source)
                 return response
             }
@@ -119,7 +119,7 @@ enum Reading: Hashable, Sendable {
     }
 
     /// Renders the answer to a read of a suite. Must not be called for a setting.
-    private func response(_ suite: Suite, at cursor: Cursor, now: Cursor) -> Response {
+    private func response(_ suite: Suite, at cursor: Cursor, published: Cursor) -> Response {
         guard case .suite(_, let view, let prefix, let isRaw, let readLimits) = self else {
             return Response(status: 404)
         }
@@ -128,7 +128,7 @@ enum Reading: Hashable, Sendable {
             isRaw
             ? contents.values.jsonBytes()
             : SuiteState(contents: contents, revision: suite.revision, cursor: cursor).jsonBytes()
-        return Response(json: body, cursor: now, tag: suite.tag(for: readLimits))
+        return Response(json: body, cursor: published, tag: suite.tag(for: readLimits))
     }
 }
 
@@ -138,12 +138,12 @@ struct ReadResult: Sendable {
     let tag: EntityTag?
     /// The field `Settings-Source` of a 304 answer for a setting; nil for a suite, and if `isMissing` is true.
     private let source: Source?
-    /// True if the suite, the schema or a valid value of the setting does not exist, so that the response is an error.
+    /// True if the response is an error, because there is no suite, no valid value, or (for GET of a schema) no schema.
     let isMissing: Bool
     let rendering: Rendering
 
     init(
-        tag: EntityTag, source: Source? = nil, cost: @escaping @Sendable (Cost) -> Cost,
+        tag: EntityTag, source: Source? = nil, cost: @escaping @Sendable (_ limit: Cost) -> Cost,
         _ make: @escaping @Sendable () -> Response
     ) {
         (self.tag, self.source, isMissing) = (tag, source, false)

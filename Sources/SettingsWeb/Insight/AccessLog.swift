@@ -8,7 +8,7 @@ internal import SettingsModel
 struct AccessLog {
     /// The buffered lines, each with its line feed.
     private(set) var lines: [UInt8] = []
-    private var clock = LogClock()
+    private var times = TimeTexts()
     private var hosts = HostTexts()
 
     /// An answered request, which is one line of the access log.
@@ -56,7 +56,7 @@ struct AccessLog {
         lines.append(" - ")
         if let caller = request.caller { appendEscaped(caller.utf8Span.span) } else { lines.append("-") }
         lines.append(" [")
-        clock.append(entry.arrival, to: &lines)
+        times.append(entry.arrival, to: &lines)
         lines.append("] \"")
         append(request.head.methodName, of: request.bytes)
         lines.append(" ")
@@ -115,7 +115,7 @@ extension AccessLog.Entry: JSONWritable {
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("time", time)
-        writer.member("peer", request.host)
+        writer.member("peer", request.peerHost)
         writer.member("by", request.caller)
         writer.member("method", request.method)
         writer.member("target", request.target)
@@ -129,7 +129,7 @@ extension AccessLog.Entry: JSONWritable {
 }
 
 /// Renders times such as `10/Oct/2000:13:55:36 +0000`. Keeps the last text, because many requests have the same second.
-private struct LogClock {
+private struct TimeTexts {
     private var second: Int64 = .min
     private var text: [UInt8] = []
 

@@ -17,8 +17,8 @@ package struct RequestLogging: Sendable {
 
     /// True if the answer to a request may be logged, so that the event loop must copy the head of the request.
     ///
-    /// A request that waits for a client or for later commits, such as a long poll, is never slow. So it is not copied
-    /// while the access log is off, and gets no line if a reload switches the access log on before the answer.
+    /// A request whose duration depends on its client or on later commits, such as a backup or a long poll, is never
+    /// slow. So it is not copied while the access log is off, even if a reload switches the log on before the answer.
     func mayLog(_ timing: RequestTiming) -> Bool {
         access != .off || slowMilliseconds > 0 && !timing.waitsForEvent
     }
@@ -55,7 +55,7 @@ final class LoggedRequest {
     var method: String { text(head.methodName) }
     var target: String { text(head.target) }
     /// The host of the client, or `unix`.
-    var host: String { peer.isUnix ? "unix" : peer.host }
+    var peerHost: String { peer.isUnix ? "unix" : peer.host }
     /// The identifier of the request: the field `X-Request-Id`, or an identifier that the daemon assigns.
     var id: String { head.field(.requestID).flatMap(identifier) ?? "\(number.loop)-\(number.count)" }
     /// The field `traceparent`, which identifies the request in distributed tracing (W3C Trace Context).

@@ -9,7 +9,7 @@ internal import SettingsStorage
 /// keys and prefixes that it names. The request is answered at once if the state has something new for the client.
 /// Otherwise the request becomes a watcher, which ``WatchNotifier`` evaluates after matching commits.
 extension WatchNotifier {
-    /// Answers a long poll, or turns it into a watcher. Begins an event stream.
+    /// Answers a long poll, or turns it into a watcher. For a request for an event stream, begins the stream.
     func observe(_ request: WatchRequest, _ exchange: Exchange) -> Handling {
         // The grants of a caller that may not read everything; nil if the caller may read everything. Cursors for the
         // caller contain a digest of these grants, so that the cursors are not valid with other grants.
@@ -72,8 +72,8 @@ extension WatchNotifier {
                     state.watchReader.rendering(of: subject, isReset: isReset)
                 }
             }
-            // The client needs a state only because its cursor was made for a caller that may read everything. No
-            // watched setting has changed, so the request waits as usual, and gets the state at the end of the wait.
+            // `isUpToDate`: no watched setting has changed, but the cursor lacks the digest of the caller's grants. So
+            // the request waits as usual, and gets the state and a cursor with the digest at the end of the wait.
             try register(exchange, answerKey, of: request.caller, after: state.revision, on: state)
         case .commits(let commits):
             return answer(changesKey, after: revision, on: state, to: exchange.ticket, for: client) {
@@ -175,10 +175,10 @@ extension WatchReader {
     /// Prepares the rendering of all watched settings. `isReset` tells the client to discard its earlier settings.
     func rendering(of subject: WatchSubject, isReset: Bool) -> Rendering {
         Rendering(cost: { self.renderingCost(of: subject, within: $0) }) {
-            guard let observed = self.observed(subject, isReset: isReset) else {
+            guard let observation = self.observed(subject, isReset: isReset) else {
                 return Response(toWatchRequest: self.missingSuiteError(for: subject), cursor: self.state.cursor)
             }
-            return Response(toWatchRequest: observed.jsonBytes(), cursor: self.state.cursor)
+            return Response(toWatchRequest: observation.jsonBytes(), cursor: self.state.cursor)
         }
     }
 

@@ -3,12 +3,12 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// The limits for concurrent watchers: requests that wait for changes, or until readers can see a revision.
+/// The limits for concurrent watchers: requests that wait for changes or for the publication of a revision.
 package struct WatcherLimits: Sendable {
     /// The limit for all callers together. It is below the limit of connections, so other requests can connect.
     package var total = 19_000
-    /// The limit for one client (see ``ClientKey``): a caller with a credential, or without a credential the user of a
-    /// Unix domain socket or a network address. The configuration and the messages call each client a caller.
+    /// The limit for one client (see ``ClientKey``): a caller with a credential. Without a credential, a client is the
+    /// user of a Unix domain socket or a network address. The configuration and the messages say `caller` for a client.
     package var perCaller = 19_000
 
     package init() {}

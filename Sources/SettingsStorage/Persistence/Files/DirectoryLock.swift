@@ -90,8 +90,8 @@ extension DataDirectory {
         return record.directoryID
     }
 
-    /// True if `LOCK` was copied from another directory, or if `LOCK` does not have the directory identifier that the
-    /// newest journal contains. A journal without the identifier, which a repair makes, is no sign of a copy.
+    /// True if `LOCK` was copied from another directory, or if the newest journal contains a directory identifier and
+    /// `LOCK` is missing or lacks it. A journal without an identifier, which a repair makes, is no sign of a copy.
     func isCopy(directoryIDInJournal journalID: String?) throws(FileError) -> Bool {
         guard let ownID = try lockFileDirectoryID() else { return try lockFileRecord() != nil || journalID != nil }
         return journalID.map { !$0.hasSameBytes(as: ownID) } ?? false

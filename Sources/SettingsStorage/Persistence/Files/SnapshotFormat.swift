@@ -33,8 +33,8 @@ package import SettingsModel
 /// large for the history. An optional second revision is the last commit that was too large. A record of `history` has
 /// the size in memory of a commit, and the commit.
 ///
-/// `historyFloor` is the last commit that the history does not have, so it has every later commit. `historyTime` is the
-/// time of that commit, if known. For a suite without a record in `logs`, the history has every commit after
+/// The history has every commit after the commit `historyFloor`, and some commits before it. `historyTime` is the time
+/// of the commit `historyFloor`, if known. For a suite without a record in `logs`, the history has every commit after
 /// `historyBase` that changed the suite. `passed` is the last commit that the history has examined for eviction: each
 /// commit up to `passed` was evicted, or remains because it is among the newest commits of a suite.
 ///

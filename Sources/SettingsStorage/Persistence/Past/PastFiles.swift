@@ -18,8 +18,9 @@ package final class PastFiles: Sendable {
         self.files = Mutex(files)
     }
 
-    /// Opens the newest past file without commits after the last recovered commit, and the files before it up to the
-    /// first gap; no file if there is a gap before the history in memory. Neither uses nor deletes other files.
+    /// Opens the newest past file that ends at or before the last recovered commit, and the files that precede it
+    /// without a gap. Opens no file if commits are missing between the newest file and the history in memory. Neither
+    /// uses nor deletes other files.
     static func open(
         _ directory: DataDirectory, upTo lastRecovered: Revision, _ history: History, _ log: Log
     ) throws(RecoveryError) -> PastFiles {
@@ -68,8 +69,8 @@ package final class PastFiles: Sendable {
         log.error("commits were evicted from memory and are not in a past file; \(Self.availability(upTo: file.from))")
     }
 
-    /// Deletes the newest file whose commits have all expired, and all files before it, even if a wrong clock gave the
-    /// commits of an earlier file later times. The clock may be wrong now, too. Ages are therefore relative to an
+    /// Deletes the last file in which all commits have expired, and all older files, even if a wrong clock gave the
+    /// commits of an older file later times. The clock may be wrong now, too. Ages are therefore relative to an
     /// ``AgreedTime``, an estimate of the present time that depends on the times of the commits only.
     ///
     /// - Parameter age: the maximum age of a commit in milliseconds.
