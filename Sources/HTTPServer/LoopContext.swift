@@ -35,7 +35,6 @@ package final class LoopContext {
     var deadlines: DeadlineWheel
     /// Alarms of handlers, which are at most 20 ms late. The wheel covers 61 s, so most alarms are inserted only once.
     var alarms: DeadlineWheel
-    /// The number of the current iteration.
     private(set) var iteration = 0
     /// While the handler's `handle` runs, the format of the answer. Nil if the request already has a `PendingAnswer`.
     var currentFormat: AnswerFormat?
@@ -60,14 +59,13 @@ package final class LoopContext {
     var waitingUploadCount = 0
     /// The number of connections with a `Backlog`: with requests that are incomplete or must wait.
     var backlogCount = 0
-    /// The time after which the loop postpones every connection that has more than one short request, so that it serves
-    /// other connections. 0: postpones them at once. `max`: each connection has only its own time limit.
+    /// From this time on, the loop postpones a connection after at most one short request, so that it serves other
+    /// connections. 0: from now on. `max`: postpones only a connection that has used up its own time (see `postponed`).
     var postponingStart: UInt64 = .max
     /// The number of `OutputQueue` objects, each of which contains the unsent bytes of one connection or stream.
     var outputQueueCount = 0
     /// The time at which the loop closes all remaining connections; nil before the loop begins to stop.
     var stopDeadline: UInt64?
-    /// The time at which the loop last checked the rates of all transfers.
     private var lastRateCheck: UInt64
 
     init(
@@ -133,7 +131,6 @@ package final class LoopContext {
         scheduled.append(connection.identifier)
     }
 
-    /// Adds a connection to `deferredReads`.
     func deferRead(of connection: Connection) {
         guard !connection.isReadDeferred else { return }
         connection.isReadDeferred = true
@@ -164,7 +161,6 @@ package final class LoopContext {
         }
     }
 
-    /// Removes all bytes from `output`, and releases a large buffer.
     func emptyOutput() {
         if output.capacity > Self.keptOutput {
             output = []

@@ -24,7 +24,6 @@ package struct EtcdOptions: Equatable, Sendable {
     }
 }
 
-/// The member that leads the etcd cluster.
 struct EtcdLeader: Equatable, Sendable {
     let endpoint: EtcdEndpoint
     /// The Raft term: the number of the election that the leader won.
@@ -49,13 +48,11 @@ struct EtcdClient: Sendable {
 
     /// The timeout of a call to one member. It is short so that time remains to try another member.
     private static let attemptTimeout = Duration.seconds(2)
-    /// The maximum pause after a failure of a member.
     private static let maxPause = Duration.seconds(5)
     /// The timeout of the call that asks a member whether it is the leader.
     private static let leadershipTimeout = Duration.seconds(1)
 
     private var members: [Member]
-    /// The index of the member that the client calls.
     private var current = 0
     private let passwordFile: String?
     /// An open connection to the current member that no call uses; nil if there is none.
@@ -117,8 +114,8 @@ struct EtcdClient: Sendable {
         return nil
     }
 
-    /// Switches to a leader. Returns true if the member has changed. A second call with the result of the same
-    /// search has no effect, so that the client does not switch back to an unreachable leader.
+    /// Switches to a leader. Returns true if the client used another member before. A second call with the same result
+    /// of ``findLeader(in:)`` has no effect, so that the client does not switch back to an unreachable leader.
     @discardableResult
     mutating func prefer(_ leader: EtcdLeader) -> Bool {
         guard leader != preferred, let index = members.firstIndex(where: { $0.endpoint == leader.endpoint })
@@ -143,8 +140,8 @@ struct EtcdClient: Sendable {
         }
     }
 
-    /// The time from which the client may call the current member. If the member is in a pause after a failure, all
-    /// members are, because ``switchMember()`` prefers a member that is not.
+    /// The time from which the client may call the current member. The time is in the future only if all members are in
+    /// a pause after a failure, because ``switchMember()`` chooses the member whose pause ends first or has ended.
     private var earliestCallTime: Instant { members[current].pauseEnd ?? .now }
 
     /// Starts a pause of the current member, and switches to the member whose pause ends first or has ended.
@@ -193,7 +190,6 @@ struct EtcdClient: Sendable {
         return try EtcdConnection(to: members[current].endpoint, by: deadline)
     }
 
-    /// Requests a token with the name and the password in a file.
     private static func authenticate(
         with file: String, on connection: inout EtcdConnection, by deadline: Instant
     ) throws(EtcdError) -> String {

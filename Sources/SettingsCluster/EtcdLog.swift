@@ -14,8 +14,9 @@ internal import Synchronization
 /// A commit log in etcd that several daemons share. Each flush appends a batch of commits in one transaction of etcd.
 ///
 /// Used by the commit stage: the thread that flushes batches (makes them durable in etcd) and publishes the new state
-/// to readers. ``health``, ``staleness``, ``isUnsettled`` and ``currentMetrics`` are thread-safe. A call takes the
-/// writer out of its mutex and puts it back, so that no mutex is held while the call waits for etcd.
+/// to readers. ``health``, ``staleness``, ``isUnsettled`` and ``currentMetrics`` are thread-safe. ``flush(by:)`` and
+/// ``performMaintenance()`` take the writer out of its mutex while they use it, so that no mutex is held while they
+/// wait for etcd.
 package final class EtcdLog: StorageLog {
     package struct Options: Sendable {
         package var etcd: EtcdOptions
@@ -33,7 +34,7 @@ package final class EtcdLog: StorageLog {
     /// The state that was published last, and when it must be copied to the data directory and put into etcd.
     private struct PublishedState: Sendable {
         var state: State
-        /// The head of the last batch in the state. A head is the first line of a batch in etcd, which identifies it.
+        /// The head of the last batch in the state. A head is the first line of a batch, and identifies the batch.
         var head: LogHead
         /// The head of the last batch in the copy in the data directory; nil if there is no copy.
         var copiedHead: LogHead?
@@ -102,7 +103,7 @@ package final class EtcdLog: StorageLog {
         var start: LogInbox.LoadedState
         // When the last successful read of the log began; nil if no read has succeeded.
         var lastContact: ContinuousClock.Instant?
-        // A state that was not compared with the log in etcd is stale from the first answer on.
+        // If the state was not compared with the log in etcd, the daemon marks even its first answer as stale.
         var initialStaleness = stalenessLimit
         if let (copy, time) = copy {
             start = copy
@@ -183,8 +184,8 @@ package final class EtcdLog: StorageLog {
 
     // MARK: CommitLog
 
-    /// True, because other daemons may have added commits. A batch without commits contains refusals and writes that
-    /// changed nothing. The flush checks that they were decided on the newest state.
+    /// True: a batch that has only refused writes and writes that change nothing is flushed, too. The flush checks that
+    /// the writes were decided on the newest state, because other daemons may have added commits.
     package var requiresFlush: Bool { true }
     /// With a higher maximum, a batch of another daemon would make all waiting batches invalid.
     package var maximumBatchesInFlight: Int { 1 }
@@ -231,7 +232,7 @@ package final class EtcdLog: StorageLog {
         _ batch: JournalBatch, _ writer: inout LogWriter, by deadline: ContinuousClock.Instant
     ) throws(CommitLogError) {
         try settle(&writer, by: deadline)
-        // If there are updates, the next check ends the flush, so that the commit stage applies the updates.
+        // With updates, the flush ends as overtaken (below), not as failed, and the commit stage applies them.
         guard !inbox.mustReplaceState || inbox.hasUpdates else {
             throw CommitLogError(.notDone, .failed, "the daemon is reading the whole state from etcd again; try again")
         }
@@ -251,8 +252,8 @@ package final class EtcdLog: StorageLog {
             }
         case .overtaken(let entries):
             logMetrics.update { $0.lostAttempts += 1 }
-            // `diverged`: the batch does not follow the last batch of this daemon, because etcd was restored from a
-            // backup. The follower then reads the whole state, which contains the later batches.
+            // `diverged`: the batch does not follow the last batch that this daemon has, because etcd was restored from
+            // a backup. The follower then reads the whole state, which contains the later batches.
             for entry in entries where inbox.add(entry) == .diverged { break }
             throw Self.overtaken
         case .failed(let error): throw error
@@ -357,7 +358,7 @@ package final class EtcdLog: StorageLog {
 
     private func collectTaskResults() {
         if let copiedHead = copyTask.takeResult(), let copiedHead { latest.withLock { $0.copiedHead = copiedHead } }
-        // Without a size, the next call of ``performMaintenance()`` starts a task that determines the size.
+        // If the result is nil, the old size stays, so the next maintenance starts a task that computes the new size.
         if let bytes = snapshotTask.takeResult(), let bytes { latest.withLock { $0.nextSnapshotBytes = bytes } }
     }
 
@@ -387,7 +388,7 @@ package final class EtcdLog: StorageLog {
                 guard latest.head.logBytes >= dueBytes else { return dueBytes }
                 // Another daemon holds the lock and puts the snapshot.
                 guard var lock = try SnapshotLock(&client, keys) else { return retryBytes }
-                // If the task fails, the release deletes all parts except the parts of the previous snapshot.
+                // After a failure, the release deletes the new parts. After a success, it deletes nothing.
                 defer { lock.release(keeping: pointer, &client, by: .now + .seconds(1)) }
                 try lock.putSnapshot(
                     latest.state, at: latest.head, replacing: pointer, in: directory,

@@ -37,8 +37,8 @@ final class LogInbox: Sendable {
         var pendingBytes: Int { pending.reduce(0) { $0 + $1.byteCount } }
         /// A state that the commit stage must use instead of its own state; nil if its own state is valid.
         var replacement: LoadedState?
-        /// True if the whole state must be read from etcd, and until the commit stage uses the state that was read.
-        var requiresLoad = false
+        /// True from the time when the whole state must be read from etcd until the commit stage uses that state.
+        var isLoadUnfinished = false
         /// When the last successful read of the end of the log began.
         var lastContact: Instant
         var readFailure: String?
@@ -71,9 +71,9 @@ final class LogInbox: Sendable {
     /// True if the commit stage has a batch to apply, or a state that replaces its own state.
     var hasUpdates: Bool { contents.withLock { !$0.pending.isEmpty || $0.replacement != nil } }
     /// True if the whole state must be read from etcd and has not been read yet.
-    var requiresLoad: Bool { contents.withLock { $0.requiresLoad && $0.replacement == nil } }
+    var requiresLoad: Bool { contents.withLock { $0.isLoadUnfinished && $0.replacement == nil } }
     /// True if the commit stage must replace its state before the daemon may write.
-    var mustReplaceState: Bool { contents.withLock { $0.requiresLoad || $0.replacement != nil } }
+    var mustReplaceState: Bool { contents.withLock { $0.isLoadUnfinished || $0.replacement != nil } }
     /// The reason why the log cannot be read; nil after a successful read.
     var readFailure: String? { contents.withLock { $0.readFailure } }
     /// The leader of etcd that was found last; nil if none was found.
@@ -94,17 +94,17 @@ final class LogInbox: Sendable {
             let base = contents.base
             if head.batch <= base.batch {
                 let differs = head.batch == base.batch && head.id != base.id
-                if differs { contents.requiresLoad = true }
+                if differs { contents.isLoadUnfinished = true }
                 return differs ? .diverged : .duplicate
             }
             let end = contents.end
             if head.batch <= end.batch { return .duplicate }
-            let acceptsBatches = !contents.requiresLoad || contents.replacement != nil
+            let acceptsBatches = !contents.isLoadUnfinished || contents.replacement != nil
             guard head.batch == end.batch + 1, contents.pending.count < Self.maxPending, acceptsBatches,
                 contents.pendingBytes < Self.maxPendingBytes
             else { return .postponed }
             guard head.previous == end.id else {
-                contents.requiresLoad = true
+                contents.isLoadUnfinished = true
                 return .diverged
             }
             contents.pending.append(entry)
@@ -158,14 +158,15 @@ final class LogInbox: Sendable {
             contents.applied = replacement.head
             // If the heads differ, the follower has read another state in the meantime, which must be used next.
             guard contents.replacement?.head == replacement.head else { return }
-            (contents.replacement, contents.requiresLoad) = (nil, false)
+            (contents.replacement, contents.isLoadUnfinished) = (nil, false)
         }
     }
 
-    /// Makes the follower read the whole state, because a batch is missing, cannot be applied, or does not follow.
+    /// Makes the follower read the whole state, because the next batch is missing, cannot be applied, or does not
+    /// follow the last batch that this daemon has.
     func requestLoad() {
         contents.withLock { contents in
-            contents.requiresLoad = true
+            contents.isLoadUnfinished = true
             contents.pending = []
         }
     }

@@ -8,7 +8,6 @@ internal import SettingsStorage
 struct LogReading: Sendable {
     /// The head (identifying line) of the last batch in the log; nil if there is no log.
     var head: LogHead?
-    /// The batches that were read.
     var entries: [LogEntry] = []
     let header: EtcdHeader
 }
@@ -30,7 +29,7 @@ extension EtcdClient {
                 let range = EtcdRange(key: keys.part(number, of: entry.head))
                 let answer = try call(EtcdTransaction(success: [.range(range)]), isRepeatable: true, by: deadline)
                 guard let part = answer.ranges[0].first?.value else {
-                    // After the outcome `unknown`, a `LogWriter` that is appending a batch reads the log again.
+                    // After `noEffect`, a `LogWriter` that appends a batch might give up instead of trying again.
                     throw EtcdError(
                         outcome: .unknown, description: "a part of batch \(entry.head.batch) is missing in etcd")
                 }
@@ -78,10 +77,10 @@ extension EtcdClient {
         _ epoch: Epoch, beyond revision: Revision, after end: LogHead, writer daemon: String, _ keys: LogKeys,
         by deadline: Instant
     ) throws(EtcdError) {
-        guard let first = max(revision, end.revision).advanced(by: Recovery.epochRevisionGap) else {
+        guard let firstRevision = max(revision, end.revision).advanced(by: Recovery.epochRevisionGap) else {
             throw EtcdError(outcome: .noEffect, description: "cannot begin an epoch: the revisions are exhausted")
         }
-        let head = end.next(to: first, bytes: 0, parts: 0, writer: daemon, beginning: epoch)
+        let head = end.next(to: firstRevision, bytes: 0, parts: 0, writer: daemon, beginning: epoch)
         let transaction = EtcdTransaction(
             conditions: [EtcdTransaction.Condition(key: keys.head, value: end.line)],
             success: [.put(keys.batch(head.batch), LogEntry(head, lines: []).value), .put(keys.head, head.line)])
@@ -195,8 +194,8 @@ extension EtcdClient {
             } catch {
                 if error.description != lastMessage {
                     log.warning(
-                        "cannot read the log in etcd: \(error); the data directory contains no copy, so the daemon "
-                            + "waits until etcd answers")
+                        "cannot read the log in etcd: \(error); the data directory contains no copy of the settings, "
+                            + "so the daemon waits until etcd answers")
                 }
                 lastMessage = error.description
                 // A pause: there is no descriptor to wait for.

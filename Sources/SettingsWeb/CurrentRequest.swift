@@ -20,7 +20,8 @@ struct CurrentRequest {
         timing = RequestTiming(arrival: arrival)
     }
 
-    /// True if proxies must not store the response, because it may contain secrets.
+    /// True if proxies must not store the response, because it may contain secrets. False without access control, where
+    /// every client may read the secrets.
     var forbidsCaching: Bool { caller?.grants.mayReadSecrets ?? false }
 
     /// Records the response of the request, which ends its processing.

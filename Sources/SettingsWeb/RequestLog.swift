@@ -55,8 +55,8 @@ extension APIHandler {
     private static func description(of request: LoggedRequest, _ status: Int, _ time: UInt64) -> String {
         var parts: [(String, UInt64)] = []
         if let times = request.times {
-            parts += [("waiting for the writer", times.waiting), ("checking the writes of the batch", times.deciding)]
-            parts.append(("syncing", times.syncing))
+            parts.append(("waiting for the writer", times.waiting))
+            parts += [("checking this write and the writes of its flush", times.deciding), ("syncing", times.syncing)]
         }
         if let rendering = request.rendering { parts.append(("rendering", rendering)) }
         let known = parts.reduce(0) { $0 + $1.1 }

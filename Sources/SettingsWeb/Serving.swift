@@ -67,8 +67,8 @@ extension APIHandler {
             return try write(request, target, bytes, body, exchange, on: state)
         }
         let handling = try read(request, bytes, exchange, on: state)
-        // The connection processes no further request before the answer, because the answer may be made from a later
-        // state, for example after a wait. It must not show later writes of the connection.
+        // The answer may be made from a state that is newer than the request. So that this state has no writes of the
+        // following requests of the connection, the connection processes these requests only after the answer.
         if case .later = handling { return .laterBlockingNextRequest }
         return handling
     }

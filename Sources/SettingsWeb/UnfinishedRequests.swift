@@ -11,13 +11,12 @@ enum UnfinishedRequest {
     /// An answer that a `WorkScheduler` computes in the background. All requests with the same key get the same answer.
     indirect case backgroundWork(BackgroundAnswers.Key)
     /// An answer from another part of the daemon: a reload, the metrics of all loops, or the state of the cluster. Also
-    /// stands for a request whose revision wait has ended, while the handler serves the request.
+    /// a placeholder for a request that was a `revisionWait`, while the handler serves the request after the wait.
     case serverOperation
     /// A request that must not be answered before the daemon has published a revision (the number of a commit).
     indirect case revisionWait(RevisionWait)
     /// A long poll, which is a GET of `…/observe`, or a GET of a setting or a suite with the parameter `wait`.
     case watcher(Watcher)
-    /// An event stream.
     case stream(Watcher)
     case backup(BackupTransfer)
 
@@ -54,7 +53,7 @@ struct UnfinishedRequests {
             timing.waitsForEvent = timing.waitsForEvent || request.waitsForEvent
         }
 
-        /// True if proxies must not store the response, because it may contain secrets.
+        /// True if proxies must not store the response: see ``CurrentRequest/forbidsCaching``.
         var forbidsCaching: Bool { caller?.grants.mayReadSecrets ?? false }
 
         fileprivate mutating func apply<Result>(_ change: (inout Entry) -> Result) -> Result { change(&self) }

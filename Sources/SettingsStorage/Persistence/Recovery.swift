@@ -27,19 +27,16 @@ package struct Recovery: Sendable {
     let lastRevision: Revision
     /// The revision of the snapshot that the recovery started from; nil if it started from the first journal.
     let snapshotRevision: Revision?
-    /// The names of the damaged snapshots.
     let damagedSnapshots: [String]
     /// The head of the newest journal; nil if there is none.
     let head: JournalHead?
     /// True if the directory is a copy of another directory, which may have more commits.
     let isCopy: Bool
-    /// True if the daemon stopped cleanly.
     let endsWithCleanStop: Bool
     /// The incomplete end of the newest journal, which the cleanup removes; nil if the journal is complete.
     let tornTail: TornTail?
     /// True if all journals after the snapshot are missing: the journal that continues it, and every later journal.
     let lacksJournal: Bool
-    /// The number of replayed bytes of journals.
     let replayedBytes: Int
 
     /// Makes the recovery of a new, empty directory.
@@ -76,14 +73,15 @@ package struct Recovery: Sendable {
         let replay = try Replay(state, journals, in: directory)
         if let damage = replay.damage {
             guard let error = damaged.first?.error else { throw damage }
-            throw RecoveryError(.damaged, "\(error) (older files cannot replace it: \(damage))", place: error.place)
+            let text = "\(error) (older files cannot replace the damaged snapshot: \(damage))"
+            throw RecoveryError(.damaged, text, place: error.place)
         }
         if let error = damaged.first?.error, replay.state.revision < newestFile.revision { throw error }
         var notes: [Note] = []
         lacksJournal = base.map { base in !journals.contains { $0.head.revision >= base.journalRevision } } ?? false
         if lacksJournal, let base {
-            let journal = DataDirectory.journalName(after: base.journalRevision)
-            notes.append(.warning("\(base.name) is continued by \(journal), which is missing with all commits in it"))
+            let name = DataDirectory.journalName(after: base.journalRevision)
+            notes.append(.warning("\(name), which continues \(base.name), is missing; its commits were not recovered"))
         }
         for (name, error) in damaged {
             let base = base?.name ?? "the first journal"
@@ -145,9 +143,9 @@ package struct Recovery: Sendable {
         state.setHistoryLimits(limits)
     }
 
-    /// Prepares the directory for writing: cuts the torn tail off the newest journal, renames damaged snapshots and the
-    /// past files (files with older commits) with commits that were not recovered, and removes temporary files. Then
-    /// writes the identifier of the directory into `LOCK`. Can be called again if it throws.
+    /// Prepares the directory for writing: cuts the torn tail off the newest journal, renames the damaged snapshots,
+    /// renames each past file (an archive of commits) that has a commit after ``lastRevision``, and removes temporary
+    /// files. Then writes the identifier of the directory into `LOCK`. Can be called again if it throws.
     func cleanUp(_ directory: DataDirectory, directoryID: String, _ log: Log) throws(FileError) {
         let fileSystem = directory.fileSystem
         if let tornTail, try fileSystem.status(directory.path(of: tornTail.journal)).size > tornTail.offset {

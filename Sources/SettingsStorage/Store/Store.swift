@@ -1,7 +1,7 @@
 // The target SettingsStorage keeps the settings. The store gives readers the published state. The write pipeline
 // decides each write (checks it, and computes its commit or its refusal), makes the commit durable in the commit log,
 // and publishes the new state. Persistence/ contains the log in a data directory: journals, snapshots, recovery, past
-// files (files with older commits), check, repair and backup.
+// files (files that keep commits longer than the history in memory), check, repair and backup.
 //
 // The target does not know HTTP, access control, or the protocol of a log that several daemons share.
 //
@@ -18,7 +18,6 @@ package final class Store: Sendable {
     private let published: Published
     private let pipeline: WritePipeline
     private let monotonic: MonotonicClock
-    /// Counts and durations of writes, for metrics.
     package let metrics = WriteMetrics()
 
     /// Makes a store that begins with a recovered state.
@@ -115,8 +114,8 @@ package final class Store: Sendable {
         pipeline.runAfterDecideSlice(body)
     }
 
-    /// Calls the body on the commit thread after the batches (results of writes that share one flush) that the thread
-    /// flushes now. The watchdog uses this call to check that the thread is not blocked.
+    /// Calls the body on the commit thread when the thread has flushed its current batches. A batch contains the writes
+    /// that share one flush. The watchdog uses this call to check that the thread is not blocked.
     package func runAfterCommitBatches(_ body: @escaping @Sendable () -> Void) {
         pipeline.runAfterCommitBatches(body)
     }

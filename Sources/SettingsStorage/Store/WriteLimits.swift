@@ -1,7 +1,7 @@
 package import SettingsEngine
 
 /// The limits of the write path: of the queue, of a slice (the queued writes that the decide stage takes at once), and
-/// of a batch (the results of writes that share one flush). To decide a write is to compute its commit or its refusal.
+/// of a batch (the decided writes that share one flush). To decide a write is to compute its commit or its refusal.
 package struct WriteLimits: Sendable {
     /// The maximum total bytes of queued requests. The queue refuses writes that would exceed the maximum.
     package var waitingBytes = 64 << 20
@@ -19,7 +19,6 @@ package struct WriteLimits: Sendable {
     package var commitKeys = 100_000
     /// True if a write that stores a value may create its suite. If false, only setting a schema creates a suite.
     package var createsSuites = true
-    /// The limits of the stored data.
     package var quotas = Quotas()
 
     package init() {}

@@ -14,7 +14,8 @@ internal import Synchronization
 /// - The **decide** stage takes a slice of the queued writes, decides each write, and puts the results into a batch.
 ///   While the commit stage waits for the disk, the decide stage works on the next batch.
 /// - The **commit** stage takes the waiting batches one after another. For each batch, it makes the commits durable
-///   with a single flush (group commit), publishes the new state, and sends the results to the event loops.
+///   with a single flush (group commit), publishes the new state, sends the results to the event loops, and then
+///   notifies the listeners of the new state (`finishPublication`).
 ///
 /// Under load, one flush therefore serves all writes that arrived during the previous flush.
 ///
@@ -27,6 +28,10 @@ internal import Synchronization
 ///
 /// If other daemons added commits to a shared log first, the flush is *overtaken*. The generation also changes, but the
 /// commit stage publishes these commits, and returns the writes to the queue.
+///
+/// If the outcome of a flush is unknown, its commits may be stored or not, and the request keys (`Idempotency-Key`) of
+/// its writes are *unresolved*. While the log does not know the outcome, the decide stage postpones each write that has
+/// an unresolved key. Postponed writes return to the queue after the next maintenance of the log.
 ///
 /// Thread-safe.
 final class WritePipeline: Sendable {
@@ -142,6 +147,7 @@ extension WritePipeline {
     private func commit(_ batch: consuming WriteBatch, within timeout: UInt64) {
         guard contents.withLock({ $0.generation == batch.generation }) else {
             if commitStage.refuseAfterFailedFlush(&batch) { return batch.sendResults() }
+            // The flush of the old generation did not fail. It was overtaken.
             return contents.withLock { $0.queue.returnToFront(batch.writes) }
         }
         switch commitStage.commit(&batch, within: timeout) {

@@ -75,14 +75,16 @@ package final class StorageMetrics: Sendable {
         /// The durations of syncs of the journal, in nanoseconds.
         package var syncTimes = Histogram.times
         package var failedSyncs = 0
+        /// The size of the current journal.
         package var journalBytes = 0
         /// The approximate size of the commits after the newest snapshot, which the next start would read and apply.
         package var replayBytes = 0
+        /// The size of the newest snapshot.
         package var snapshotBytes = 0
         /// When the last snapshot was written, in monotonic nanoseconds; nil if none was written since the start.
         package var snapshotTime: UInt64?
         package var failedSnapshots = 0
-        /// The number of past files, which contain older commits that were evicted from the history in memory.
+        /// The number of past files, which keep commits longer than the history in memory.
         package var pastFiles = 0
         /// The total size of the past files.
         package var pastBytes = 0

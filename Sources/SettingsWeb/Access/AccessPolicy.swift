@@ -110,7 +110,7 @@ package final class AccessPolicy: Sendable {
         return expiries.first { $0.time > now }?.time
     }
 
-    /// The warning about tokens that expire within a week; nil if no token does. Ignores tokens as ``nextExpiry`` does.
+    /// The warning about tokens that expire within a week; nil if none does. Ignores the same tokens as ``nextExpiry``.
     package var expiryWarning: String? {
         let now = clock()
         let end = Timestamp(milliseconds: now.milliseconds + Self.expiryNoticeMilliseconds)

@@ -23,8 +23,8 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// The maximum memory of the commits whose lines are not written yet. A line that exceeds the limit is dropped,
-    /// unless no other commit waits.
+    /// The maximum memory of the commits whose lines are not written yet. The line of a commit with which the memory
+    /// would exceed the maximum is dropped, unless no other commit waits.
     private static let maximumWaitingBytes = 64 << 20
 
     private let path: String
@@ -75,11 +75,11 @@ package final class AuditLog: Sendable {
     private func addMissingLines(to file: OpenFile, on state: State) throws(FileError) {
         let lines = try file.lastRevisions()
         let firstInFile = lines.min()
-        // The record also has commits whose lines are in a file that a log rotation has renamed. Their revisions are
-        // lower than all revisions in the present file.
+        // The record, as it was at the start, also has commits whose lines are in a file that a log rotation renamed.
+        // From the lowest revision in the current file on, the lines of that file count, and the record does not.
         let recorded = auditedRevisions?.initialRevisions ?? []
         let audited = recorded.filter { revision in firstInFile.map { revision < $0 } ?? true } + lines
-        // All commits up to this revision have lines. Later commits may lack a line, because lines are not in order.
+        // All commits up to this revision have lines. A later commit may lack a line although the next commit has one.
         guard let completeThrough = audited.dropLast(Self.maximumReordering).max() ?? audited.min() else { return }
         let present = Set(audited)
         let missing = state.history.commits(after: completeThrough).filter { !present.contains($0.revision) }
@@ -92,7 +92,7 @@ package final class AuditLog: Sendable {
         let oldest = state.history.oldestAvailable
         let lastAudited = (audited + recorded + missing.map(\.revision)).filter { $0 <= oldest }.max()
         let evicted = Int(oldest.number - max(lastAudited ?? completeThrough, completeThrough).number)
-        // A new epoch, which is a new history, skips `Recovery.epochRevisionGap` revisions. No commits have them.
+        // A new epoch (another history) skips `Recovery.epochRevisionGap` revisions. No commits have these revisions.
         if evicted > 0, evicted < Recovery.epochRevisionGap {
             lostLineCount.add(evicted, ordering: .relaxed)
             reportedLineCount.add(evicted, ordering: .relaxed)
@@ -239,8 +239,8 @@ private struct AuditLine: JSONWritable, Sendable {
     let request: AuditLog.Request?
     let changes: [Change]
 
-    /// The line of a commit. Nil for a commit that changes no setting and no suite (`suiteChanges`: a suite is created
-    /// or removed, or its schema changes). Such a commit only stores the `Idempotency-Key` of a write.
+    /// The line of a commit. Nil for a commit that only stores the `Idempotency-Key` of a write: it has no `changes` of
+    /// settings, and no `suiteChanges` (a suite is created or removed, or its schema changes).
     init?(_ commit: Commit, from request: AuditLog.Request?, on state: State) {
         guard !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else { return nil }
         (self.commit, self.request) = (commit, request)

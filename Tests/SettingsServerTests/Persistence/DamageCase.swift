@@ -130,12 +130,12 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         },
         .fine(
             "the newest journal of a former version missing", at: 8, newEpoch: true,
-            notes: ["journal-8.jsonl, which is missing"], .damaged
+            notes: ["journal-8.jsonl, which continues"], .damaged
         ) { folder in
             folder.remove("journal-8.jsonl")
             folder.remove("NEWEST")
         },
-        .fine("nothing but a snapshot", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged) {
+        .fine("nothing but a snapshot", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which continues"], .damaged) {
             for name in $0.names where name != "snapshot-8.json" { $0.remove(name) }
         },
         .bad("an empty newest journal", ["journal-8.jsonl, line 1", "the file is empty"], kept: 8) {

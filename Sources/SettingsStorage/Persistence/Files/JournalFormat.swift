@@ -22,19 +22,17 @@ package struct JournalHead: Hashable, Sendable {
     package var epoch: Epoch
     /// The revision before the first commit of the journal. It is also in the name of the file.
     package var revision: Revision
-    /// The last commit before the journal. Recovery ignores later commits in older journals, because they were never
-    /// visible to readers. Usually equal to ``revision``. If an epoch begins with this journal, the predecessor is
-    /// lower, because a new epoch skips revisions.
+    /// The revision of the last commit before the journal. If an older journal has commits after this revision,
+    /// recovery ignores them, because they were never visible to readers. Usually equal to ``revision``. If an epoch
+    /// begins with this journal, the predecessor is lower, because a new epoch skips revisions.
     package var predecessor: Revision
     /// The configured durability when the journal was created.
     package var durability: Durability
     /// The identifier of the data directory in which the journal was created; nil if a repair created it.
     package var directoryID: String?
 
-    /// True if a new epoch begins with this journal.
     var beginsEpoch: Bool { revision != predecessor }
 
-    /// True if a crash may have lost writes that were acknowledged.
     var mayLoseAcknowledgedWrites: Bool { durability != .always }
 }
 
@@ -55,7 +53,6 @@ package enum JournalLine {
     case commit(JSONValue, Revision, after: Revision, followsSync: Bool)
     /// The last line of a journal if the daemon stopped cleanly.
     case closed(after: Revision)
-    /// The name of the newest journal.
     case newest(String)
 
     /// The reason why a line cannot be read.
@@ -244,7 +241,6 @@ extension [UInt8] {
 }
 
 extension Span<UInt8> {
-    /// True if the bytes are the UTF-8 encoding of the text.
     func isEqual(to text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { buffer in

@@ -8,7 +8,7 @@ internal import SettingsModel
 package struct SnapshotReader {
     private let directory: DataDirectory
     private let name: String
-    /// True if the file must end after the snapshot. A past file contains several snapshots.
+    /// True if the file must end after the snapshot. A past file (an archive of commits) contains several snapshots.
     private let mustEndFile: Bool
     private var lines: LineReader
     private var line = LineReader.Line()
@@ -23,7 +23,9 @@ package struct SnapshotReader {
     ) throws(RecoveryError) -> Snapshot {
         let result = try read(named: snapshot.name, in: directory, limits: limits)
         guard result.state.revision == snapshot.revision else {
-            throw directory.damage(snapshot.name, line: 1, "the file has revision \(result.state.revision)")
+            throw directory.damage(
+                snapshot.name, line: 1,
+                "the file has revision \(result.state.revision), but its name has \(snapshot.revision)")
         }
         return result
     }
@@ -41,7 +43,9 @@ package struct SnapshotReader {
         var reader = try SnapshotReader(snapshot.name, directory)
         try reader.advance()
         let revision = try reader.revision("revision", of: try reader.parseObjectStart())
-        guard revision == snapshot.revision else { throw reader.damage("the file has revision \(revision)") }
+        guard revision == snapshot.revision else {
+            throw reader.damage("the file has revision \(revision), but its name has \(snapshot.revision)")
+        }
         while !reader.isAtChecksum { try reader.advance() }
         try reader.verifyLastLine()
     }
@@ -54,7 +58,7 @@ package struct SnapshotReader {
             && lines.buffer.span.extracting(start..<(start + prefix)).isEqual(to: SnapshotFormat.checksum)
     }
 
-    /// Reads one of the snapshots in a past file (a file with older commits). The history of the state has no limits.
+    /// Reads one of the snapshots in a past file. The history of the state has no limits.
     static func read(
         at offset: Int, of file: OpenFile, named name: String, in directory: DataDirectory
     ) throws(RecoveryError) -> State {
@@ -83,10 +87,11 @@ package struct SnapshotReader {
         }
         guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else { throw damage("the epoch is invalid") }
         let (revision, lastDrop) = (try self.revision("revision", of: head), try self.revision("lastDrop", of: head))
-        // The history has every commit after `historyFloor`. For a suite without a log (the list of its commits), the
-        // history has every commit of the suite after `historyBase`. It has evicted most commits up to `passed`.
-        let oldest = try self.revision("historyFloor", of: head)
-        let oldestWithoutLog = try self.revision("historyBase", of: head)
+        // `lastDrop` is the last commit that deleted a suite. No commit after `historyFloor` is missing in the history.
+        // If a suite has no log (the list of its commits), none of its commits after `historyBase` is missing. Of the
+        // commits up to `passed`, the history has only the commits that are among the newest commits of a suite.
+        let oldestAvailable = try self.revision("historyFloor", of: head)
+        let oldestAvailableWithoutLog = try self.revision("historyBase", of: head)
         let (evictedThrough, journal) = (try self.revision("passed", of: head), try self.revision("journal", of: head))
         let time = try decode { () throws(BodyError) in try Timestamp(json: head["time"] ?? .null) }
 
@@ -103,7 +108,8 @@ package struct SnapshotReader {
         }
         let oldestTime = head["historyTime"]?.integer.map { Timestamp(milliseconds: $0) }
         var history = History(
-            oldestAvailable: oldest, at: oldestTime, oldestAvailableWithoutLog: oldestWithoutLog, logs: logs)
+            oldestAvailable: oldestAvailable, at: oldestTime, oldestAvailableWithoutLog: oldestAvailableWithoutLog,
+            logs: logs)
         var newest = Revision.zero
         while try !advanceAndMatch(SnapshotFormat.historyEnd) {
             // The size of a commit is computed again, because this build may need another amount of memory for it.
@@ -142,7 +148,9 @@ package struct SnapshotReader {
     private mutating func suite() throws(RecoveryError) -> Suite {
         let head = try parseObjectStart()
         let id = try decode { () throws(BodyError) in try SuiteName(json: head["suite"] ?? .null) }
-        let (revision, floor) = (try self.revision("revision", of: head), try self.revision("floor", of: head))
+        let revision = try self.revision("revision", of: head)
+        // The revision of every key that has no record.
+        let unknownKeyRevision = try self.revision("floor", of: head)
         let schemaRevision = try self.revision("schemaRevision", of: head)
         var schema: SchemaVersion?
         let text = head["schemaText"]?.string
@@ -155,7 +163,7 @@ package struct SnapshotReader {
             }
         }
         var records = OrderedTree<KeyRecord>()
-        var removed = RemovedKeys(unknownKeyRevision: floor)
+        var removed = RemovedKeys(unknownKeyRevision: unknownKeyRevision)
         try expect(SnapshotFormat.records)
         while try !advanceAndMatch(SnapshotFormat.removed) {
             guard records.restore(try record()) else { throw damage("the keys are not in order") }
@@ -197,7 +205,6 @@ package struct SnapshotReader {
         }
     }
 
-    /// Calls a function that decodes JSON, and converts its error.
     private func decode<Value>(_ read: () throws(BodyError) -> Value) throws(RecoveryError) -> Value {
         do {
             return try read()
