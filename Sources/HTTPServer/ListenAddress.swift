@@ -81,7 +81,7 @@ package struct ListenError: Error, Equatable, Sendable {
         case malformed(String)
         /// The host name has no address. The value is the message of the resolver.
         case unresolved(String)
-        /// The system refused to listen on the address.
+        /// The system refused the address, or the path of the Unix domain socket belongs to a file or another program.
         case refused(Listener.Failure)
     }
 
@@ -131,7 +131,7 @@ extension Listener {
         }
     }
 
-    /// Returns the addresses of a host, IPv4 addresses first. The daemon announces the first address as its own.
+    /// Returns the addresses of a host, IPv4 first: the first address is announced to daemons that share the data.
     package static func addresses(of host: String, port: UInt16) throws(ListenError) -> [SocketAddress] {
         let found: [SocketAddress]
         do throws(ResolveError) {
@@ -144,7 +144,7 @@ extension Listener {
     }
 
     /// Listens on several addresses with the same port. If the port is 0, the kernel chooses a port for the first
-    /// address, and the other addresses use it too. If the port is in use on one of the addresses, tries a new port.
+    /// address, and the other addresses use it too. If it is in use on another address, the kernel chooses again.
     static func open(
         _ addresses: [SocketAddress],
         bind: (SocketAddress) throws(Failure) -> Listener = { address throws(Failure) in try Listener(address) }

@@ -7,16 +7,15 @@ internal import SettingsStorage
 internal import SettingsWeb
 internal import Synchronization
 
-/// Reads the configuration again and applies it while the daemon serves requests. A reload applies the whole
-/// configuration or, if there is an error, nothing.
-///
-/// Exception: a failed reload still reads the current token file again, so that revoked tokens become invalid.
+/// Reads the configuration again and applies it while the daemon serves requests. A reload applies all options that do
+/// not need a restart, and then sets the schemas. If the configuration has an error, a reload applies nothing, but
+/// still reads the current token file again, so that revoked tokens become invalid.
 ///
 /// Thread-safe. Reloads run one at a time, on a dispatch queue of the reloader.
 final class Reloader: Sendable {
     private let queue = DispatchQueue(label: "settingsd.reload", qos: .userInitiated)
     private let addresses: [ListenAddress]
-    /// The number of connections for which the limit of open files leaves file descriptors.
+    /// The number of file descriptors that the limit of open files leaves for connections.
     private let availableConnections: Int
     /// The current policies (access control and other rules for requests), which all event loops read.
     private let board: PolicyBoard
@@ -25,7 +24,6 @@ final class Reloader: Sendable {
     private let audit: AuditLog?
     private let tokenUsage: TokenUsage
     private let log: Log
-    /// Reads the configuration again.
     private let reread: @Sendable () throws(ConfigurationError) -> Configuration
     private let state: Mutex<State>
     private let hasLastReloadFailed = Atomic(false)
@@ -85,7 +83,7 @@ final class Reloader: Sendable {
         }
     }
 
-    /// Replaces the policies. Saves the last use of the tokens of the replaced access policy, except of removed tokens.
+    /// Replaces the policies. Saves when each token of the old policy was last used, unless the token was removed.
     private func install(_ policies: Policies) {
         let replaced = board.policies.access
         board.post(policies)
@@ -160,7 +158,6 @@ extension Policies {
         warnOfExpiry(log)
     }
 
-    /// Logs a warning if tokens expire soon.
     func warnOfExpiry(_ log: Log) {
         if let warning = access?.expiryWarning { log.warning(warning) }
     }

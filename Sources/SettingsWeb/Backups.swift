@@ -55,7 +55,7 @@ final class BackupTransfer: Sendable {
     /// Records that the kernel has accepted the current piece. Runs on the event loop.
     func pieceWasSent() { drained.signal() }
 
-    /// Stops the transfer. Has no effect after the last piece. Runs on the event loop.
+    /// Stops the transfer, unless the last piece is already being sent. Runs on the event loop.
     func cancel() {
         cancelled.store(true, ordering: .relaxed)
         drained.signal()
@@ -69,10 +69,10 @@ final class BackupTransfer: Sendable {
 
 extension APIHandler {
     /// Answers with a copy of all stored data in the format of a snapshot file. The copy is made from memory, because
-    /// the disk may be full or failing.
+    /// the disk may be full or failing. Of the obstacles to writes, only a stop of the daemon prevents a backup.
     func backUp(_ request: APIRequest, _ exchange: Exchange) throws(Problem) -> Handling {
         let state = service.store.state
-        // `readLimits`: the grants of a caller that may not read everything. Cursors are valid only for these grants.
+        // The cursor is valid only for the same `readLimits`: the grants of a caller that may not read everything.
         let cursor = state.cursor.withGrantsDigest(of: request.caller?.readLimits)
         var head = Response(status: 200, contentType: .json, fields: FieldBlock(cursor: cursor, tag: nil))
         head.fields.append("Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")
@@ -97,6 +97,7 @@ extension APIHandler {
 
     private func endBackup(_ id: Ticket, isComplete: Bool) {
         guard case .backup? = requests[id], let entry = requests.remove(id) else { return }
+        // Also releases the reservation of `reserveBackup()`.
         release(entry.request, id)
         // Without the terminating chunk, a client treats the body as incomplete.
         if isComplete { loop.push(id, [], isLast: true) } else { loop.abort(id) }

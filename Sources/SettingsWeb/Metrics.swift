@@ -17,7 +17,7 @@ extension Service {
         var text = MetricsText()
         addRequests(loops, to: &text)
         addWaiting(loops, to: &text)
-        addStorage(to: &text)
+        addStorageAndStatus(to: &text)
         // `peers` are the daemons that share a commit log in etcd; nil if the log is in local files.
         if let peers { addSharedLog(peers.metrics(), to: &text) }
         addState(state, to: &text)
@@ -54,8 +54,7 @@ extension Service {
         text.addCounter(
             "settingsd_slow_requests_total", "Requests that took slowRequestMs or longer.", loops.slowRequests)
         text.addCounter(
-            "settingsd_slow_batches_total",
-            "Batches of events that took an event loop longer than 20 milliseconds: iterations of the loop.",
+            "settingsd_slow_batches_total", "Iterations of an event loop that took longer than 20 milliseconds.",
             loops.slowIterations)
     }
 
@@ -74,13 +73,13 @@ extension Service {
             "settingsd_audit_lost_lines_total", "Audit lines that could not be written.", audit?.lostLines ?? 0)
     }
 
-    private func addStorage(to text: inout MetricsText) {
+    private func addStorageAndStatus(to text: inout MetricsText) {
         let (writes, disk) = (store.metrics.contents, storage.contents)
         let commits = "settingsd_commit_seconds"
         text.beginMetric(commits, type: "histogram", "Time from queueing a write until the write is durable.")
         text.addSamples(commits, [], of: writes.commitTimes, dividedBy: Self.nanosecondsPerSecond)
         let batches = "settingsd_batch_writes"
-        text.beginMetric(batches, type: "histogram", "Number of writes in a batch, which share one flush.")
+        text.beginMetric(batches, type: "histogram", "Number of writes in a batch, which become durable together.")
         text.addSamples(batches, [], of: writes.batchSizes, dividedBy: 1)
         let syncs = "settingsd_sync_seconds"
         text.beginMetric(syncs, type: "histogram", "Duration of a sync of the journal.")
@@ -111,7 +110,7 @@ extension Service {
         let expiry = "settingsd_token_expiry_timestamp_seconds"
         text.beginMetric(
             expiry, type: "gauge",
-            "Unix time at which the next token expires. Tokens with a lifetime of 7 days or less do not count.")
+            "Unix time at which the next token expires. Tokens that were issued for 7 days or less do not count.")
         let nextExpiry = policyBoard.policies.access?.nextExpiry
         if let nextExpiry { text.addSample(expiry, [], "\(nextExpiry.milliseconds / 1000)") }
         text.addGauge(
@@ -136,7 +135,7 @@ extension Service {
         text.addCounter(
             "settingsd_etcd_failed_snapshots_total", "Snapshots that could not be stored in etcd.", log.failedSnapshots)
         text.addGauge(
-            "settingsd_etcd_silence_seconds", "Time since the daemon last read the end of the log.", log.staleness)
+            "settingsd_etcd_silence_seconds", "Time since etcd last confirmed where the log ends.", log.staleness)
     }
 
     /// Adds a gauge that shows a time of the monotonic clock as Unix time. Adds no sample if the time is nil.

@@ -63,9 +63,9 @@ extension Configuration {
     ///
     /// - Parameter files: the number of descriptors for connections; at least two. It includes the connections that the
     ///   daemon accepts only to send an error (`refusedConnections`).
-    /// - Returns: a description of each change, with its reason, for the log.
+    /// - Returns: for the log, a description of each lowered limit of connections or watchers, with the reason.
     package mutating func lowerLimits(toFit files: Int) -> [String] {
-        // At most 95 % of the connections may come from one address, and at most 95 % may be watchers (`/ 20` is 5 %).
+        // A lowered limit leaves 5 % (`/ 20`) of the connections to other addresses, or to requests that do not wait.
         var changes: [String] = []
         transport.refusedConnections = min(transport.refusedConnections, max(1, files / 8))
         let maximum = max(1, files - transport.refusedConnections)

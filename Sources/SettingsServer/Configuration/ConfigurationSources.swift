@@ -1,8 +1,8 @@
 package import SettingsModel
 package import SettingsWeb
 
-/// Environment variables, and the source of each value. The sources are the defaults, the file, the environment and the
-/// command line; a later source overrides an earlier source.
+/// Reads options from environment variables, and records the source of each value: the defaults, the file, the
+/// environment or the command line. A later source in this list overrides an earlier source.
 extension Configuration {
     /// The name of the environment variable with the path of the configuration file.
     static let fileVariable = "SETTINGSD_CONFIG"
@@ -31,14 +31,14 @@ extension Configuration {
     }
 
     /// True if Kubernetes or Docker sets the variable `SETTINGSD_` + `suffix` in every container, because a service has
-    /// a name that begins with settingsd.
+    /// a name that begins with settingsd. `SETTINGSD_NAME` comes from a link between containers.
     private static func isServiceLink(_ suffix: String) -> Bool {
         let name = "_" + suffix
         return ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"].contains { name.hasSuffix($0) }
             || ["_SERVICE_PORT_", "_PORT_", "_ENV_"].contains { name.contains($0) } || suffix == "NAME"
     }
 
-    /// Sets the data directory. If it is not configured, its source becomes the reason for its choice.
+    /// Sets the data directory. If the configuration has none, the source says why the daemon chose this directory.
     mutating func setDataDirectory(_ location: DataLocation) {
         if data == nil { sources["data"] = location.reason }
         data = location.path

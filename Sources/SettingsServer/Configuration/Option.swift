@@ -34,7 +34,7 @@ package struct Option: Sendable {
     /// The placeholder for a value on the command line; nil if the command line does not have the option.
     package private(set) var placeholder: String?
     let variableSyntax: VariableSyntax
-    /// True if the value is a list, so that the command line may have the option several times.
+    /// True for the syntax `list`. The command line may then have the option several times.
     package var isList: Bool { variableSyntax == .list }
     /// True if a reload applies a new value. A new value of any other option takes effect at the next start.
     package private(set) var isReloadable = false
@@ -151,8 +151,8 @@ extension Option {
     /// An option whose value is a list of strings. `read` converts each string to an element, and `write` converts an
     /// element to a string.
     ///
-    /// - Parameter single: the description, for error messages, of a single string that is accepted instead of a list
-    ///   with that string; nil if the option accepts only a list.
+    /// - Parameter single: if not nil, the option also accepts a string instead of a list with one element. The text
+    ///   describes this string in error messages.
     static func list<Element: Sendable>(
         _ name: String, _ count: ClosedRange<Int>, of elements: String, orOne single: String? = nil,
         _ property: Property<[Element]>, _ help: String,

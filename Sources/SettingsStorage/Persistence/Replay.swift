@@ -5,8 +5,9 @@ internal import SettingsModel
 /// Applies the commits of journals to the state of a snapshot, up to the last commit that can be read.
 ///
 /// A journal has one line for each commit. Its first line, the head, has two revisions: `revision`, after which the
-/// commits of the journal come, and `predecessor`, the last commit of the older journals that counts. They differ only
-/// if an epoch (a history with its own revisions) begins with the journal, because a new epoch skips revisions.
+/// commits of the journal come, and `predecessor`, the commit that the journal continues. They differ only if an epoch
+/// (a history with its own revisions) begins with the journal, because a new epoch skips revisions. Replay ignores
+/// commits after `predecessor` in older journals. The journal repeats them, or no client saw them (their flush failed).
 struct Replay {
     /// A journal with its head.
     struct Journal {
@@ -24,7 +25,7 @@ struct Replay {
     private(set) var tornTail: TornTail?
     /// The number of bytes of the applied commits in the journals.
     private(set) var replayedBytes = 0
-    /// The damage that ended the replay; nil if there is none. Unless `keepsValidPrefix`, the state is unusable then.
+    /// The damage that ended the replay; nil if none. The state may have a part of a commit unless `keepsValidPrefix`.
     private(set) var damage: RecoveryError?
 
     private let directory: DataDirectory
@@ -55,7 +56,7 @@ struct Replay {
     private mutating func replay(_ journals: [Journal]) throws(RecoveryError) {
         guard var index = try startIndex(in: journals) else { return }
         let first = journals[index]
-        // If the first journal begins an epoch after the snapshot, the snapshot belongs to the epoch before.
+        // If the first journal begins a new epoch at a revision after the snapshot, the snapshot has the old epoch.
         if first.head.beginsEpoch && first.head.revision > state.revision {
             try enter(first)
         } else if first.head.epoch != state.epoch {
@@ -99,10 +100,10 @@ struct Replay {
     }
 
     private mutating func replay(_ journal: Journal, upTo end: Revision?) throws(RecoveryError) {
-        // With durability `snapshot`, journals have no commits, and only name the snapshot that must exist.
+        // With durability `snapshot`, a journal has no commits. Its head says of which revision a snapshot must exist.
         let hasNoCommits = journal.head.durability == .snapshot
         if hasNoCommits { reachedRevision = max(reachedRevision, state.revision) }
-        // If the next journal continues at or before the beginning of this journal, no commit of this journal counts.
+        // Ignore the commits of this journal if the next journal continues at or before the beginning of this journal.
         if let end, reachedRevision >= end, !hasNoCommits { return }
         let reader = JournalReader(directory: directory, name: journal.name, isNewest: end == nil)
         let contents = try reader.read(after: reachedRevision, upTo: end) { entry throws(JournalReader.Rejection) in

@@ -3,11 +3,11 @@ package import SettingsEngine
 package import SettingsModel
 
 /// Reads earlier states and commits of suites (named sets of settings). `RecentPast` reads only the history, which is
-/// the recent commits in memory. `PastView` also reads past files, which have older commits, so event loops must not
-/// call it.
+/// the recent commits in memory. `PastView` also reads past files, which have older commits. Reading a file blocks, so
+/// event loops must not call `PastView`.
 package protocol PastReading: Sendable {
-    /// Returns the revision of the last commit at a moment, which is a revision or an instant. Throws if the revision
-    /// does not exist yet, or if the state of the suite at the moment is no longer kept.
+    /// Returns a revision at which the suite was the same as at a moment, which is a revision or an instant. Throws if
+    /// the given revision does not exist yet, or if the state of the suite at the moment is no longer kept.
     func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision
     /// Returns a suite as it was after a commit; nil if the suite did not exist.
     func suite(_ name: SuiteName, at revision: Revision) throws(Problem) -> Suite?
@@ -18,7 +18,7 @@ package protocol PastReading: Sendable {
     func difference(
         of name: SuiteName, from: Moment, to: Moment, for readLimits: Grants?
     ) throws(Problem) -> SuiteDifference
-    /// Adds the data that an undo or a restore needs from past files to the request. Throws if they are no longer kept.
+    /// Reads from past files what an undo or a restore needs, and adds it to the request. Throws if it is not kept.
     func readPast(for request: inout WriteRequest) throws(Problem)
 }
 

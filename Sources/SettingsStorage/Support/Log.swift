@@ -32,7 +32,6 @@ package final class Log: Sendable {
         (self.clock, self.write) = (clock, write)
     }
 
-    /// Makes a log that writes to standard error.
     package static func standardError(level: Level, clock: @escaping @Sendable () -> Timestamp) -> Log {
         Log(level: level, clock: clock) { LineWriter.standardError.append(Array(($0 + "\n").utf8)) }
     }
@@ -48,7 +47,7 @@ package final class Log: Sendable {
         if level >= self.level.withLock({ $0 }) { writeLine(level, message()) }
     }
 
-    /// Not inlined: the compiler makes a copy of `add` for each message, and each copy would contain this code.
+    /// Not inlined: the compiler copies `add` for each call that logs a message, and each copy would contain this code.
     @inline(never)
     private func writeLine(_ level: Level, _ message: String) { write(Self.line(clock(), level, message)) }
 

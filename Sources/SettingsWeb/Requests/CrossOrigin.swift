@@ -38,8 +38,8 @@ struct CrossOrigin {
 
     /// Answers a preflight request, which a browser sends before a request of a page; nil for any other request. The
     /// answer contains the cursor (the position in the history), which is nil if the caller must not learn it. The
-    /// preflight request needs no rights. If necessary, the request of the page is refused, because the page can read
-    /// this refusal, but not the answer to the preflight request.
+    /// preflight request needs no rights. The daemon checks the rights for the request that follows, because the page
+    /// can read the refusal of that request, but not an answer to the preflight request.
     func preflight(_ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor?) -> Response? {
         guard head.method == .options, head.has(.accessControlRequestMethod), blockIndex(for: head, bytes) > 0 else {
             return nil

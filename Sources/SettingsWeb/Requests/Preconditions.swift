@@ -86,7 +86,7 @@ extension WriteRequest.Guard {
     }
 
     /// The guard as text: equal for fields that differ only in order, spaces or repeated tags. The text must not
-    /// change: digests of requests, which commits store to recognize repeats, depend on it.
+    /// change: commits store digests that depend on it, to recognize a request that is sent again.
     var canonicalText: String {
         switch self {
         case .isAt(let revisions): "at \(Set(revisions).sorted())"

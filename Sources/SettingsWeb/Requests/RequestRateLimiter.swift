@@ -20,7 +20,7 @@ package struct RequestRate: Equatable, Sendable {
 /// Limits the rate of requests of each caller on all event loops, with a token bucket for each caller. Thread-safe.
 ///
 /// Each request consumes a token, and the bucket refills at the rate. The limiter stores only the time at which a
-/// bucket will be full. A request delays this time by the refill time of one token. Full buckets are not stored.
+/// bucket will be full. Each request moves this time later by the refill time of a token. Full buckets are not stored.
 final class RequestRateLimiter: Sendable {
     /// The time at which the bucket of each caller will be full, in nanoseconds.
     private let fullTimes = Mutex<[ClientKey: UInt64]>([:])
@@ -69,7 +69,7 @@ extension Problem {
 
 extension ClientKey {
     /// The key for limits per caller: the name of a caller for which grants (rights on suites) are configured. A caller
-    /// with only the grants of anonymous callers is limited by the user or the address of the peer.
+    /// with only the grants of anonymous callers shares the limit of its Unix user or, without one, of its address.
     init(of caller: Caller?, _ exchange: Exchange) {
         if let caller, caller.hasOwnGrants {
             self = .caller(caller.name)

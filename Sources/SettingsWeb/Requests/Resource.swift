@@ -3,7 +3,7 @@ internal import SettingsEngine
 
 /// A resource of the HTTP API: its path, its methods and their query parameters. A suite is a named set of settings.
 /// The router and the errors for wrong methods and parameters use this table. A test compares it with `openapi.json`.
-/// The raw values must not change: digests of requests, which commits store to recognize repeats, depend on them.
+/// The raw values must not change: commits store digests of them, to recognize a request that is sent again.
 enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     case service = "/v1"
     case suites = "/v1/suites"
@@ -146,16 +146,18 @@ extension Parameter {
     static let at = Parameter("at", .moment)
     static let before = Parameter("before", .revision)
     static let historyLimit = Parameter("limit", .count(1...1000))
+    /// The name of the caller whose commits are shown.
     static let by = Parameter("by", .nonEmptyText)
     static let from = Parameter("from", .moment)
     static let to = Parameter("to", .moment)
-    /// Answers with the value of the setting only, or with an object of the keys and values of the suite only.
+    /// Answers with only the value of the setting, or with only an object of the keys and values of the suite.
     static let raw = Parameter("raw", .flag)
     static let dryRun = Parameter("dryRun", .flag)
     /// `locked`: also changes settings that the schema declares read-only. Requires the right `override`.
     static let override = Parameter("override", .choice(["locked"]))
     /// Removes the suite with its schema. Without this parameter, DELETE removes only stored values.
     static let drop = Parameter("drop", .flag)
+    /// The maximum number of seconds to wait for a change.
     static let wait = Parameter("wait", .count(0...300))
     static let since = Parameter("since", .resumePoint)
     static let watchedSuite = Parameter("suite", .suite, isRepeatable: true)

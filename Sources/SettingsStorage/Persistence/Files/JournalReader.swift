@@ -38,7 +38,7 @@ struct JournalReader {
 
     let directory: DataDirectory
     let name: String
-    /// True for the newest journal. Older journals have no torn tail: a start removes it before it begins a journal.
+    /// True for the newest journal. Only it can have a torn tail, which the daemon removes before it begins a journal.
     var isNewest = false
 
     /// Reads the head, which a crash cannot damage: a journal gets its name after its head is on disk.
@@ -48,7 +48,7 @@ struct JournalReader {
         switch read(line, in: lines) {
         case .success(.head(let head)):
             let originalName = DataDirectory.journalName(after: head.revision)
-            guard originalName == name else { throw damage("the file was written as \(originalName)", at: line) }
+            guard originalName == name else { throw damage("the file was renamed from \(originalName)", at: line) }
             return head
         case .failure(.checksum): throw damage("the checksum of the line does not match", at: line)
         case .failure(.newerFormat(let format)): throw .newerFormat(directory.path(of: name), format: format)
@@ -60,7 +60,8 @@ struct JournalReader {
     ///
     /// - Parameters:
     ///   - start: the commit that the first line must follow; nil for any commit.
-    ///   - end: the last commit to read; nil for no limit. Later commits never became visible to readers.
+    ///   - end: the commit that the next journal continues, which is the last commit to read; nil for no limit. Commits
+    ///     after `end` are also in the next journal, or their flush failed, so no client saw them.
     ///   - body: called with each commit.
     func read(
         after start: Revision?, upTo end: Revision?, _ body: (Entry) throws(Rejection) -> Void
@@ -103,9 +104,8 @@ struct JournalReader {
         switch line {
         case .success(.commit(let json, let revision, let after, _)):
             try checkPredecessor(after)
-            guard revision > after, end.map({ revision <= $0 }) ?? true else {
-                throw Rejection(reason: "revision \(revision) is not allowed after \(after)")
-            }
+            guard revision > after else { throw Rejection(reason: "revision \(revision) is not after \(after)") }
+            if let end, revision > end { throw Rejection(reason: "commit \(end) is missing before \(revision)") }
             try body(Entry(json: json, revision: revision, predecessor: after, size: size))
             contents.lastRevision = revision
             contents.commitCount += 1
@@ -132,7 +132,7 @@ struct JournalReader {
 
     /// True if a crash during the last write can explain an invalid line and the lines after it: the file ends in the
     /// middle of the line, or some sectors were not written and still are zeros. A crash does not explain the invalid
-    /// line if a later line says that a sync came before it, because the sync had put the invalid line on disk.
+    /// line if a later line was written after a sync (`followsSync`), because that sync put the invalid line on disk.
     private func isTorn(from first: LineReader.Line, _ lines: LineReader) throws(RecoveryError) -> Bool {
         var lines = lines
         var line = first

@@ -36,7 +36,7 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
     }
 
     package init(_ error: FileError) {
-        self.init(.inaccessible, "\(error); the daemon must be able to read and write there")
+        self.init(.inaccessible, "\(error); the daemon must be able to read and write this path")
     }
 
     static func newerFormat(_ path: String, format: Int64) -> RecoveryError {

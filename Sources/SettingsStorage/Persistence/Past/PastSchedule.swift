@@ -13,7 +13,7 @@ struct PastSchedule {
     /// The result of writing a file.
     private struct Report: Sendable {
         let result: Result<Void, FileError>
-        /// The value of `PastSchedule.bytesSinceBase` after the file.
+        /// The value of `PastSchedule.bytesSinceBase` after the file was written.
         let bytesSinceBase: [SuiteName: Int]
     }
 
@@ -26,11 +26,11 @@ struct PastSchedule {
     private var queuedStates: [State] = []
     /// The number of queued states, from the first, whose commits the task is writing; 0 if there is no task.
     private var writingCount = 0
-    /// The total number and bytes of the commits that the history had received when the last state was enqueued. A
-    /// start subtracts the commits that are not in a file yet, so that they count as new commits.
+    /// The total number and bytes of the commits that the history had received when the last state was enqueued.
+    /// `init` subtracts the commits that are not in a file yet, so that they count as new commits.
     private var enqueuedTotals: (count: Int, size: Int)
     /// For each suite (named set of settings), the bytes of its commits in files since its last base: a copy of the
-    /// suite in a file. ``PastWriter`` writes a new base as soon as it takes fewer bytes than these commits.
+    /// suite in a file. ``PastWriter`` writes a new base as soon as the base takes fewer bytes than these commits.
     private var bytesSinceBase: [SuiteName: Int] = [:]
     /// The number of failures since the last success; 6 if there were more, so that the delay stays at most 64 s.
     private var consecutiveFailures: UInt64 = 0
@@ -49,7 +49,7 @@ struct PastSchedule {
         }
     }
 
-    /// True if enough commits were appended since the last enqueued state for another file.
+    /// True if the commits since the last enqueued state are enough for another file.
     func isDue(_ state: State) -> Bool {
         let added = state.history.appended
         return added.count - enqueuedTotals.count >= max(1, limits.commits / Self.filesPerHistory)
@@ -57,8 +57,8 @@ struct PastSchedule {
     }
 
     /// True if the history of a state has evicted commits that are not in a file yet. These commits are in the queued
-    /// states and in the journals, so no snapshot may replace the journals. After a failed write of a file, the result
-    /// is false, so that the journals do not grow until a write succeeds; these commits may then be lost.
+    /// states and in the journals, so no snapshot may replace the journals. False after a failed write of a file: the
+    /// journals must not grow until a write succeeds, although a stop of the daemon may then lose these commits.
     func hasUnwrittenCommits(_ state: State) -> Bool {
         consecutiveFailures == 0 && !queuedStates.isEmpty && state.history.oldestAvailable > files.newest?.to ?? .zero
     }
@@ -75,7 +75,7 @@ struct PastSchedule {
         if queuedStates.count > writingCount {
             let coveredRevision = queuedStates.dropLast().last?.revision ?? files.newest?.to ?? .zero
             // Replace the last queued state if the new state has all of its unwritten commits. Replace it also if the
-            // queue uses too much memory; then the commits that only the replaced state has are lost from the history.
+            // queue uses too much memory; no past file will then have the commits that only the replaced state has.
             if state.history.oldestAvailable <= coveredRevision || evictedBytes(notIn: state) > 2 * limits.bytes {
                 queuedStates.removeLast()
             }
