@@ -64,7 +64,6 @@ final class Acceptor: @unchecked Sendable {
         listenSource.activate()
     }
 
-    /// Replaces the limits. Thread-safe.
     func update(_ limits: TransportLimits) {
         queue.async { self.limits = limits }
     }
@@ -94,7 +93,7 @@ final class Acceptor: @unchecked Sendable {
             switch accept(listener) {
             case .connection(let socket, let peer):
                 let total = loads.reduce(0, +)
-                // Beyond this limit, close the connection at once: a refusal needs a descriptor until it is sent.
+                // Up to `refusedConnections` may wait for an error answer. Further connections are closed at once.
                 guard total < limits.connections + limits.refusedConnections else { continue }
                 let user = peer.isUnix ? PeerUser.Identifiers(of: socket) : nil
                 let clientLimit = limits.connectionsPerAddress + Self.refusedPerAddress
@@ -115,7 +114,7 @@ final class Acceptor: @unchecked Sendable {
                 break collecting
             }
         }
-        // End a pause only after calls without a shortage. Otherwise each free descriptor would end it for a moment.
+        // A call that accepts some connections, and then finds no free descriptor again, must not end a pause.
         if let shortage { pause(shortage) } else { endPause() }
         for (loop, sockets) in zip(loops, socketsByLoop) where !sockets.isEmpty { loop.adopt(sockets) }
         if !arrivals.contains(where: { $0 < Self.maximumArrivals }) { waitForLoops() }
@@ -136,8 +135,8 @@ final class Acceptor: @unchecked Sendable {
         acceptConnections()
     }
 
-    /// Adds the user to a connection over a Unix domain socket that is not refused. If the name of the user is not
-    /// cached, returns nil, looks up the name in the background, and then passes the connection to the loop.
+    /// Adds the user to a connection over a Unix domain socket, unless the connection is refused. If the name of the
+    /// user is not cached, returns nil, looks up the name in the background, then passes the connection to the loop.
     private func addUserName(
         to accepted: AcceptedSocket, _ user: PeerUser.Identifiers?, for loop: EventLoop
     ) -> AcceptedSocket? {
@@ -148,7 +147,7 @@ final class Acceptor: @unchecked Sendable {
     }
 
     /// Returns the reason to refuse a new connection; nil if the connection is accepted. `clientCount` is the number of
-    /// connections of the client, with the new connection; `total` is that of all clients, without the new connection.
+    /// connections of the client, with the new connection; `total` is the number of all clients, without it.
     private func refusal(clientCount: Int, total: Int) -> Rejection? {
         guard total < limits.connections else { return .tooManyConnections(limit: limits.connections) }
         let limit = limits.connectionsPerAddress
@@ -185,7 +184,7 @@ final class AcceptedSocket: Sendable {
     let peer: SocketAddress
     /// The user at the other end of a Unix domain socket; nil for TCP and for a refused connection.
     let user: PeerUser?
-    /// The client whose number of connections includes this connection.
+    /// The client whose number of connections includes this connection until the loop has closed the connection.
     let client: ClientCounts.Client
     /// The limit that the connection exceeds; nil if the loop serves the connection. The loop answers with this error.
     let refusal: Rejection?

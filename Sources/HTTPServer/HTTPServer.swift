@@ -72,7 +72,6 @@ package final class HTTPServer: Sendable {
     /// Each loop occupies a thread of libdispatch, which has at most 255 such threads. Other queues need some of them.
     private static let maximumLoopCount = 128
 
-    /// The number of accepted connections that are not closed.
     package var connectionCount: Int {
         loops.reduce(0) { $0 + $1.connectionCount }
     }

@@ -30,13 +30,12 @@ final class UploadQueue: Sendable {
         /// True if the first body of the queue waits because the memory budget is exhausted.
         var awaitsBudget = false
 
-        /// Returns the body that is admitted next; nil if no body waits, or no client may have another body.
+        /// Returns the next body to admit and its client (`caller`); nil if no body waits, or no client may have more.
         func next(within share: Int) -> (caller: ClientKey, element: WaitingBody)? {
             // A body that is larger than the share is admitted with a reservation of the whole share.
             waiting.first { allows(min($1.bytes, share), from: $0, within: share) }
         }
 
-        /// Returns true if the limit of a client allows another body.
         func allows(_ bytes: Int, from client: ClientKey, within share: Int) -> Bool {
             guard let admitted = admittedByClient[client] else { return true }
             return admitted + bytes <= share / 2
@@ -50,7 +49,6 @@ final class UploadQueue: Sendable {
         self.budget = budget
     }
 
-    /// The bytes that all admitted bodies together may use.
     private var share: Int { budget.capacity / 8 }
 
     var hasWaitingBodies: Bool { contents.withLock { !$0.waiting.isEmpty } }

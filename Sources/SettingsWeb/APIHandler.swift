@@ -44,6 +44,7 @@ package final class APIHandler: RequestHandler {
     /// The number of refused credentials since the last log line about a refused credential, and the earliest time of
     /// the next line.
     var refusedCredentials = (unlogged: 0, nextLine: UInt64(0))
+    /// The callers of recently used tokens. A reload discards them, because it may change tokens and grants.
     var recentTokens = RecentTokens()
     private var requestCount = 0
     /// Identifies `mailbox` as a listener of the store, which reports publications to the mailbox.
@@ -74,7 +75,7 @@ package final class APIHandler: RequestHandler {
         endRevokedRequests()
     }
 
-    /// Sets `Settings-Stale`: the seconds since the daemon last read the end of the shared log. Nil removes the field.
+    /// Sets `Settings-Stale`: the seconds since the daemon last read the commit log in etcd. Nil removes the field.
     package func setStale(_ seconds: Int?) {
         staleness = seconds.map { seconds in
             var fields = FieldBlock()
@@ -125,13 +126,14 @@ package final class APIHandler: RequestHandler {
             response.forbidCaching()
             return .answer(response)
         case .later, .laterBlockingNextRequest:
+            // If the response was sent during the call, for example the head of an event stream, record it now.
             if let response = current.response {
                 recordAnswer(response, current.timing) { loggedRequest(head, bytes, exchange) }
             } else if policies.logging.mayLog(current.timing) {
                 let logCopy = loggedRequest(head, bytes, exchange)
                 requests.update(id) { $0.logCopy = logCopy }
             }
-        case .afterEarlierRequests: break
+        case .afterEarlierRequests: break  // The connection passes the request to this method again later.
         }
         return handling
     }
@@ -165,8 +167,8 @@ package final class APIHandler: RequestHandler {
         hidesCursor(from: caller) ? nil : service.store.state.cursor.withGrantsDigest(of: caller?.readLimits)
     }
 
-    /// True if answers to a caller must not contain a cursor, because a cursor shows the number of commits: with access
-    /// control, a caller without grants, and a request whose credential was not checked (the caller is nil).
+    /// True if an answer must not contain a cursor, because a cursor shows the number of commits. With access control,
+    /// this applies to a caller without grants, and to nil: a request whose credential was not checked.
     func hidesCursor(from caller: Caller?) -> Bool {
         policies.access != nil && caller?.grants.list.isEmpty ?? true
     }

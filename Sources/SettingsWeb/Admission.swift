@@ -15,7 +15,7 @@ extension APIHandler {
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
         // A read must see the earlier writes of its connection, so the read is postponed until they are answered.
-        if exchange.hasEarlierRequests, head.reads(in: bytes) { return .afterEarlierRequests }
+        if exchange.hasEarlierRequests, head.isRead(in: bytes) { return .afterEarlierRequests }
         do throws(Problem) {
             try hosts.check(head, bytes, from: exchange.peer)
         } catch {
@@ -45,8 +45,8 @@ extension APIHandler {
             caller = try policies.access?.admit(
                 head, bytes, user: exchange.user, recent: &recentTokens, identified: &current.caller)
         } catch {
-            // If the connection has earlier unanswered requests, `refuse` postpones the request. It is logged, and
-            // counted for the rate limit, when the connection passes it to the handler again.
+            // `admit` has set `current.caller`, unless the token is unknown. If earlier requests of the connection are
+            // unanswered, `refuse` postpones the request, and only the last pass is logged and counted.
             if !exchange.hasEarlierRequests {
                 logIfUnauthorized(error, head, from: exchange.peer, named: current.caller?.name)
             }
@@ -68,8 +68,8 @@ extension APIHandler {
         return handling
     }
 
-    /// The maximum request rate of a caller; nil if the rate is not limited. The rate is not limited for a program on
-    /// this machine, unless the caller has grants of its own, beyond the grants of callers without a credential.
+    /// The maximum request rate of a caller; nil if the rate is not limited. The rate of a program on this machine is
+    /// limited only if grants are configured for its token or user (`hasOwnGrants`).
     private func maximumRate(for caller: Caller?, _ exchange: Exchange) -> RequestRate? {
         exchange.isLocal && !(caller?.hasOwnGrants ?? false) ? nil : policies.rate
     }
@@ -106,7 +106,7 @@ extension APIHandler {
 }
 
 extension RequestHead {
-    fileprivate func reads(in bytes: Span<UInt8>) -> Bool {
+    fileprivate func isRead(in bytes: Span<UInt8>) -> Bool {
         method.isSafe || method == .post && Route(path, in: bytes)?.resource.isRead(by: method) ?? false
     }
 }

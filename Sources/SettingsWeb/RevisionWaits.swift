@@ -15,7 +15,7 @@ struct RevisionWait {
     /// The body; empty if `exchange` has a large body, which needs no copy.
     let body: [UInt8]
     let exchange: Exchange
-    /// The client. Its limit of waiting requests includes this request.
+    /// The client. This request counts for its limit of watchers.
     let client: ClientCounts.Client
     /// The reservation of the memory of the copies.
     let reservation: MemoryBudget.Reservation
@@ -62,6 +62,7 @@ extension APIHandler {
             body: copiedBody.withUnsafeBufferPointer { Array($0) }, exchange: exchange, client: client,
             reservation: reservation)
         setWaiting(id, for: .revisionWait(wait))
+        // With peers, the request waits for the end of the log, which is not known until `setEnd` is called.
         revisionQueue.append(id, until: peers == nil ? cursor : nil)
         loop.setAlarm(id, at: deadline(in: UInt64(seconds) * 1_000_000_000, of: request.caller))
         if let peers {
@@ -99,8 +100,8 @@ extension APIHandler {
     private func serve(_ id: Ticket, _ wait: RevisionWait, of caller: Caller?) {
         loop.setAlarm(id, at: .max)
         guard isAdmitted(caller) else { return refuse(id, wait, of: caller, because: .credentialEnded) }
-        // Ends the wait, so that the request no longer counts as a watcher. `.serverOperation` only keeps the request
-        // in the table until `serve` answers it or lets it wait for something else.
+        // Ends the wait, so that the request no longer counts as a watcher. As a `.serverOperation`, it stays in the
+        // table until `serve` answers it or lets it wait for something else.
         setWaiting(id, for: .serverOperation)
         let (body, range) = wait.exchange.largeBody.map { ($0.bytes, $0.range) } ?? (wait.body, wait.body.indices)
         let handling = serve(
@@ -122,12 +123,13 @@ extension APIHandler {
 }
 
 extension Problem {
-    /// The error for a revision that the daemon did not reach in time.
+    /// The error for a revision that the daemon did not reach in time, or an end of the log that it could not read.
     fileprivate init(behindAt cursor: Cursor) {
         self.init(
             .behind, outcome: .notDone, retryAfterMs: 1000,
-            "this daemon has not reached the requested revision; it is at \(cursor). Try again. If the requested "
-                + "cursor belongs to another history, send the request without the cursor")
+            "this daemon has not reached, or cannot determine, the state that Settings-At-Least or Settings-Fresh "
+                + "demands; its cursor is \(cursor). Try again. If the cursor in Settings-At-Least is from another "
+                + "history, for example because data was restored, send the request without Settings-At-Least")
         self.cursor = cursor
     }
 

@@ -10,7 +10,7 @@ internal import SettingsModel
 struct JournalWriter {
     /// The result of a sync on the queue.
     private struct SyncReport: Sendable {
-        let file: OpenFile
+        let openFile: OpenFile
         /// The end of the file when the sync began.
         let position: JournalFile.Position
         let error: FileError?
@@ -20,7 +20,7 @@ struct JournalWriter {
     private(set) var file: JournalFile?
     /// The head (first line) of the current file; without a file, the head of the previous file.
     private(set) var head: JournalHead
-    /// The last commit that is certainly on disk. With durability `snapshot`, the last commit that readers can see.
+    /// The last commit that counts as durable: certainly on disk, or with durability `snapshot`, visible to readers.
     var durableRevision: Revision
     private let directory: DataDirectory
     private let options: LocalLog.Options
@@ -41,19 +41,20 @@ struct JournalWriter {
     /// Begins a new file for the commits after a revision. `commits` are the first of these commits.
     mutating func beginFile(after revision: Revision, with commits: [Commit] = []) throws(FileError) {
         var next = head
-        // A file with the revision of the current file replaces that file, so it keeps the predecessor too.
+        // `predecessor` is the last valid commit in older files. It is lower than `revision` if the file begins an
+        // epoch (a history). A file with the revision of the current file replaces that file and keeps its predecessor.
         if revision != head.revision {
             next.revision = revision
             next.predecessor = revision
         }
-        file?.truncatePadding()
+        file?.truncatePadding()  // The padding is preallocated space.
         do throws(JournalFile.Failure) {
             let newFile = try JournalFile(next, commits: commits, in: directory)
             head = next
             file = newFile
             durableRevision = max(durableRevision, newFile.end.lastRevision)
         } catch {
-            // If the new file exists, recovery would ignore commits that are appended to the old file now.
+            // Unless rolled back, the new file may exist. Recovery would then ignore later commits in the old file.
             if !error.isRolledBack { file = nil }
             throw error.cause
         }
@@ -94,7 +95,6 @@ struct JournalWriter {
         failedWriteBytes = 0
     }
 
-    /// Stops using the file. Nothing is appended to it again.
     mutating func abandonFile() {
         file = nil
     }
@@ -108,16 +108,16 @@ struct JournalWriter {
         syncTask.begin { [metrics] _ in
             do throws(FileError) {
                 try metrics.measureSync { () throws(FileError) in try file.file.syncData() }
-                return SyncReport(file: file.file, position: file.end, error: nil)
+                return SyncReport(openFile: file.file, position: file.end, error: nil)
             } catch {
-                return SyncReport(file: file.file, position: file.end, error: error)
+                return SyncReport(openFile: file.file, position: file.end, error: error)
             }
         }
     }
 
     /// Collects the result of a sync that has ended on the queue.
     mutating func collectSyncResult(_ log: Log) {
-        guard let report = syncTask.takeResult(), report.file === file?.file else { return }
+        guard let report = syncTask.takeResult(), report.openFile === file?.file else { return }
         if let error = report.error {
             log.error("cannot sync the journal: \(error); the daemon continues with a new journal")
             file = nil

@@ -11,9 +11,9 @@ package protocol CommitLog: AnyObject, Sendable {
     /// Adds a commit to the next flush. The predecessor is the revision of the commit before it.
     func stage(_ commit: RetainedCommit, after predecessor: Revision)
 
-    /// Makes all staged commits as durable as configured. After an error, ``CommitLogError/outcome`` states whether the
-    /// commits may be stored. In both cases, no commit is staged afterwards. A successful flush, even without commits,
-    /// also guarantees that no earlier commit with an unknown outcome will turn out to be stored later.
+    /// Makes all staged commits as durable as configured. After a flush, even a failed flush, the log has no staged
+    /// commits. An error states in ``CommitLogError/outcome`` whether the commits may be stored. A successful flush,
+    /// even without commits, guarantees that no earlier commit with an unknown outcome turns out to be stored later.
     ///
     /// - Parameter deadline: the monotonic nanoseconds at which the flush gives up waiting for other machines.
     func flush(by deadline: UInt64) throws(CommitLogError)
@@ -31,7 +31,7 @@ package protocol CommitLog: AnyObject, Sendable {
     var gatheringTime: UInt64 { get }
 
     /// True while it is unknown whether an earlier flush stored its commits. Each flush first tries to find this out,
-    /// and throws if it cannot. Always false for journals, because a new journal excludes such commits. Thread-safe.
+    /// and throws if it cannot. Always false for journals: a flush makes recovery ignore such commits. Thread-safe.
     var isUnsettled: Bool { get }
 
     /// Applies new commits of other daemons to the state; nil if there are none. Called while no commit is staged.
@@ -63,13 +63,12 @@ package protocol StorageLog: CommitLog {
     func close(within bound: UInt64) throws(FileError)
 }
 
-/// The error of a flush.
 package struct CommitLogError: Error, Hashable, CustomStringConvertible {
     package enum Outcome: Sendable {
         /// The commits are not stored.
         case notDone
-        /// The commits may be stored or not. With journals, the next successful flush excludes them. With etcd,
-        /// ``CommitLog/follow(from:)`` returns them if etcd has stored them.
+        /// The commits may be stored or not. With journals, the next successful flush makes recovery ignore them. With
+        /// etcd, ``CommitLog/follow(from:)`` returns them if etcd has stored them.
         case unknown
         /// The commits are not stored, because other daemons added commits first. The writes must be decided again.
         case overtaken

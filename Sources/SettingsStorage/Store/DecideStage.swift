@@ -12,7 +12,7 @@ final class DecideStage: @unchecked Sendable {
     struct Slice: Sendable {
         let writes: [PendingWrite]
         let limits: WriteLimits
-        /// True if the daemon is stopping, so that costly writes are refused.
+        /// True if the daemon is stopping. Writes with a longer estimated time than `costlyThreshold` are then refused.
         let isStopping: Bool
         /// A number that grows whenever staged commits are discarded, for example after a failed flush.
         let generation: Int
@@ -32,7 +32,6 @@ final class DecideStage: @unchecked Sendable {
         var followed: [FollowedState] = []
     }
 
-    /// The results of a slice.
     struct Decisions: Sendable {
         var batch: WriteBatch
         /// The writes that were not decided, because the time of the slice ended or the batch reached its size limit.
@@ -90,6 +89,7 @@ final class DecideStage: @unchecked Sendable {
             let problem = repeatsUnresolvedWrite ? Problem.firstRequestUnresolved : .tooManyWrites
             decisions.batch.append(write, .refusal(of: write.id, because: problem, at: staged.cursor))
         } else if slice.isStopping, write.estimatedTime > PendingWrite.costlyThreshold {
+            // If the time of a validation is unknown, the estimate equals the threshold. Such a write is not refused.
             decisions.batch.append(write, .refusal(of: write.id, because: .shuttingDown, at: staged.cursor))
         } else if repeatsUnresolvedWrite, log.isUnsettled {
             decisions.postponed.append(write)
@@ -99,6 +99,7 @@ final class DecideStage: @unchecked Sendable {
     }
 
     private func prepareState(for slice: Slice, _ limits: WriteLimits) {
+        // `commitKeys` is the maximum number of keys that one write may change.
         (staged.createsSuites, staged.commitKeys) = (limits.createsSuites, limits.commitKeys)
         staged.quotas = limits.quotas
         if let restart = slice.restart {

@@ -75,7 +75,6 @@ final class Published: Sendable {
     }
 }
 
-/// A listener that is notified after a state is published.
 package protocol PublicationListener: AnyObject, Sendable {
     /// Called after another state is published. Runs on the commit thread. Must not block.
     func published()

@@ -6,7 +6,7 @@ internal import Synchronization
 /// A bounded queue of lines for a file descriptor. A serial queue writes the lines, so that no caller waits for the
 /// reader of the descriptor. A full queue drops and counts new lines. Thread-safe.
 package final class LineWriter: Sendable {
-    /// The writer of the daemon's log.
+    /// The writer of the daemon's log. `Log.line` formats a line of the log.
     package static let standardError = LineWriter(to: .standardError, capacity: 1 << 20) { count in
         Log.line(
             .now(), .warning,
@@ -62,7 +62,7 @@ package final class LineWriter: Sendable {
     }
 
     private func drop(_ lines: ArraySlice<UInt8>) {
-        // At least 1: a line of which only a part was written counts as dropped.
+        // A line of which only a part was written counts as dropped. Text without a line feed counts as one line.
         droppedCount.add(max(1, lines.count { $0 == UInt8(ascii: "\n") }), ordering: .relaxed)
     }
 

@@ -11,8 +11,8 @@ internal import SettingsModel
 /// writes of its connection, and uses the caches. The context in the body has no effect: all users share the settings.
 /// A parameter `readLimits` is the grants of a caller that may not read everything; nil if it may read everything.
 extension APIHandler {
-    /// Answers the most frequent kind of request with little parsing: without a query or preconditions, for a small
-    /// stored value. Returns nil for any other request, which `evaluate` answers.
+    /// Answers the most frequent kind of request with little parsing: without a query or preconditions, for a stored
+    /// value that `findPlain` finds, which is small. Returns nil for any other request, which `evaluate` answers.
     func plainEvaluation(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, for readLimits: Grants?
     ) -> Response? {
@@ -75,11 +75,11 @@ extension APIHandler {
         }
         // An estimate for flags with default values: eight units for each key. A unit is about one JSON value.
         let costOfDefaults = 8 * (suite.schema?.schema.keys.count ?? 0) * Cost.renderedUnit
-        let rendering = Rendering(cost: { costOfDefaults + suite.renderingCost(within: $0) }) {
+        let rendering = Rendering(cost: { limit in costOfDefaults + suite.renderingCost(within: limit) }) {
             Response(json: FlagList(suite, for: readLimits).jsonBytes(), cursor: cursor, tag: tag)
         }
         guard !rendering.exceedsLoopLimit else {
-            // The client revision is zero, because the answer does not depend on the commits that the client knows.
+            // `clientRevision`, the last commit that a watcher knows, is zero: the answer does not depend on it.
             return renderAnswer(
                 rendering, to: exchange.ticket, for: ClientKey(of: request.caller, exchange),
                 as: .answerKey(answerKey, clientRevision: .zero, revision: state.revision))
@@ -99,7 +99,7 @@ extension Suite {
         }
         guard record.valueSource != .invalid else { throw invalidStored(record) }
         let value = effectiveValue(of: record)
-        return Rendering(cost: { .rendering(value, within: $0) }) {
+        return Rendering(cost: { limit in .rendering(value, within: limit) }) {
             Response(json: Flag(self.id, record, value: value).jsonBytes(), cursor: cursor)
         }
     }

@@ -54,6 +54,7 @@ struct Query {
             if let text, text != "true", text != "false" {
                 throw valueError("true or false, or have no value", for: parameter, found: text)
             }
+        // Names and resume points (the cursor or the revision in `since`) are parsed when they are used.
         case .text, .suite, .key, .resumePoint:
             if text == nil { throw Problem(.badRequest, "the parameter \(parameter.name) needs a value") }
         case .nonEmptyText:

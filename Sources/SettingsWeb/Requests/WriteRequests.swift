@@ -21,8 +21,8 @@ struct WriteTarget {
 /// Parses a request into a ``WriteRequest``. A thread, the decide stage, then decides each queued write: checks it
 /// against the staged state, which contains commits that are not durable yet, and computes its commit or its refusal.
 extension APIRequest {
-    /// A body of at least this many bytes (64 KiB) is parsed in the background instead of on the event loop. Parsing a
-    /// JSON body of this size takes half a millisecond, and compiling a schema of this size about 20 milliseconds.
+    /// A body of at least this many bytes (64 KiB), which arrives as a `LargeBody`, is parsed in the background.
+    /// Parsing JSON of this size takes half a millisecond, and compiling a schema of this size about 20 milliseconds.
     static let largeBodySize = LoopContext.readSize
     /// The maximum validation steps that an event loop spends on one value. They take one or two milliseconds.
     private static let maximumStepsOnLoop = 50_000
@@ -35,7 +35,7 @@ extension APIRequest {
         throw suite.lockedKey(key)
     }
 
-    /// Parses the request into a write. Throws if the request is malformed.
+    /// Parses the request into a write. Throws if the request is malformed. Guards are preconditions (`If-Match`).
     ///
     /// - Returns: the write, and true if validating its value takes more steps than an event loop may spend.
     func write(
@@ -119,7 +119,7 @@ extension APIRequest {
         if route.resource == .suite, method == .patch, format == .jsonPatch {
             throw Problem(
                 .unsupportedMediaType,
-                "cannot apply a JSON Patch to a suite; send a map of settings, or a transaction of patches")
+                "cannot apply a JSON Patch to a suite; send an object of keys and values, or a transaction of patches")
         }
         do {
             return try JSONValue(parsing: body)
@@ -194,7 +194,7 @@ extension APIRequest {
             let text = body.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
             return .setSchema(suite, try Schema(document, text: text), onConflict: policy)
         } catch {
-            // The decide stage refuses the write with this error, unless a precondition does not hold.
+            // The decide stage first checks the preconditions. If they hold, it refuses the write with this error.
             return .refuseSchema(suite, Problem(error))
         }
     }

@@ -12,16 +12,18 @@ internal import SettingsStorage
 /// piece follows when the kernel has accepted the piece before. Afterwards the stream is live: it sends each event at
 /// once. `isCatchingUp` is true until then, also in the phase `rendering`. The `answerKind` of a watcher is the content
 /// of the next piece: the state (`stateEvent`) or commits (`commitEvents`). `isReset` tells the client to discard the
-/// settings that it has. The style of the events is `changes`, or `refetches` for OpenFeature: each event only asks the
-/// client to fetch the flags again. A cursor is an epoch, which names a history, and a revision, which is the number of
-/// a commit. The notifier has compared all commits up to `comparedRevision` with the subjects of all watchers.
+/// settings that it has. The style of the events is `settings`, or `refetchRequests` for OpenFeature: each event only
+/// asks the client to fetch the flags again. A cursor is an epoch, which names a history, and a revision, which is the
+/// number of a commit. The notifier has compared all commits up to `comparedRevision` with all subjects. To evaluate a
+/// stream is to send its new events. `needsEvaluation` is true if a compared commit matches and may be unsent.
 extension WatchNotifier {
     /// The size of a piece in bytes. A larger event is sent as one piece.
     private static let pieceBytes = 64 << 10
     /// The nanoseconds without an event after which a stream sends the cursor, because proxies close idle connections.
     private static let keepAliveInterval: UInt64 = 15_000_000_000
 
-    /// Begins a stream. The finding is the result of the search for matching commits after the cursor of the client.
+    /// Begins a stream. `finding` is the result of the search for matching commits after the cursor of the client. If
+    /// the search was `tooCostly`, the stream searches in pieces.
     func beginStream(
         _ request: WatchRequest, _ finding: Finding, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
@@ -43,7 +45,7 @@ extension WatchNotifier {
             }
         let watcher = try register(
             exchange, answerKey, of: request.caller, after: revision, phase: .catchingUp, on: state)
-        // The cursors for a caller that may not read everything contain a digest of its grants (`readLimits`).
+        // For a caller that may not read everything, the epoch contains a digest of its grants. `state` has this epoch.
         handler.begin(id, Self.head(at: service.store.state.cursor.withGrantsDigest(of: subject.readLimits)))
         push(EventText.opening, to: watcher)
         // The client needs a cursor to resume from after a reconnection, and no event contains one yet.
@@ -64,7 +66,6 @@ extension WatchNotifier {
         return head
     }
 
-    /// Sends the next piece if the stream is in the phase `catchingUp`.
     func sendNextPiece(to watcher: Watcher) {
         guard case .catchingUp? = watcher.phase else { return }
         let subject = watcher.topic.subject
@@ -98,7 +99,7 @@ extension WatchNotifier {
         guard state.watchReader.hasState(for: subject) else {
             guard isReset else { return sendMissingSuite(to: watcher, on: state) }
             // The history no longer contains the commit that removed the suite. The client gets this event in place of
-            // the event of that commit. `one` is a subject of one suite.
+            // the event of that commit: `.one` means that the subject is one suite, which was removed (`isDropped`).
             let removal = StreamCommit(.one(schemaRevision: nil, isDropped: true), cursor: state.cursor, changes: [])
             let response = Response(status: 200, body: EventText.text(of: .commit(removal)))
             return sendPiece(response, to: watcher, upTo: state.revision)
@@ -114,8 +115,8 @@ extension WatchNotifier {
             rendering, AnswerKey(subject, .stateEvent(isReset: isReset, .settings)), for: watcher, upTo: state.revision)
     }
 
-    /// Renders a costly piece of a stream in the background. The handler calls `sendPiece` with the result. The
-    /// rendering must not be refused (`mustAnswer`), because a response that has begun cannot become an error.
+    /// Renders a costly piece in the background, after which the handler calls `sendPiece`, unless a connection is
+    /// still being sent an equal piece. `mustAnswer` forbids a refusal, because the response of a stream has begun.
     private func renderInBackground(
         _ rendering: Rendering, _ answerKey: AnswerKey, after revision: Revision = .zero, for watcher: Watcher,
         upTo reached: Revision
@@ -129,7 +130,7 @@ extension WatchNotifier {
         handler.renderInBackground(rendering, key, for: watcher.id, of: watcher.client.key, mustAnswer: true)
     }
 
-    /// Sends the event that the suite does not exist, unless `isKnown` to the client. The stream waits for the suite.
+    /// Tells the client that the suite does not exist, unless it knows (`isKnown`). The stream waits for the suite.
     private func sendMissingSuite(to watcher: Watcher, isKnown: Bool = false, on state: State) {
         let (subject, style) = (watcher.topic.subject, watcher.answerKind.style)
         watcher.revision = state.revision
@@ -212,7 +213,7 @@ extension WatchNotifier {
     }
 
     /// Sends new events to a live stream that was idle for the keep-alive interval, or only the cursor if there are no
-    /// new events. The cursor comes last, because a client that reconnects gets only the events after its cursor.
+    /// new events. A cursor must follow the events up to it, because a client resumes after its last cursor.
     func sendKeepAlive(to watcher: Watcher) {
         guard !watcher.isCatchingUp else { return setKeepAlive(watcher) }
         let state = service.store.state.withGrantsDigest(of: watcher.topic.subject.readLimits)
@@ -255,7 +256,6 @@ extension WatchNotifier {
         endStream(watcher, with: EventText.closing(at: cursor, retryAfterMs: Int.random(in: 100...3000)))
     }
 
-    /// Ends a stream with a last piece, which may be empty.
     func endStream(_ watcher: Watcher, with piece: [UInt8]) {
         guard let entry = handler.requests.remove(watcher.id) else { return }
         handler.release(entry.request, watcher.id)

@@ -165,7 +165,7 @@ private struct SuiteTopics {
 /// A map from prefixes to values. Finds the values of all prefixes with which a text begins.
 private struct PrefixMap<Value> {
     private var map: [UTF8Text: Value] = [:]
-    /// The number of prefixes of each length in bytes. A search looks up one beginning of the text for each length.
+    /// The number of prefixes of each length in bytes. A search looks up one prefix of the text for each length.
     private var lengths: [Int: Int] = [:]
 
     var values: some Sequence<Value> { map.values }
@@ -189,7 +189,7 @@ private struct PrefixMap<Value> {
 
     func forEachPrefix(of text: String, _ body: (Value) -> Void) {
         for length in lengths.keys where length <= text.utf8.count {
-            // Nil if the length ends within a character of the text. No prefix of the map ends there.
+            // Nil if the first `length` bytes end within a character. No prefix of the map has a partial character.
             guard let prefix = String(text.utf8.prefix(length)), let value = map[UTF8Text(prefix)] else { continue }
             body(value)
         }

@@ -6,14 +6,14 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import SettingsStorage
 
-/// Wakes up the watchers (requests that wait for changes) of one event loop: evaluates them again when commits match
-/// their topics. A topic is all watchers with the same subject: the suites, keys and prefixes that they watch.
+/// Wakes up the watchers (requests that wait for changes) of one event loop: evaluates a watcher when a commit matches
+/// its topic. To evaluate a watcher is to answer it if the published state has something new for its client. A topic is
+/// all watchers with the same subject: the suites, keys and prefixes that they watch.
 ///
 /// A request becomes a watcher if the published state has nothing new for the request. `readStateAndSubscribe` returns
-/// this state and subscribes to the next publication in one step, so no commit is missed in between. After a
-/// publication, the notifier compares the new commits with the topics and wakes up the watchers of matching topics. One
-/// iteration of the event loop wakes up a limited number of watchers, so that thousands of watchers do not delay other
-/// requests. The watchers are stored in the table of unfinished requests. Owned by the event loop.
+/// this state and subscribes to the next publication in one step, so no commit is missed in between. One iteration
+/// of the event loop wakes up a limited number of watchers, so that thousands of watchers do not delay other requests.
+/// The watchers are stored in the table of unfinished requests. Owned by the event loop.
 final class WatchNotifier {
     let service: Service
     let loop: EventLoop
@@ -32,8 +32,8 @@ final class WatchNotifier {
     /// True if another state was published since the search began.
     private var isSearchOutdated = false
 
-    /// The maximum number of watchers that one loop iteration wakes up. The threads that help to send the answers sleep
-    /// between two iterations. With a quarter of this number, waking up 10,000 watchers takes a third longer.
+    /// The maximum number of watchers that one loop iteration wakes up. Each iteration wakes up threads that send its
+    /// answers (`ParallelSend`). With a quarter of this number, waking up 10,000 watchers takes a third longer.
     private static let watchersPerIteration = 2048
     /// The maximum duration of waking up watchers in one loop iteration, in nanoseconds.
     private static let maximumDuration: UInt64 = 3_000_000
@@ -46,7 +46,6 @@ final class WatchNotifier {
         index = TopicIndex(service.budget)
     }
 
-    /// Returns the published state, and subscribes the event loop to the next publication.
     func readStateAndSubscribe() -> State { service.store.watch(listener) }
 
     /// Makes a request a watcher. Throws 401 if the credential is no longer valid, 429 if there are too many watchers,
@@ -139,6 +138,7 @@ extension WatchNotifier {
 
     private func appendDue(_ id: Ticket) {
         guard let watcher = handler.requests.watcher(id), !watcher.needsEvaluation else { return }
+        // `comparedRevision` is still the revision before the new commits. No commit up to it matched the watcher.
         watcher.advance(to: comparedRevision)
         watcher.needsEvaluation = true
         handler.metrics.wakeUps += 1

@@ -4,9 +4,9 @@ internal import SettingsEngine
 internal import SettingsModel
 
 /// Reads one past file: a file with older commits, which the history in memory may have evicted. ``PastFile`` describes
-/// the format: fragments (successive commits of one suite, each like a snapshot), then an index. Each method reads only
-/// the lines that it needs, and throws if one of them is damaged or cannot be read. The reader does not count lines, so
-/// its errors name line 1; the byte offset is the place of the damage.
+/// the format: fragments, each with successive commits of one suite in the format of a snapshot, then an index. Each
+/// method reads only the lines that it needs, and throws if one of these lines is damaged or cannot be read. The reader
+/// does not count lines, so its errors name line 1; the byte offset is the place of the damage.
 struct PastReader {
     private let file: PastFile
     private let directory: DataDirectory
@@ -38,7 +38,7 @@ struct PastReader {
             let last = end.dropLast().lastIndex(of: UInt8(ascii: "\n")),
             let trailer = JournalLine.verifiedJSON(end.span.extracting((last + 1)..<(end.count - 1))),
             let offset = trailer["index"]?.integer
-        else { throw directory.damage(name.name, line: 1, offset: start, "the file ends too early") }
+        else { throw directory.damage(name.name, line: 1, offset: start, "the last line is missing or damaged") }
         let json = try line(at: Int(offset), of: openFile, name.name, in: directory)
         if let format = json["past"]?.integer, format > PastFile.currentFormat {
             throw .newerFormat(directory.path(of: name.name), format: format)
@@ -92,7 +92,7 @@ struct PastReader {
     /// Reads the index entries of the fragments of a suite, oldest first.
     func fragments(of suite: SuiteName) throws(RecoveryError) -> [PastFile.Fragment] {
         let end = file.suiteLines.partitioningIndex { suite < $0.first }
-        // The fragments of a suite may begin in the line before the first line that begins with this suite.
+        // The first fragments of the suite may be at the end of a line whose first fragment is of another suite.
         let start = max(0, file.suiteLines.partitioningIndex { !($0.first < suite) } - 1)
         var fragments: [PastFile.Fragment] = []
         for line in file.suiteLines[min(start, end)..<end] {
@@ -109,8 +109,8 @@ struct PastReader {
         try entries("commits", at: offset) { json throws(BodyError) in try PastFile.CommitEntry(json) }
     }
 
-    /// Reads the commits of a fragment, and its base: the state of the suite after these commits. The base is nil if
-    /// the fragment has none, or if the suite did not exist then.
+    /// Reads the commits of a fragment, and its base: the state of the suite after these commits. For an earlier state,
+    /// the caller undoes commits. The base is nil if the fragment has none, or if the suite did not exist then.
     func read(_ fragment: PastFile.Fragment) throws(RecoveryError) -> (commits: [RetainedCommit], base: Suite?) {
         let state = try SnapshotReader.read(at: fragment.offset, of: openFile, named: file.name, in: directory)
         guard state.revision == fragment.last else {
