@@ -37,7 +37,7 @@ struct EtcdClientTests {
         #expect(try !client.call(third, by: soon()).hasSucceeded)
         let rest = try client.call(first, by: soon())
         #expect(rest.hasSucceeded, "the key is gone")
-        let range = EtcdRange(key: "a", end: "z", limit: 2)
+        let range = EtcdRange(key: "x", end: "z", limit: 2)
         let all = try client.call(EtcdTransaction(success: [.range(range)]), by: soon())
         #expect(all.ranges == [[EtcdPair(key: "x1", value: [1]), EtcdPair(key: "x2", value: [])]])
     }
