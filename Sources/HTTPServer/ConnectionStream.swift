@@ -42,7 +42,8 @@ final class AnswerStream {
         self.hasEnded = hasEnded
     }
 
-    /// Appends a piece. `unsent` is the number of bytes of the stream in the unsent queue of the connection.
+    /// Appends a piece. The stream retains `owner`, such as the reservation of the memory of the piece, until the piece is
+    /// sent. `unsent` is the number of bytes of the stream in the unsent queue of the connection.
     func append(
         _ piece: [UInt8], owner: (any AnyObject & Sendable)?, isLast: Bool, http11: Bool, unsent: Int,
         _ context: LoopContext

@@ -388,7 +388,7 @@ package final class EtcdLog: StorageLog {
                 guard latest.head.logBytes >= dueBytes else { return dueBytes }
                 // Another daemon holds the lock and puts the snapshot.
                 guard var lock = try SnapshotLock(&client, keys) else { return retryBytes }
-                // After a failure, the release deletes the new parts. After a success, it deletes nothing.
+                // If the pointer in etcd is still `pointer`, the new snapshot is incomplete, and the release deletes its parts.
                 defer { lock.release(keeping: pointer, &client, by: .now + .seconds(1)) }
                 try lock.putSnapshot(
                     latest.state, at: latest.head, replacing: pointer, in: directory,

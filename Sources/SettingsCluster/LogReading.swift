@@ -29,7 +29,8 @@ extension EtcdClient {
                 let range = EtcdRange(key: keys.part(number, of: entry.head))
                 let answer = try call(EtcdTransaction(success: [.range(range)]), isRepeatable: true, by: deadline)
                 guard let part = answer.ranges[0].first?.value else {
-                    // After `noEffect`, a `LogWriter` that appends a batch might give up instead of trying again.
+                    // Not `noEffect`: a `LogWriter` also reads parts, to learn the outcome of its own batch, and tries
+                    // again after `unknown`.
                     throw EtcdError(
                         outcome: .unknown, description: "a part of batch \(entry.head.batch) is missing in etcd")
                 }

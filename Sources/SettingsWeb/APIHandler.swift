@@ -31,7 +31,9 @@ package final class APIHandler: RequestHandler {
     /// The request that the handler is processing, otherwise the last processed request.
     var current = CurrentRequest(arrival: 0)
     var requests = UnfinishedRequests()
+    /// The answers that background threads are rendering, and the requests that share each answer.
     var backgroundAnswers = BackgroundAnswers()
+    /// The requests that wait until a revision is published.
     var revisionQueue = RevisionQueue()
     /// The writes that arrived since `submitCollectedWork()` was last called.
     var collectedWrites: [PendingWrite] = []

@@ -25,7 +25,8 @@ extension APIHandler {
         return refused(problem, head, bytes, from: peer)
     }
 
-    /// Decides whether the HTTP server receives the body of a request, and which client's queue the body waits in.
+    /// Decides whether the HTTP server receives the body of a request, and in the name of which client the request waits
+    /// if there is no memory for a large body.
     package func decision(
         beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> BodyDecision {

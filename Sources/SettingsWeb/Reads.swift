@@ -27,7 +27,7 @@ extension APIHandler {
             return renderAnswer(
                 past, to: ticket, for: ClientKey(of: request.caller, exchange),
                 as: request.backgroundKey(in: bytes, on: state), on: scheduler(for: request))
-        case .observation, .observationOfSuites, .evaluationEvents:
+        case .observation, .observationOfSuites, .evaluationEvents:  // Evaluations are reads of flags for OpenFeature.
             return observe(request, bytes, exchange, on: state)
         case .schema, .history, .difference, .keys, .suites:
             let rendering: Rendering =
@@ -129,6 +129,7 @@ extension APIHandler {
         var setting = SettingState(
             suite: found.suite, key: record.key, value: value, source: .stored, revision: record.revision,
             modified: record.modified)
+        // The caller and the note of the last commit.
         setting.origin = record.origin
         setting.isSecret = found.isSecret
         let tag = setting.tag(for: readLimits)
@@ -167,7 +168,7 @@ extension APIHandler {
         let answerKey = AnswerKey(reading.subject, .reading(reading, known: nil, suiteExistedAtArrival: false))
         let (cursor, revision) = (state.cursor, suite.revision)
         // Only answers that this function cached have a prefix: the part of the body with the cursor, which can be
-        // replaced. Answers to watchers have the same answer key, but no prefix.
+        // replaced. The answer to a GET with `wait` and without `If-None-Match` has the same key, but no prefix.
         let cached = cache.entry(for: answerKey, at: revision).flatMap { $0.prefixLength > 0 ? $0 : nil }
         if let cached, cached.cursor == cursor { return cached.response }
         guard cached != nil || !suite.renderingCost(within: .loopLimit).exceeds(.loopLimit) else { return nil }

@@ -10,8 +10,8 @@ internal import SettingsStorage
 /// decides a write: it checks the write against the staged state (which includes commits that are not durable yet), and
 /// computes its commit or its refusal.
 extension APIHandler {
-    /// Handles a write request. A cheap write is collected. The collected writes are queued together, at the latest at
-    /// the end of the event loop iteration. A costly write is first prepared in the background.
+    /// Handles a write request. A write that would take the event loop too long is first prepared in the background. The
+    /// handler collects all other writes, and queues them together, at the latest at the end of the loop iteration.
     func write(
         _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange,
         on state: State
@@ -120,7 +120,7 @@ extension APIHandler {
         (scheduler ?? service.parsingScheduler).submit(work)
     }
 
-    /// Collects a prepared write, unless its connection has closed.
+    /// Collects a prepared write, unless its request is no longer in the table of unfinished requests.
     private func enqueuePrepared(
         _ request: WriteRequest, _ id: Ticket, _ reservation: MemoryBudget.Reservation, estimatedTime: UInt64
     ) {

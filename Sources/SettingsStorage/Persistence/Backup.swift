@@ -8,6 +8,7 @@ extension DataDirectory {
         // The file has a name while it is written. If a crash leaves the file, the next start removes it.
         let path = temporaryPath(of: "backup-\(state.revision)")
         do throws(FileError) {
+            // A snapshot names the revision after which the next journal would begin.
             try SnapshotWriter.write(state, journal: state.revision, to: OpenFile(path, .replacing, in: fileSystem))
             let file = try OpenFile(path, .reading, in: fileSystem)
             try fileSystem.remove(path)

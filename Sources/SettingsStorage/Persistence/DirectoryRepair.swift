@@ -186,7 +186,8 @@ private struct RepairPlan {
     /// Repairs the directory. If a crash interrupts the repair before the new journal exists, the daemon refuses to
     /// start, and the repair can run again. Once the new journal exists, the daemon starts even without the renames.
     func apply() throws(FileError) {
-        // Rename past files first. Once the new epoch exists, its revisions exceed even those of the lost commits.
+        // Rename past files first. After the new epoch exists, a start could not find the past files with lost commits:
+        // the revisions of the new epoch are higher.
         _ = try directory.setAsidePastFiles(after: keptRevision)
         try directory.writeInitialFiles(for: state)
         for (name, newName) in moves {

@@ -187,6 +187,7 @@ package final class LocalLog: StorageLog, @unchecked Sendable {
         // flush can follow a sync. Without a journal, the flush begins a journal, which is synced.
         let followsSync = staged.isEmpty && journal.file?.isSynced ?? true
         staged.add(commit.commit, after: predecessor, followsSync: followsSync)
+        // The size of a commit includes the values that the commit replaced.
         if snapshots.isWriting, commit.size >= SnapshotSchedule.largeCommitBytes {
             stagedReplacedBytes += commit.commit.replacedBytes
         }

@@ -106,6 +106,7 @@ extension FieldBlock {
         append("ETag", "\"", integer: Int(tag.revision.number), "\"")
     }
 
+    /// Adds the source of a value, such as `stored` or `default`.
     mutating func append(source: Source) {
         append("Settings-Source", text: source.name)
     }

@@ -217,6 +217,7 @@ extension WatchNotifier {
     func sendKeepAlive(to watcher: Watcher) {
         guard !watcher.isCatchingUp else { return setKeepAlive(watcher) }
         let state = service.store.state.withGrantsDigest(of: watcher.topic.subject.readLimits)
+        // Skips commits that do not match. Does nothing if matching commits are not sent yet.
         watcher.advance(to: comparedRevision)
         watcher.needsEvaluation = false
         guard !sendNewEvents(to: watcher, on: state) else { return }

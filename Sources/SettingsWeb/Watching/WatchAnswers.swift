@@ -25,6 +25,7 @@ extension WatchNotifier {
             }
         } catch {
             // The client resumes from the cursor. With a cursor after the evaluated state, it would miss commits.
+            // With the style `refetchRequests`, OpenFeature clients learn that they must evaluate flags again.
             let resource = request.style == .refetchRequests ? Resource.evaluationEvents : .observation
             return .answer(Response(toWatchRequest: error, of: resource, cursor: state.cursor))
         }

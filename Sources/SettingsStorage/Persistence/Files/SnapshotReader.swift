@@ -157,6 +157,7 @@ package struct SnapshotReader {
         let parsedText = try decode { () throws(BodyError) in try text.map(JSONValue.init(ofSchemaText:)) }
         if let document = parsedText ?? head["schema"] {
             do {
+                // `kept:` also accepts what earlier versions accepted and a new schema must not contain.
                 schema = SchemaVersion(try Schema(kept: document, text: text), revision: schemaRevision)
             } catch {
                 throw damage("the schema is not valid: \(error)")

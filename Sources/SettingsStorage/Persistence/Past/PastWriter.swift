@@ -128,6 +128,7 @@ struct PastWriter {
         fragments.append(
             PastFile.Fragment(
                 suite: suite, first: first.revision, last: last.revision, offset: output.offset, hasBase: hasBase))
+        // The format of a snapshot requires the revision of a journal. Readers of past files do not use it.
         try output.add(document, journal: last.revision)
     }
 
