@@ -15,7 +15,7 @@ final class Connection {
         case closed
     }
 
-    /// What the connection waits for until its deadline. `TransportLimits` has a time for each.
+    /// The event that the connection waits for until its deadline. `TransportLimits` has a time limit for each kind.
     enum DeadlineKind {
         case idle, head, body, send, linger
     }

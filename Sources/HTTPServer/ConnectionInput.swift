@@ -124,7 +124,7 @@ extension Connection {
     }
 
     /// Passes requests to the handler until a request is incomplete, must wait, or ends the connection. The bytes are
-    /// those of `backlog`; if it is nil, the bytes are in the loop's read buffer.
+    /// in `backlog`; if `backlog` is nil, they are in the loop's read buffer.
     private func processRequests(
         in bytes: Span<UInt8>, of backlog: Backlog? = nil, _ parser: inout MessageParser, _ context: LoopContext
     ) -> ProcessedBytes {

@@ -6,7 +6,7 @@ internal import Platform
 /// The stream keeps the pieces until the connection sends them, and frames them as HTTP chunks. A peer is lagging if it
 /// reads slowly and too many bytes wait. Owned by the event loop.
 final class AnswerStream {
-    /// Whether the handler has requested a call of its `drained`, which the event loop makes after all bytes are sent.
+    /// True if the handler has requested a call of its `drained`, which the event loop makes after all bytes are sent.
     enum DrainNotification: UInt8 {
         /// The handler has requested no call.
         case none

@@ -57,7 +57,7 @@ package struct SHA256: Hashable, Sendable {
     /// Hashes the first word only, because the words of a digest are already distributed like random numbers.
     package func hash(into hasher: inout Hasher) { hasher.combine(words[0]) }
 
-    /// The compression function of FIPS 180-4, section 6.2.2. The variables `a` to `h` are those of the standard.
+    /// The compression function of FIPS 180-4, section 6.2.2. The standard names the variables `a` to `h`.
     private static func compress(_ block: borrowing InlineArray<64, UInt8>, into hash: inout InlineArray<8, UInt32>) {
         var schedule = InlineArray<64, UInt32>(repeating: 0)
         for index in 0..<16 {

@@ -17,7 +17,7 @@ package struct ClusterTool {
 
         package let kind: Kind
         package let problem: String
-        /// What the operator can do; nil if that is unknown.
+        /// The remedy for the operator; nil if no remedy is known.
         package let remedy: String?
 
         init(_ kind: Kind, _ problem: String, remedy: String?) {

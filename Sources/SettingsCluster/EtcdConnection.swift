@@ -31,7 +31,7 @@ package struct EtcdEndpoint: Hashable, Sendable, CustomStringConvertible {
 /// The error of a call that etcd did not answer, answered with an error, or answered with data that cannot be used.
 package struct EtcdError: Error, Equatable, CustomStringConvertible {
     enum Outcome: Sendable {
-        /// Nothing has changed in etcd: the client did not send the call, etcd refused it, or the call only reads.
+        /// The call did not change etcd: the client did not send it, etcd refused it, or the call only reads.
         case noEffect
         /// etcd may have executed the call, or may still execute it.
         case unknown

@@ -3,7 +3,7 @@ package import SettingsWeb
 
 /// The parsed command line: a command, and the values of options.
 package struct Arguments: Sendable {
-    /// What the program does. Without a command on the command line, it serves requests.
+    /// The command. Without a command on the command line, the program serves requests.
     package enum Command: Hashable, Sendable {
         case serve, help, version, checkConfiguration
         /// Prints every option with its value and its source, in columns or in JSON.

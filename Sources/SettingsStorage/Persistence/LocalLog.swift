@@ -15,7 +15,7 @@ internal import Synchronization
 /// therefore `@unchecked Sendable`. Background queues return their results through a ``BackgroundTask``.
 package final class LocalLog: StorageLog, @unchecked Sendable {
     package struct Options: Sendable {
-        /// What the log does before a write is acknowledged. `always`: append it to the journal and sync the journal.
+        /// The work before a write is acknowledged. `always`: append the write to the journal and sync the journal.
         /// `interval`: append it; a sync follows once per interval. `snapshot`: nothing; only snapshots store commits.
         package var durability: Durability
         /// The time between syncs with durability `interval`, in nanoseconds.

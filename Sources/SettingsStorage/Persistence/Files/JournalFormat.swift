@@ -2,7 +2,7 @@ internal import Platform
 package import SettingsAPI
 package import SettingsModel
 
-/// What must be done before the daemon acknowledges a write to the client.
+/// The storage that a write must reach before the daemon acknowledges the write.
 package enum Durability: String, CaseIterable, Sendable {
     /// The write is in the journal and the journal is synced. A crash loses no acknowledged write.
     case always
