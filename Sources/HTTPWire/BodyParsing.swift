@@ -116,7 +116,8 @@ extension MessageParser {
     }
 
     /// Reserves capacity in the decoded body. Once the body of a request has a sixteenth of the maximum length, the
-    /// function reserves the maximum, because each reallocation of a long body copies it, which takes milliseconds.
+    /// function reserves the maximum, because each reallocation of a long body copies it, which takes milliseconds. Not
+    /// for responses: their maximum (up to 1 GiB) is far larger than a usual body.
     private mutating func reserve(_ count: Int) {
         guard kind == .request, decodedBody.count + count > decodedBody.capacity,
             decodedBody.count >= limits.maximumBodyLength / 16

@@ -1,6 +1,7 @@
 /// The fields that the parser stores in the head. The parser only checks the syntax of all other fields.
 package enum FieldName: UInt8, CaseIterable, Sendable {
     case host, contentLength, transferEncoding, connection, expect
+    // `Settings-Note` is the reason for a write. The daemon stores it with the commit.
     case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote, forwardedFor
     case accept, acceptEncoding, contentType, contentEncoding, prefer
     case requestID, traceParent
