@@ -130,6 +130,8 @@ package struct FileError: Error, Equatable, CustomStringConvertible {
         case lock = "flock"
         case setOwner = "fchown"
         case setMode = "fchmod"
+        /// The switch of the process to the owner of a directory, or to the groups of this user, in
+        /// ``ProcessUser/switchToOwner(of:)``.
         case setUser = "seteuid"
     }
 
