@@ -38,7 +38,8 @@ final class AnswerStream {
     /// The maximum number of bytes before and after the data of a chunk.
     private static let frameSize = 20
 
-    init(hasEnded: Bool = false) {
+    /// - Parameter hasEnded: true for the answer to a HEAD, which has no body. The stream then accepts no pieces.
+    init(hasEnded: Bool) {
         self.hasEnded = hasEnded
     }
 
@@ -212,6 +213,7 @@ extension Connection {
         stream.hasBegun = true
         // In HTTP/1.0, the close of the connection marks the end of a streamed body.
         if !answer.format.isHTTP11 { acceptsRequests = false }
+        // When the request arrived, the handler chose the block of header fields that the loop adds to its answer.
         ResponseWriter.appendStreamHead(
             response, to: &context.output, omitsBody: answer.format.isHead,
             keepAlive: keepsAlive(after: response, answer.format, isLastPending: pendingAnswers.count == 1, context),

@@ -131,7 +131,8 @@ extension Listener {
         }
     }
 
-    /// Returns the addresses of a host, IPv4 first: the first address is announced to daemons that share the data.
+    /// Returns the addresses of a host, IPv4 first, because most clients can use IPv4, and because operators of several
+    /// daemons that share their data see only the first address of each daemon.
     package static func addresses(of host: String, port: UInt16) throws(ListenError) -> [SocketAddress] {
         let found: [SocketAddress]
         do throws(ResolveError) {

@@ -7,7 +7,9 @@ package struct TransportLimits: Sendable {
 
     /// The maximum number of open connections of all loops. Further connections are answered with 429 and closed.
     package var connections = 20_000
-    /// The maximum number of open connections from one network address, or from one user of Unix domain sockets.
+    /// The maximum number of open connections from one network address, or from one user of Unix domain sockets. The
+    /// default is nearly the total, because all programs on one machine, or behind one proxy, share an address. It
+    /// leaves 5 % of the connections to other addresses.
     package var connectionsPerAddress = 19_000
     /// The maximum number of connections that wait for a 429 answer. Further connections are closed at once.
     package var refusedConnections = 256
