@@ -28,6 +28,8 @@ struct EtcdLeader: Equatable, Sendable {
     let endpoint: EtcdEndpoint
     /// The Raft term: the number of the election that the leader won.
     let term: Int64
+    /// When the search found the leader. It makes the results of two searches unequal, so that
+    /// ``EtcdClient/prefer(_:)`` follows the result of each search once.
     let discoveryTime: ContinuousClock.Instant
 }
 

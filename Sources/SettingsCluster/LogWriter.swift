@@ -171,7 +171,7 @@ struct LogWriter: Sendable {
                     if claimant == nil { otherClaim = nil }
                     Self.pause(milliseconds: 20, until: deadline)
                 }
-                if .now >= deadline, !mayBeStored { return .failed(Self.contentionError) }
+                if .now >= deadline, !mayBeStored { return .failed(Self.claimError) }
             } catch {
                 // etcd may report a lack of space although it has executed the transaction.
                 if error.cause == .full, .now < deadline {
@@ -315,8 +315,11 @@ struct LogWriter: Sendable {
         _ = PollSet.wait(for: .readable, on: -1, until: min(deadline, .now + time))
     }
 
-    private static var contentionError: CommitLogError {
-        CommitLogError(.notDone, .contended, "other daemons wrote first each time; try again")
+    /// The error if claims prevented the transaction until the deadline, although no daemon appended a batch.
+    private static var claimError: CommitLogError {
+        CommitLogError(
+            .notDone, .contended,
+            "claims of daemons on the next place in the log delayed the write until its deadline; try again")
     }
 
     private static func divergenceError(mayBeStored: Bool) -> CommitLogError {

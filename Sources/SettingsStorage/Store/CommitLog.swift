@@ -79,7 +79,8 @@ package struct CommitLogError: Error, Hashable, CustomStringConvertible {
         case full
         /// Any other failure, such as an I/O error.
         case failed
-        /// Other daemons added commits first, at each attempt until the deadline.
+        /// At each attempt until the deadline, other daemons added commits first, or a claim had reserved the next
+        /// place in the log for another daemon.
         case contended
     }
 
