@@ -62,9 +62,10 @@ extension State {
         }
     }
 
-    /// Lists the commits of a suite, the newest first. A page may take at most a quarter of the memory budget.
+    /// Lists the commits of a suite, the newest first. A page may take at most a quarter of `memoryBudget`: the memory
+    /// in bytes for the bodies and answers of all requests.
     func history(
-        _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?, budget: Int
+        _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?, memoryBudget: Int
     ) throws(Problem) -> Rendering {
         var keys: [KeyName] = []
         for text in request.query.texts(.filterKey) {
@@ -78,7 +79,7 @@ extension State {
             suite: try request.suite(in: bytes),
             filter: KeyFilter(keys: keys, prefixes: request.query.texts(.prefix)), by: request.query.text(.by),
             before: request.query.revision(.before), limit: request.query.count(.historyLimit) ?? 50,
-            readLimits: request.caller?.readLimits, pageBytes: min(HistoryQuery.defaultPageBytes, budget / 4))
+            readLimits: request.caller?.readLimits, pageBytes: min(HistoryQuery.defaultPageBytes, memoryBudget / 4))
         let fileMemory = Service.pastFileMemory(source)
         let cost = { @Sendable limit in
             self.recentPast.renderingCost(of: historyQuery, within: limit) + Cost(microseconds: 0, bytes: fileMemory)

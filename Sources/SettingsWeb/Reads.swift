@@ -33,7 +33,7 @@ extension APIHandler {
             let rendering: Rendering =
                 switch request.route.resource {
                 case .schema: try state.schema(request, bytes, service.past)
-                case .history: try state.history(request, bytes, service.past, budget: service.budget.capacity)
+                case .history: try state.history(request, bytes, service.past, memoryBudget: service.budget.capacity)
                 case .difference: try state.difference(request, bytes, service.past)
                 case .keys: try state.keys(request, bytes, service.past)
                 default: state.suites(request)
@@ -45,6 +45,7 @@ extension APIHandler {
         case .caller: return .answer(service.caller(request.caller, at: state.cursor))
         case .cluster: return describePeers(ticket, for: request.caller)
         case .service: return .answer(service.description(at: state.cursor))
+        // Health and readiness require no credential. `cursor(for:)` hides the cursor from a caller without grants.
         case .health: return .answer(service.health(at: cursor(for: request.caller)))
         case .ready: return .answer(service.readiness(at: cursor(for: request.caller)))
         case .metrics:
@@ -56,7 +57,8 @@ extension APIHandler {
         }
     }
 
-    /// The scheduler for requests that may have to read past files; nil for other requests.
+    /// The scheduler for requests that may have to read past files: files with commits that were evicted from memory.
+    /// Nil for other requests.
     private func scheduler(for request: APIRequest) -> WorkScheduler? {
         let isPast = [.history, .difference].contains(request.route.resource) || request.query.has(.at)
         return isPast && service.past != nil ? service.fileReadScheduler : nil
@@ -85,7 +87,8 @@ extension APIHandler {
             return try notifier.wait(
                 for: reading, of: request.caller, known: knownTags, seconds: seconds, on: state, exchange)
         }
-        // `known` and `suiteExistedAtArrival` are only for requests that wait.
+        // `known` and `suiteExistedAtArrival` are only for requests that wait. `clientRevision`, the last commit that
+        // the client knows, is zero: the answer does not depend on it.
         let answerKey = AnswerKey(reading.subject, .reading(reading, known: nil, suiteExistedAtArrival: false))
         let key = BackgroundAnswers.Key.answerKey(answerKey, clientRevision: .zero, revision: state.revision)
         return renderAnswer(
@@ -163,6 +166,7 @@ extension APIHandler {
         guard route.resource == .suite, head.method == .get, head.isPlain, let name = route.suite,
             let suite = state.suite(bytes.extracting(name))
         else { return nil }
+        // `isRaw` (the parameter `raw`) would omit the revision and the cursor from the body.
         let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false, for: readLimits)
         // `known` and `suiteExistedAtArrival` are only for requests that wait.
         let answerKey = AnswerKey(reading.subject, .reading(reading, known: nil, suiteExistedAtArrival: false))
