@@ -184,8 +184,8 @@ struct PastTests {
             limits.suiteCommits = random.seed % 2 == 0 ? 0 : 256
             let run = try Run(random, commits: 80, limits: limits)
             var time = AgreedTime()
-            for place in run.places.dropFirst() { time.add(place.time, age: limits.age) }
-            let earliest = try #require(time.earliest(age: limits.age), run.context)
+            for place in run.places.dropFirst() { time.add(place.time, maximumAge: limits.age) }
+            let earliest = try #require(time.earliest(maximumAge: limits.age), run.context)
             let kept = run.places.dropFirst().filter { $0.time.milliseconds >= earliest }.map(\.revision)
             #expect(run.state.history.all.map(\.revision) == kept, run.context)
             let dropped = run.places.last { $0.time.milliseconds < earliest }
@@ -210,9 +210,9 @@ struct PastTests {
     func agreedTime(name: String, times: [Int64], agreed: Int64?) {
         let age = 30 * Self.day
         var time = AgreedTime()
-        for milliseconds in times { time.add(Timestamp(milliseconds: milliseconds), age: age) }
-        #expect(time.earliest(age: age) == agreed.map { $0 - age })
-        #expect(time.earliest(age: .max) == nil)
+        for milliseconds in times { time.add(Timestamp(milliseconds: milliseconds), maximumAge: age) }
+        #expect(time.earliest(maximumAge: age) == agreed.map { $0 - age })
+        #expect(time.earliest(maximumAge: .max) == nil)
     }
 
     @Test("A clock that is years ahead for an hour takes no history with it")

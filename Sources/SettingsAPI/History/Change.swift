@@ -32,10 +32,10 @@ public struct Change: Equatable, Sendable {
 
     /// The part of a change that the wire does not show.
     package struct Record: Equatable, Sendable {
-        /// The value stored before, where it did not fit the schema.
-        package var oldRejected: JSONValue?
-        /// The stored value, where it does not fit the schema.
-        package var rejected: JSONValue?
+        /// The stored value before the change if the schema did not allow it; otherwise nil: see ``Change/oldStored``.
+        package var oldInvalidValue: JSONValue?
+        /// The stored value after the change if the schema does not allow it; otherwise nil: see ``Change/stored``.
+        package var invalidValue: JSONValue?
         /// The revision of the setting before.
         package var oldRevision: Revision?
         /// The time of that revision.
@@ -46,11 +46,11 @@ public struct Change: Equatable, Sendable {
         package var isSecret: Bool
 
         package init(
-            oldRejected: JSONValue? = nil, rejected: JSONValue? = nil, oldRevision: Revision? = nil,
+            oldInvalidValue: JSONValue? = nil, invalidValue: JSONValue? = nil, oldRevision: Revision? = nil,
             oldModified: Timestamp? = nil, wasSecret: Bool = false, isSecret: Bool = false
         ) {
-            self.oldRejected = oldRejected
-            self.rejected = rejected
+            self.oldInvalidValue = oldInvalidValue
+            self.invalidValue = invalidValue
             self.oldRevision = oldRevision
             self.oldModified = oldModified
             self.wasSecret = wasSecret
@@ -80,12 +80,12 @@ extension Change {
 
     /// The value stored after the change, valid or not.
     package var stored: JSONValue? {
-        source == .stored ? new : record.rejected
+        source == .stored ? new : record.invalidValue
     }
 
     /// The value stored before the change, valid or not.
     package var oldStored: JSONValue? {
-        oldSource == .stored ? old : record.oldRejected
+        oldSource == .stored ? old : record.oldInvalidValue
     }
 
     /// True if the change was read from a line of a journal that leaves out the stored value before it.
@@ -109,7 +109,7 @@ extension Change {
         var change = self
         change.old = earlier.old
         change.oldSource = earlier.oldSource
-        change.record.oldRejected = earlier.record.oldRejected
+        change.record.oldInvalidValue = earlier.record.oldInvalidValue
         change.record.oldRevision = earlier.record.oldRevision
         change.record.oldModified = earlier.record.oldModified
         change.record.wasSecret = earlier.record.wasSecret
@@ -172,7 +172,7 @@ extension Change: JSONReadable, JSONWritable {
             reader, suite: reader.required("suite"), revision: revision, modified: time, sourceIfMissing: .stored)
         self.origin = origin
         record = Record(
-            oldRejected: try reader.optional("oldStored"), rejected: try reader.optional("stored"),
+            oldInvalidValue: try reader.optional("oldStored"), invalidValue: try reader.optional("stored"),
             oldRevision: try reader.optional("oldRevision"), oldModified: try reader.optional("oldModified"))
         record.wasSecret = try reader.optional("oldSecret") ?? (isSecret && oldStored != nil)
         record.isSecret = try reader.optional("newSecret") ?? (isSecret && stored != nil)
@@ -231,7 +231,7 @@ extension JSONWriter {
             if form == .ofCommit || !replacesStored { writeOld(changes, at: index) }
             member("new", changes[index].new ?? .null)
             if changes[index].source != .stored { member("source", changes[index].source) }
-            member("stored", changes[index].record.rejected)
+            member("stored", changes[index].record.invalidValue)
             let (isStored, isSecret) = (changes[index].stored != nil, changes[index].record.isSecret)
             if isSecret != (changes[index].isSecret && isStored) { member("newSecret", isSecret) }
         }
@@ -242,7 +242,7 @@ extension JSONWriter {
     private mutating func writeOld(_ changes: Span<Change>, at index: Int) {
         member("old", changes[index].old ?? .null)
         if changes[index].oldSource != .stored { member("oldSource", changes[index].oldSource) }
-        member("oldStored", changes[index].record.oldRejected)
+        member("oldStored", changes[index].record.oldInvalidValue)
         member("oldRevision", changes[index].record.oldRevision)
         member("oldModified", changes[index].record.oldModified)
         // Mostly it follows from the mark.

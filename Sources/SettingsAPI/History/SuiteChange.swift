@@ -5,7 +5,7 @@ package struct SuiteChange: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         /// The suite was created without a schema.
         case created
-        /// A schema was set.
+        /// A schema was set. `revision` is the revision of the commit, which becomes the revision of the schema.
         case schemaSet(revision: Revision, document: JSONValue)
         case schemaRemoved
         case dropped

@@ -103,7 +103,7 @@ extension AdapterCore {
     fileprivate func differences(of keys: [any AnyDefaultsKey]) throws(DefaultsError) -> [SchemaDifference] {
         let document = try throwingDefaultsError { () throws(BackendError) in try session.backend.schema() }
         guard let document else { return [] }
-        let schema = try usable { () throws(SchemaError) in try Schema(kept: document.document) }
+        let schema = try usable { () throws(SchemaError) in try Schema(stored: document.document) }
         var differences: [SchemaDifference] = []
         for key in keys {
             do {

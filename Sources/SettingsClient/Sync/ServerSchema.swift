@@ -41,7 +41,7 @@ extension SuiteSession {
                 fetched.revision = document?.revision
                 do throws(SchemaError) {
                     fetched.schema = try document.map { document throws(SchemaError) in
-                        try Schema(kept: document.document)
+                        try Schema(stored: document.document)
                     }
                 } catch {
                     failure = .unusableSchema(error)

@@ -131,7 +131,7 @@ extension Suite {
 
     /// Restores the schema before a change. The schema compiled when it was set, so it compiles again.
     fileprivate mutating func restoreSchema(before change: SuiteChange) {
-        guard let replaced = change.replaced, let schema = try? Schema(kept: replaced.document, text: replaced.text)
+        guard let replaced = change.replaced, let schema = try? Schema(stored: replaced.document, text: replaced.text)
         else {
             setSchema(nil, revision: change.oldSchemaRevision ?? .zero)
             return

@@ -147,12 +147,14 @@ extension Suite {
 }
 
 extension Violation {
-    /// Returns the violation with the name of the suite. Its pointer gets the prefix `location`, which is the location
-    /// of the value in the body of a request.
-    func inSuite(_ suite: SuiteName, under location: JSONPointer) -> Violation {
+    /// Returns the violation with the name of the suite, and with `bodyLocation` as the prefix of its pointer.
+    ///
+    /// - Parameter bodyLocation: the location of the value in the body of a request; the root if the value is the body,
+    ///   or if the value is stored.
+    func located(inSuite suite: SuiteName, bodyLocation: JSONPointer = .root) -> Violation {
         var violation = self
         violation.suite = suite.text
-        if location != .root { violation.pointer = JSONPointer(location.tokens + violation.pointer.tokens) }
+        if bodyLocation != .root { violation.pointer = JSONPointer(bodyLocation.tokens + violation.pointer.tokens) }
         return violation
     }
 }

@@ -61,7 +61,7 @@ extension Suite {
         let keys = schema.suiteRuleKeys
         let effective = schema.effectiveValues(stored: storedValues(of: keys), of: keys)
         return schema.suiteViolations(of: effective, secrets: markedSecrets(of: keys))
-            .filter { isIncluded($0.key) }.map { $0.inSuite(id, under: .root) }
+            .filter { isIncluded($0.key) }.map { $0.located(inSuite: id) }
     }
 
     /// Appends the value that a view has for a record (the stored value of a key), if any. If the schema does not allow

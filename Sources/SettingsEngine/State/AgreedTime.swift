@@ -19,21 +19,21 @@ package struct AgreedTime: Sendable {
 
     /// Adds the time of the next commit.
     ///
-    /// - Parameter age: the maximum age of a commit in milliseconds. If the maximum age is less than a day, it replaces
-    ///   the day in the rule above.
-    package mutating func add(_ time: Timestamp, age: Int64) {
+    /// - Parameter maximumAge: the maximum age of a commit in milliseconds. If it is less than a day, it replaces the
+    ///   day in the rule above, so that commits are not kept for a day longer.
+    package mutating func add(_ time: Timestamp, maximumAge: Int64) {
         agreed = agreed.map { min($0, time) }
         guard let first = candidate, first <= time else {
             candidate = time
             return
         }
-        guard time.milliseconds - first.milliseconds >= min(age, Self.day) else { return }
+        guard time.milliseconds - first.milliseconds >= min(maximumAge, Self.day) else { return }
         (agreed, candidate) = (first, time)
     }
 
     /// The time in milliseconds before which commits exceed the maximum age; nil if no commit exceeds the maximum age.
-    package func earliest(age: Int64) -> Int64? {
-        guard age < .max, let agreed else { return nil }
-        return agreed.milliseconds - age
+    package func earliest(maximumAge: Int64) -> Int64? {
+        guard maximumAge < .max, let agreed else { return nil }
+        return agreed.milliseconds - maximumAge
     }
 }

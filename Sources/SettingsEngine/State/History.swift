@@ -21,7 +21,8 @@ package struct History: Sendable {
     package private(set) var size = 0
     /// The number and the total size of all commits that were ever appended, even if they were evicted later.
     package private(set) var appended = (count: 0, size: 0)
-    /// The estimate of the present time from which the ages of the commits are computed.
+    /// The estimate of the present time from which the ages of the commits are computed. It depends on the times of the
+    /// commits only, so that a clock that runs ahead for some hours does not evict recent commits.
     private var time = AgreedTime()
     /// The oldest revision at which every suite can still be read: the history has every later commit.
     package private(set) var oldestAvailable: Revision
@@ -36,8 +37,13 @@ package struct History: Sendable {
     }
 
     /// Makes a history from a snapshot (a file with a whole state). The `logs` have no commits yet. The caller appends
-    /// the commits, then calls ``finishRestoring(evictedThrough:limits:)``. `time` is the time of the commit
-    /// `oldestAvailable`.
+    /// the commits, then calls ``finishRestoring(evictedThrough:)``.
+    ///
+    /// - Parameters:
+    ///   - oldestAvailable: the oldest revision at which every suite can still be read.
+    ///   - time: the time of the commit `oldestAvailable`; nil if the time is not known.
+    ///   - oldestAvailableWithoutLog: the oldest revision at which every suite that has no log can still be read. It
+    ///     may be lower than `oldestAvailable`, because the evicted commits of suites that have a log do not raise it.
     package init(
         oldestAvailable: Revision, at time: Timestamp?, oldestAvailableWithoutLog: Revision, logs: OrderedTree<SuiteLog>
     ) {
@@ -64,7 +70,7 @@ extension History {
         }
         guard commit.revision > newest.last?.revision ?? evictedThrough else { return [] }
         newest.append(commit)
-        time.add(commit.commit.time, age: limits.age)
+        time.add(commit.commit.time, maximumAge: limits.age)
         size += commit.size
         appended = (appended.count + 1, appended.size + commit.size)
         var evicted: [RetainedCommit] = []
@@ -85,7 +91,7 @@ extension History {
     }
 
     /// Moves every commit up to a revision from `newest` to `older`, or evicts the commit.
-    package mutating func finishRestoring(evictedThrough revision: Revision, limits: Limits) {
+    package mutating func finishRestoring(evictedThrough revision: Revision) {
         var evicted: [RetainedCommit] = []
         while let next = newest.first, next.revision <= revision { moveOrEvictFirstOfNewest(into: &evicted) }
         evictedThrough = max(evictedThrough, revision)
@@ -108,7 +114,7 @@ extension History {
             }
         }
         // An outdated commit is evicted even if a suite protects it: the first iteration may only move it to `older`.
-        while let oldest = older.first ?? newest.first, isOutdated(oldest, age: limits.age) {
+        while let oldest = older.first ?? newest.first, isOutdated(oldest, maximumAge: limits.age) {
             if older.isEmpty {
                 moveOrEvictFirstOfNewest(into: &evicted)
             } else {
@@ -119,8 +125,8 @@ extension History {
 
     private func exceeds(_ limits: Limits) -> Bool { count > limits.commits || size > limits.bytes }
 
-    private func isOutdated(_ commit: RetainedCommit, age: Int64) -> Bool {
-        guard let earliest = time.earliest(age: age) else { return false }
+    private func isOutdated(_ commit: RetainedCommit, maximumAge: Int64) -> Bool {
+        guard let earliest = time.earliest(maximumAge: maximumAge) else { return false }
         return commit.commit.time.milliseconds < earliest
     }
 

@@ -62,8 +62,9 @@ extension History {
     /// history does not have the commit.
     package func origin(of revision: Revision) -> CommitOrigin? { commit(revision)?.commit.origin }
 
-    /// The revision of the last commit up to `revision` that affects a suite; nil if this commit is not in the history
-    /// or not known, because the log of the suite lacks later commits.
+    /// The revision of the last commit up to `revision` that affects a suite; nil if the history does not have this
+    /// commit. Also nil if a later commit that affects the suite was too large for the history, because that commit may
+    /// be the last commit up to `revision`.
     func last(of suite: SuiteName, upTo revision: Revision) -> Revision? {
         guard let end = revision.advanced(by: 1) else { return nil }
         var last: Revision?

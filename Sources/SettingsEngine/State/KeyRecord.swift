@@ -66,14 +66,14 @@ extension KeyRecord {
 }
 
 extension Change.Record {
-    /// Makes the part of a change that an undo needs, from the record before the change. `rejected` is the new stored
-    /// value if the schema does not allow it. `isSecret` is true if the new value stays secret under any schema.
+    /// Makes the part of a change that an undo needs, from the record before the change. `invalidValue` is the new
+    /// stored value if the schema does not allow it. `isSecret` is true if the new value stays secret under any schema.
     ///
     /// Inlined, because the compiler would otherwise copy a borrowed record.
     @inline(__always)
-    init(before: KeyRecord, rejected: JSONValue? = nil, isSecret: Bool) {
+    init(before: KeyRecord, invalidValue: JSONValue? = nil, isSecret: Bool) {
         self.init(
-            oldRejected: before.valueSource == .invalid ? before.stored : nil, rejected: rejected,
+            oldInvalidValue: before.valueSource == .invalid ? before.stored : nil, invalidValue: invalidValue,
             oldRevision: before.revision == .zero ? nil : before.revision, oldModified: before.changeTime,
             wasSecret: before.isSecret, isSecret: isSecret)
     }

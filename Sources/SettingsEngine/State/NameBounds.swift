@@ -28,13 +28,13 @@ struct NameBounds: Sendable {
         if let first = names.first, name.sharedPrefixLength(with: first, atMost: prefixLength) < prefixLength {
             return name.order(against: first) > 0 ? names.count : 0
         }
-        return childIndex(forNameWithPrefix: name)
+        return childIndex(forNameWithCommonPrefix: name)
     }
 
     /// The index of the child in which a search for a name with the common prefix continues. Every name under the
     /// branch has this prefix. For a name without this prefix, the result is an arbitrary child, which lacks the name.
     @inline(__always)
-    func childIndex(forNameWithPrefix name: Span<UInt8>) -> Int {
+    func childIndex(forNameWithCommonPrefix name: Span<UInt8>) -> Int {
         let heads = heads.span
         let head = name.head(afterPrefix: prefixLength)
         var (low, high) = (0, heads.count)
@@ -62,7 +62,7 @@ struct NameBounds: Sendable {
             let shared = name.sharedPrefixLength(with: first, atMost: prefixLength)
             if shared < prefixLength { rebuildIndex(prefixLength: shared) }
         }
-        return childIndex(forNameWithPrefix: name)
+        return childIndex(forNameWithCommonPrefix: name)
     }
 
     mutating func insert(_ name: String, at index: Int) {

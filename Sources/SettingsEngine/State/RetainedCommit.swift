@@ -68,8 +68,8 @@ extension Commit {
         for index in changes.indices {
             memorySize += MemorySize.text(changes[index].suite.text) + MemorySize.text(changes[index].key.text)
             memorySize += (changes[index].old?.memorySize ?? 0) + (changes[index].new?.memorySize ?? 0)
-            memorySize += changes[index].record.oldRejected?.memorySize ?? 0
-            memorySize += changes[index].record.rejected?.memorySize ?? 0
+            memorySize += changes[index].record.oldInvalidValue?.memorySize ?? 0
+            memorySize += changes[index].record.invalidValue?.memorySize ?? 0
         }
         for change in suiteChanges {
             memorySize += MemorySize.text(change.suite.text) + (change.replaced?.document.memorySize ?? 0)
@@ -89,7 +89,7 @@ extension Commit {
         var bytes = 0
         let changes = changes.span
         for index in changes.indices {
-            bytes += (changes[index].old?.memorySize ?? 0) + (changes[index].record.oldRejected?.memorySize ?? 0)
+            bytes += (changes[index].old?.memorySize ?? 0) + (changes[index].record.oldInvalidValue?.memorySize ?? 0)
         }
         for change in suiteChanges {
             bytes += change.replaced.map { MemorySize.schema($0.document, $0.text) } ?? 0

@@ -19,7 +19,7 @@ package struct State: Sendable {
         var time: Timestamp
         var suites = OrderedTree<Suite>()
         var size = 0
-        var lastDrop = Revision.zero
+        var lastDropRevision = Revision.zero
         var history: History
         var limits: History.Limits
     }
@@ -35,7 +35,7 @@ package struct State: Sendable {
 
     /// Makes a state from the data of a snapshot, which is a file with a whole state.
     package init(
-        epoch: Epoch, revision: Revision, time: Timestamp, suites: OrderedTree<Suite>, lastDrop: Revision,
+        epoch: Epoch, revision: Revision, time: Timestamp, suites: OrderedTree<Suite>, lastDropRevision: Revision,
         history: History, limits: History.Limits
     ) {
         var size = 0
@@ -45,8 +45,8 @@ package struct State: Sendable {
         }
         contents = [
             Contents(
-                epoch: epoch, revision: revision, time: time, suites: suites, size: size, lastDrop: lastDrop,
-                history: history, limits: limits)
+                epoch: epoch, revision: revision, time: time, suites: suites, size: size,
+                lastDropRevision: lastDropRevision, history: history, limits: limits)
         ]
     }
 
@@ -66,7 +66,7 @@ package struct State: Sendable {
     /// The revision of the last commit that dropped (deleted) a suite. A key that was never written has at least this
     /// revision in a suite created later, so that a conditional write (`If-Match`) with a revision from before the drop
     /// fails.
-    package var lastDrop: Revision { contents.span[0].lastDrop }
+    package var lastDropRevision: Revision { contents.span[0].lastDropRevision }
     package var history: History { contents.span[0].history }
     package var limits: History.Limits { contents.span[0].limits }
     /// The epoch and the revision of the state. A client that waits for changes passes the cursor to get later commits.
@@ -155,7 +155,7 @@ extension State {
             }
             commit.changes[index].old = record.stored
             commit.changes[index].record = Change.Record(
-                before: record, rejected: change.record.rejected, isSecret: change.record.isSecret)
+                before: record, invalidValue: change.record.invalidValue, isSecret: change.record.isSecret)
         }
         return commit
     }
@@ -194,10 +194,11 @@ extension State.Contents {
         switch change.kind {
         case .created:
             guard !hasSuite(change.suite) else { throw CommitMismatch("suite \(change.suite) already exists") }
-            let suite = Suite(change.suite, revision: commit, unknownKeyRevision: lastDrop)
+            let suite = Suite(change.suite, revision: commit, unknownKeyRevision: lastDropRevision)
             suites.set(suite)
             size += suite.size
         case .schemaSet(let revision, let document):
+            // `revision` equals `commit`. A change of a suite repeats it, because the change does not name its commit.
             let schema: Schema
             if let compiled {
                 schema = compiled
@@ -217,7 +218,7 @@ extension State.Contents {
         case .dropped:
             guard let dropped = suites.remove(change.suite.text.utf8Span.span) else { throw missing(change.suite) }
             size -= dropped.size
-            lastDrop = commit
+            lastDropRevision = commit
         }
     }
 
@@ -227,14 +228,15 @@ extension State.Contents {
         let change = changes.span
         let name = change[index].suite
         // A commit that drops a suite also lists each key that had a value. The keys were removed with the suite.
-        if lastDrop == revision && !hasSuite(name) { return }
+        if lastDropRevision == revision && !hasSuite(name) { return }
         guard let valueSource = KeyRecord.ValueSource(change[index].source) else {
             throw CommitMismatch("\(name)/\(change[index].key) has the unknown source \(change[index].source)")
         }
+        // A key whose value the schema does not allow keeps the stored value, but has no effective value (`new`).
+        let stored = valueSource == .stored ? change[index].new : change[index].record.invalidValue
         let record = KeyRecord(
-            key: change[index].key, stored: valueSource == .stored ? change[index].new : change[index].record.rejected,
-            valueSource: valueSource, revision: revision, modified: kept.commit.time, origin: kept.commit.origin,
-            isSecret: change[index].record.isSecret)
+            key: change[index].key, stored: stored, valueSource: valueSource, revision: revision,
+            modified: kept.commit.time, origin: kept.commit.origin, isSecret: change[index].record.isSecret)
         try update(name) { suite in
             suite.put(record)
             suite.revision = revision
@@ -245,7 +247,8 @@ extension State.Contents {
         _ document: JSONValue, _ text: String?, of suite: SuiteName
     ) throws(CommitMismatch) -> Schema {
         do {
-            return try Schema(kept: document, text: text)
+            // A stored schema may have features that a new schema may not have, because an earlier version accepted it.
+            return try Schema(stored: document, text: text)
         } catch {
             throw CommitMismatch("the schema of suite \(suite) is not valid: \(error)")
         }

@@ -87,9 +87,11 @@ extension State {
     /// The search visits a limited number of names, and only names with a prefix under which the caller may read every
     /// suite, so that the result reveals nothing about other suites.
     func suggestions(for suite: String, to readLimits: Grants?) -> [String] {
-        NameSuggestion.nearest(to: suite) { name, count in
-            guard let prefix = readLimits.map({ $0.shortestReadablePrefix(of: name) }) ?? "" else { return [] }
-            let names = suites.neighbours(of: name, count) { $0.hasBytePrefix(prefix) }
+        // `nearest` requests the names next to `suite`. If there are very many suites, it also requests the names next
+        // to likely corrections of `suite`, which may begin with another prefix.
+        NameSuggestion.nearest(to: suite) { requested, count in
+            guard let prefix = readLimits.map({ $0.shortestReadablePrefix(of: requested) }) ?? "" else { return [] }
+            let names = suites.neighbours(of: requested, count) { $0.hasBytePrefix(prefix) }
             // A suite that did not exist at an earlier revision may exist in this state.
             return names.filter { !$0.hasSameBytes(as: suite) }
         }
@@ -111,7 +113,8 @@ extension State {
     /// The setting of a key. If the suite does not exist, returns a setting without a value.
     package func setting(_ suite: SuiteName, _ key: KeyName) -> SettingState {
         if let found = self.suite(suite) { return found.setting(key) }
-        return SettingState(suite: suite, key: key, value: nil, source: .unset, revision: lastDrop, modified: nil)
+        return SettingState(
+            suite: suite, key: key, value: nil, source: .unset, revision: lastDropRevision, modified: nil)
     }
 
     /// The setting of a key for the body of an error response, which never contains the value of a secret.

@@ -33,10 +33,13 @@ extension OrderedTree {
         private init(children: [Node], bounds: NameBounds) {
             self.children = children
             self.bounds = bounds
-            indexBounds()
+            rebuildBoundsIndex()
         }
 
-        private mutating func indexBounds() {
+        /// Computes the common prefix of all names under this branch again, and the index of the bounds, which depends
+        /// on the prefix. The order of the names makes the prefix that the first and the last name share common to all
+        /// names. Needed after the bounds were made or split, because `NameBounds` then has no valid index.
+        private mutating func rebuildBoundsIndex() {
             guard let firstName, let lastName else { return }
             bounds.rebuildIndex(firstName: firstName, lastName: lastName)
         }
@@ -50,10 +53,14 @@ extension OrderedTree {
 }
 
 // Search.
+//
+// `NameBounds.childIndex(forNameWithCommonPrefix:)` assumes that a name begins with the common prefix of the names
+// under the branch. The exact lookups may use it without a check, because no child contains a name without this prefix,
+// so the lookup finds nothing in any child.
 extension OrderedTree.Node {
     /// Returns the elements of the leaf that contains a name, and the index of the element; nil if no leaf contains it.
     func leaf(of name: Span<UInt8>) -> (elements: [Element], index: Int)? {
-        if !children.isEmpty { return children[bounds.childIndex(forNameWithPrefix: name)].leaf(of: name) }
+        if !children.isEmpty { return children[bounds.childIndex(forNameWithCommonPrefix: name)].leaf(of: name) }
         let (index, isFound) = self.index(of: name)
         return isFound ? (elements, index) : nil
     }
@@ -116,7 +123,7 @@ extension OrderedTree.Node {
     }
 
     mutating func update<Result>(_ name: Span<UInt8>, _ body: (inout Element) -> Result) -> Result? {
-        if !children.isEmpty { return children[bounds.childIndex(forNameWithPrefix: name)].update(name, body) }
+        if !children.isEmpty { return children[bounds.childIndex(forNameWithCommonPrefix: name)].update(name, body) }
         let (index, isFound) = self.index(of: name)
         return isFound ? body(&elements[index]) : nil
     }
@@ -126,7 +133,7 @@ extension OrderedTree.Node {
             let (index, isFound) = self.index(of: name)
             return isFound ? elements.remove(at: index) : nil
         }
-        let index = bounds.childIndex(forNameWithPrefix: name)
+        let index = bounds.childIndex(forNameWithCommonPrefix: name)
         guard let removed = children[index].remove(name) else { return nil }
         if children[index].isEmpty {
             children.remove(at: index)
@@ -170,7 +177,7 @@ extension OrderedTree.Node {
         let (bound, rightBounds) = bounds.split(at: middle - 1)
         let right = Self(children: Array(children[middle...]), bounds: rightBounds)
         children.removeSubrange(middle...)
-        indexBounds()
+        rebuildBoundsIndex()
         return Split(bound: bound, right: right)
     }
 

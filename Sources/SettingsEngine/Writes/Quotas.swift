@@ -49,7 +49,8 @@ extension Quotas {
     }
 
     /// Throws if a commit would increase an amount beyond its quota. `origin` is the name and the note of the caller,
-    /// which every changed record stores. `readLimits` is nil for a caller that may read everything.
+    /// which every changed record stores; the record of a removed key stores the name only. `readLimits` is nil for a
+    /// caller that may read everything.
     func checkGrowth(
         _ suiteChanges: [SuiteChange], _ changes: [Change], by origin: CommitOrigin?, on state: State,
         for readLimits: Grants?
@@ -179,6 +180,7 @@ extension Change {
     /// Returns the approximate size of the value that the change stores, and the growth of the key's record, in bytes.
     fileprivate func growth(on state: State, by origin: CommitOrigin?) -> (valueSize: Int, bytes: Int) {
         let valueSize = stored?.memorySize ?? 0
+        // As in `KeyRecord.init`: the record of a removed key omits the note, so that removals take little memory.
         let origin = source == .unset ? origin?.withoutNote : origin
         let before = state.suite(suite)?.knownRecord(key)?.size ?? 0
         return (valueSize, MemorySize.setting(key) + valueSize + (origin?.memorySize ?? 0) - before)

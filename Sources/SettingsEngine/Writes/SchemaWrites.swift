@@ -17,10 +17,12 @@ extension WriteDraft {
         // The budget of validation steps grows by the lookups of each key: in the new schema, and in the old schema to
         // find out whether the key was a secret.
         steps += Self.stepsPerKey * (suite?.records.count ?? 0) * (suite?.schema == nil ? 1 : 2)
-        if let keyword = schema.broadSuiteRule {
+        // Each write checks a keyword such as `propertyNames` on all keys of the suite, so the number of keys is
+        // limited.
+        if let keyword = schema.allKeysKeyword {
             let count = schema.effectiveValues(stored: suite?.storedValues() ?? [:]).count
-            if count > Schema.mostKeysUnderBroadRule {
-                let violation = Violation(tooManyKeysUnder: keyword)
+            if count > Schema.maximumKeysForAllKeysKeyword {
+                let violation = Violation(tooManyKeysFor: keyword)
                 var problem = Problem(
                     .invalidSchema, "\(keyword) \(violation.detail), and suite \(name) would have \(count) keys")
                 problem.errors = [violation]
@@ -44,7 +46,8 @@ extension WriteDraft {
             }
         }
         var suites = suite == nil ? [SuiteChange(suite: name, kind: .created)] : []
-        var change = SuiteChange(name, .schemaSet(revision: revision, document: schema.document), endingSchemaOf: suite)
+        var change = SuiteChange(
+            name, .schemaSet(revision: revision, document: schema.document), recordingOldSchemaOf: suite)
         change.schemaText = schema.text
         suites.append(change)
         let changes = changes(of: suite, name, to: schema) { resetKeys.contains($0) }
@@ -68,7 +71,7 @@ extension WriteDraft {
         try checkSchemaGuards(of: name, suite)
         guard suite.schema != nil else { return try decide(.schema(of: name), suites: [], []) }
         try checkCount(suite.records.count)
-        let removed = SuiteChange(name, .schemaRemoved, endingSchemaOf: suite)
+        let removed = SuiteChange(name, .schemaRemoved, recordingOldSchemaOf: suite)
         steps += Self.stepsPerKey * suite.records.count
         let changes = changes(of: suite, name, to: nil) { _ in false }
         try checkSteps()
@@ -81,7 +84,9 @@ extension WriteDraft {
     private mutating func changes(
         of suite: Suite?, _ name: SuiteName, to schema: Schema?, removing isReset: (KeyName) -> Bool
     ) -> [Change] {
-        let suite = suite ?? Suite(name, revision: .zero, unknownKeyRevision: state.lastDrop)
+        // The keys of a new suite have the revision of the last commit that dropped a suite, because a dropped suite
+        // may have had the same keys.
+        let suite = suite ?? Suite(name, revision: .zero, unknownKeyRevision: state.lastDropRevision)
         var changes: [Change] = []
         var recorded: Set<KeyName> = []
         suite.records.forEach { record in
@@ -130,7 +135,7 @@ extension WriteDraft {
     private static func conflict(_ conflicts: StoredConflicts, in suite: SuiteName, resetHelps: Bool) -> Problem {
         let listed = conflicts.all.map { conflict in
             var conflict = conflict
-            conflict.errors = conflict.errors.map { $0.inSuite(suite, under: .root) }
+            conflict.errors = conflict.errors.map { $0.located(inSuite: suite) }
             return conflict
         }
         let reason = listed.first?.errors.first?.sentence ?? ""
@@ -144,7 +149,7 @@ extension WriteDraft {
         var problem = Problem(
             .schemaConflict, "the content of suite \(suite) does not fit the schema: \(reason)\(more); \(remedy)")
         problem.conflicts = listed
-        problem.errors = conflicts.suite.map { $0.inSuite(suite, under: .root) }
+        problem.errors = conflicts.suite.map { $0.located(inSuite: suite) }
         return problem
     }
 }
@@ -193,6 +198,7 @@ extension Change {
             suite: suite.id, key: record.key, old: old, new: value, oldSource: record.valueSource.source,
             source: valueSource.source, revision: revision, modified: time, isSecret: isSecret,
             record: Record(
-                before: record, rejected: valueSource == .invalid ? stored : nil, isSecret: isSecret && stored != nil))
+                before: record, invalidValue: valueSource == .invalid ? stored : nil,
+                isSecret: isSecret && stored != nil))
     }
 }

@@ -136,7 +136,7 @@ extension WriteDraft {
             case .setting(let name, let key, let test):
                 let suite = state.suite(name)
                 // The keys of a missing suite have the revision of the last commit that dropped a suite.
-                let record = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
+                let record = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDropRevision)
                 if let suite, let schema = suite.schema?.schema, record.stored == nil {
                     if schema.key(key.text, steps: &steps) == nil {
                         reportUnknownKey(key, in: suite, at: ["if", String(index), "key"])

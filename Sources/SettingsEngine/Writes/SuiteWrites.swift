@@ -98,7 +98,7 @@ extension WriteDraft {
             guard record.valueSource != .unset else { return nil }
             return Change(from: record, of: suite, to: nil, schema: nil, revision: revision, time: time, steps: &steps)
         }
-        var dropped = SuiteChange(name, .dropped, endingSchemaOf: suite)
+        var dropped = SuiteChange(name, .dropped, recordingOldSchemaOf: suite)
         // A read of the past needs the revisions of the keys without a value, which `changes` does not contain.
         dropped.forgotten = suite.forgottenKeys
         return try decide(.suite(name), suites: [dropped], changes)
@@ -203,7 +203,7 @@ extension Suite {
 extension SuiteChange {
     /// Makes a change that sets or removes the schema of a suite, or drops the suite. The change records the old schema
     /// and the old revisions, so that an undo or a read of the past can restore them.
-    init(_ name: SuiteName, _ kind: Kind, endingSchemaOf suite: Suite?) {
+    init(_ name: SuiteName, _ kind: Kind, recordingOldSchemaOf suite: Suite?) {
         let replaced = suite?.schema.map {
             ReplacedSchema(document: $0.schema.document, text: $0.schema.text, revision: $0.revision)
         }

@@ -194,7 +194,7 @@ extension WriteDraft {
     ) throws(Problem) -> WriteDecision {
         if let replaced = change.replaced {
             do {
-                let schema = try Schema(kept: replaced.document, text: replaced.text)
+                let schema = try Schema(stored: replaced.document, text: replaced.text)
                 return try setSchema(change.suite, schema, onConflict: policy)
             } catch let problem as Problem {
                 throw problem
@@ -246,7 +246,7 @@ extension WriteDraft {
 
     /// Makes the error for values that the present schema does not allow. Counts, but does not list, `more` conflicts.
     private func conflict(_ conflicts: [SchemaConflict], more: Int, in suite: SuiteName) -> Problem {
-        let listed = conflicts.map { $0.inSuite(suite) }
+        let listed = conflicts.map { $0.located(inSuite: suite) }
         let others = listed.count + more - 1
         let remedy =
             if case .restore = request.command { "?onConflict=skip restores the other values" } else {
@@ -264,9 +264,9 @@ extension WriteDraft {
 
 extension SchemaConflict {
     /// The conflict with the name of the suite in each of its errors.
-    fileprivate func inSuite(_ suite: SuiteName) -> SchemaConflict {
+    fileprivate func located(inSuite suite: SuiteName) -> SchemaConflict {
         var conflict = self
-        conflict.errors = errors.map { $0.inSuite(suite, under: .root) }
+        conflict.errors = errors.map { $0.located(inSuite: suite) }
         return conflict
     }
 }

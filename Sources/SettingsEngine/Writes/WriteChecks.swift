@@ -76,7 +76,7 @@ extension WriteDraft {
         if !violations.isEmpty {
             throw Problem(
                 violations: violations.map {
-                    $0.inSuite(suite.id, under: .root).shown(to: request.readLimits, of: suite.id)
+                    $0.located(inSuite: suite.id).shown(to: request.readLimits, of: suite.id)
                 })
         }
     }
@@ -85,7 +85,7 @@ extension WriteDraft {
         guard let stored = key.stored, let schema = key.schema else { return [] }
         let isSecret = key.isStoredSecret || schema.isSecret
         return schema.violations(of: stored, isSecret: isSecret, steps: &steps).map {
-            $0.inSuite(key.suite, under: key.pointer)
+            $0.located(inSuite: key.suite, bodyLocation: key.pointer)
         }
     }
 
@@ -109,9 +109,11 @@ extension WriteDraft {
             let secrets = relevantKeys.filter(\.isStoredSecret).map(\.key)
             let new = schema.newSuiteViolations(
                 before: before, after: after, secrets: suite.markedSecrets(of: keys) + secrets, steps: &steps)
-            violations += new.map { $0.inSuite(suite.id, under: .root).shown(to: request.readLimits, of: suite.id) }
-            if after.count > max(before.count, Schema.mostKeysUnderBroadRule), let keyword = schema.broadSuiteRule {
-                violations.append(Violation(tooManyKeysUnder: keyword).inSuite(suite.id, under: .root))
+            violations += new.map { $0.located(inSuite: suite.id).shown(to: request.readLimits, of: suite.id) }
+            if let keyword = schema.allKeysKeyword,
+                after.count > max(before.count, Schema.maximumKeysForAllKeysKeyword)
+            {
+                violations.append(Violation(tooManyKeysFor: keyword).located(inSuite: suite.id))
             }
         }
         return violations
@@ -136,12 +138,13 @@ extension Problem {
 }
 
 extension Violation {
-    /// Makes the violation of a suite with too many keys for the rule about all keys that the keyword states.
-    init(tooManyKeysUnder keyword: String) {
+    /// Makes the violation of a suite with too many keys for a keyword that the daemon checks on all keys for each
+    /// write.
+    init(tooManyKeysFor keyword: String) {
         self.init(
             pointer: .root, keyword: keyword,
             detail: "is evaluated on all keys of the suite for each write, so the suite may have at most "
-                + "\(Schema.mostKeysUnderBroadRule) keys")
+                + "\(Schema.maximumKeysForAllKeysKeyword) keys")
     }
 }
 

@@ -154,7 +154,8 @@ struct WriteDraft {
             throw state.unknownSuite(name, for: request.readLimits, refusesCreation: true)
         }
         try checkCount(keyDrafts.count + 1)
-        let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
+        // The keys of a missing suite have the revision of the last commit that dropped a suite.
+        let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDropRevision)
         steps += Self.stepsPerKey
         let suiteSchema = suite?.schema
         let schema = suiteSchema?.schema.key(key.text, steps: &steps)

@@ -145,8 +145,8 @@ final class ObjectRules: Sendable {
             + dependentSchemas.map(\.name)
     }
 
-    /// A keyword that looks at all members.
-    var broadKeyword: String? {
+    /// A keyword that must be checked on all members; nil if the rules have no such keyword.
+    var allMembersKeyword: String? {
         if count != nil { return "minProperties or maxProperties" }
         if propertyNames != nil { return "propertyNames" }
         if !patternProperties.isEmpty { return "patternProperties" }

@@ -35,23 +35,24 @@ public struct Schema: Sendable {
     ///   - document: the JSON Schema.
     ///   - text: the document as it was sent, if that is known.
     public init(_ document: JSONValue, text: String? = nil) throws(SchemaError) {
-        try self.init(document, text: text, isKept: false)
+        try self.init(document, text: text, isStored: false)
     }
 
-    /// Compiles a document that a daemon stores. Takes two things that a new document may not have, as earlier versions did:
-    /// `writeOnly` inside a key, and further Unicode properties in patterns, which match every character.
-    package init(kept document: JSONValue, text: String? = nil) throws(SchemaError) {
-        try self.init(document, text: text, isKept: true)
+    /// Compiles a document that a daemon stores. Unlike a new document, it may have two features that only earlier
+    /// versions accepted: `writeOnly` inside a key, and further Unicode properties in patterns, which match every
+    /// character.
+    package init(stored document: JSONValue, text: String? = nil) throws(SchemaError) {
+        try self.init(document, text: text, isStored: true)
     }
 
-    private init(_ document: JSONValue, text: String?, isKept: Bool) throws(SchemaError) {
+    private init(_ document: JSONValue, text: String?, isStored: Bool) throws(SchemaError) {
         guard case .object(let source) = document else {
             let detail = "a schema must be an object, but is \(document.kindPhrase)"
             throw SchemaError(.root, "schema", detail)
         }
-        let compiled = SchemaCompiler.result(of: document, isKept: isKept)
+        let compiled = SchemaCompiler.result(of: document, isStored: isStored)
         var problems = Self.shapeProblems(of: source) + compiled.problems
-        if !isKept { problems += compiled.nestedSecrets() }
+        if !isStored { problems += compiled.nestedSecrets() }
         guard compiled.isFinite else { throw SchemaError(problems, of: document) }
         let nodes = compiled.nodes
         self.document = document
@@ -135,11 +136,13 @@ public struct Schema: Sendable {
     /// The keys that those rules look at; nil if they look at all.
     package var suiteRuleKeys: Set<UTF8Text>? { suiteRules?.keys }
 
-    /// A keyword of those rules that looks at all keys, which takes time with each write.
-    package var broadSuiteRule: String? { suiteRules?.broadKeyword }
+    /// A keyword of the rules about the suite as a whole, such as `propertyNames`, that must be checked on all keys for
+    /// each write; nil if the rules have no such keyword.
+    package var allKeysKeyword: String? { suiteRules?.allKeysKeyword }
 
-    /// The most keys of a suite with such a rule. Checking them takes some ten milliseconds.
-    package static let mostKeysUnderBroadRule = 10_000
+    /// The maximum number of keys of a suite whose schema has an ``allKeysKeyword``. A check of so many keys takes
+    /// about ten milliseconds.
+    package static let maximumKeysForAllKeysKeyword = 10_000
 
     /// True if a key can be a secret.
     package var hasSecrets: Bool {

@@ -4,7 +4,7 @@
 struct SchemaCompiler {
     private let document: JSONValue
     /// True for a document that a daemon stores, whose patterns may have Unicode properties that are no longer supported.
-    private let isKept: Bool
+    private let isStored: Bool
     private(set) var nodes: [SchemaNode] = []
     private(set) var problems: [SchemaError.Problem] = []
     private var nodeIDs: [JSONPointer: SchemaNodeID] = [:]
@@ -32,12 +32,12 @@ struct SchemaCompiler {
     }
 
     /// Compiles the document as far as possible.
-    static func result(of document: JSONValue, isKept: Bool = false) -> Result {
+    static func result(of document: JSONValue, isStored: Bool = false) -> Result {
         guard document.isNested(atMost: JSONValue.maximumDepth) else {
             let detail = "a schema may nest at most \(JSONValue.maximumDepth) levels deep"
             return Result(problems: [SchemaError.Problem(.root, "schema", detail)])
         }
-        var compiler = SchemaCompiler(document: document, isKept: isKept)
+        var compiler = SchemaCompiler(document: document, isStored: isStored)
         _ = compiler.node(at: .root, document)
         compiler.compilePending()
         var result = Result(
@@ -55,9 +55,9 @@ struct SchemaCompiler {
         return result.nodes
     }
 
-    private init(document: JSONValue, isKept: Bool) {
+    private init(document: JSONValue, isStored: Bool) {
         self.document = document
-        self.isKept = isKept
+        self.isStored = isStored
     }
 
     /// Returns the node for a place of the document and queues the place for compiling.
@@ -114,7 +114,7 @@ struct SchemaCompiler {
         // Beyond the limit none is compiled: each takes memory and time.
         guard patternStates >= 0 else { return nil }
         do {
-            let pattern = try Pattern(source, allowsAnyProperty: isKept)
+            let pattern = try Pattern(source, allowsAnyProperty: isStored)
             patternStates -= pattern.stateCount
             if patternStates < 0 {
                 unsupported(pointer, keyword, "makes the patterns of this schema too large together")

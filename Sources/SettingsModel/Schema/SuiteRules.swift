@@ -4,8 +4,8 @@ struct SuiteRules: Sendable {
     private let nodes: [SchemaNode]
     /// The keys that the rules look at; nil if they look at all.
     let keys: Set<UTF8Text>?
-    /// A keyword that looks at all keys.
-    let broadKeyword: String?
+    /// A keyword of the rules that must be checked on all keys of the suite; nil if the rules have no such keyword.
+    let allKeysKeyword: String?
     /// True if checking them may take long for few and small values.
     let hasExpensiveRules: Bool
 
@@ -17,14 +17,15 @@ struct SuiteRules: Sendable {
         let rulesForDefaults = nodes[0].ofSuite(objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: true) })
         self.nodes = nodes + [rules, rulesForDefaults]
         hasExpensiveRules = rules.combination != nil || rules.values != nil || !(rules.objects?.nodes.isEmpty ?? true)
-        var (keys, broadKeyword) = (Set<UTF8Text>(), String?.none)
+        var (keys, allKeysKeyword) = (Set<UTF8Text>(), String?.none)
         for id in self.nodes.conjoined(from: [nodes.count]) {
             let node = self.nodes[id]
             keys.formUnion(node.objects?.names.map(UTF8Text.init) ?? [])
-            broadKeyword = broadKeyword ?? node.objects?.broadKeyword ?? (node.values == nil ? nil : "enum or const")
+            allKeysKeyword =
+                allKeysKeyword ?? node.objects?.allMembersKeyword ?? (node.values == nil ? nil : "enum or const")
         }
-        self.keys = broadKeyword == nil ? keys : nil
-        self.broadKeyword = broadKeyword
+        self.keys = allKeysKeyword == nil ? keys : nil
+        self.allKeysKeyword = allKeysKeyword
     }
 
     /// Returns those findings after a commit that were not there before it.

@@ -40,7 +40,8 @@ package enum NameSuggestion {
 
     /// Searches ordered names that the caller looks up.
     ///
-    /// - Parameter neighbours: returns up to a count of names around a place in the order, the nearest first.
+    /// - Parameter neighbours: returns up to `count` names around the position of `place` in the order, the nearest
+    ///   first. `place` is the misspelt name or, if there are very many names, a likely correction of it.
     package static func nearest(
         to name: String, limit: Int = 3, neighbours: (_ place: String, _ count: Int) -> [String]
     ) -> [String] {

@@ -111,7 +111,7 @@ struct WriteBoundTests {
         let daemon = try TestDaemon()
         let rule = #"{"type":"object","additionalProperties":true,"propertyNames":{"maxLength":20}}"#
         let named = #"{"type":"object","additionalProperties":true,"dependentRequired":{"k1":["k2"]}}"#
-        let edge = Schema.mostKeysUnderBroadRule
+        let edge = Schema.maximumKeysForAllKeysKeyword
         try daemon.done(Request("PUT app \(Self.map(0..<edge))"))
         try daemon.done(Request("PUT app/schema \(rule)"))
         let beyond = try daemon.send("PUT app/keys/more 1")
@@ -133,7 +133,7 @@ struct WriteBoundTests {
     func names() throws {
         let daemon = try TestDaemon()
         let rule = #"{"type":"object","additionalProperties":true,"propertyNames":{"pattern":"^[a-z][a-z0-9._-]*$"}}"#
-        let names = (0..<Schema.mostKeysUnderBroadRule - 1).map { #""player.volume.of.channel.\#($0)":1"# }
+        let names = (0..<Schema.maximumKeysForAllKeysKeyword - 1).map { #""player.volume.of.channel.\#($0)":1"# }
         try daemon.done(Request("PUT app {\(names.joined(separator: ","))}"))
         try daemon.done(Request("PUT app/schema \(rule)"))
         try daemon.done("PUT app/keys/one.more 1")

@@ -67,7 +67,7 @@ struct ChangeTests {
     @Test("A concealed change has its key and no value")
     func concealed() throws {
         var change = try Self.change(old: "old password", new: "new password", 9)
-        change.record.oldRejected = "older password"
+        change.record.oldInvalidValue = "older password"
         let text = change.concealed().jsonText()
         #expect(!text.contains("password"))
         let read = try Change(json: JSONValue(parsing: text))
@@ -91,15 +91,15 @@ struct ChangeTests {
     }
 
     @Test("What is stored under a key is known also where it does not fit")
-    func rejected() throws {
+    func invalidValue() throws {
         var change = try Self.change(old: 1, new: nil, 10)
         change.source = .invalid
-        change.record.rejected = 1
+        change.record.invalidValue = 1
         #expect(change.oldStored == 1)
         #expect(change.stored == 1)
         change.source = .default
         change.new = 0
-        change.record.rejected = nil
+        change.record.invalidValue = nil
         #expect(change.stored == nil)
     }
 

@@ -34,7 +34,7 @@ struct SchemaBoundsTests {
         let error = #expect(throws: SchemaError.self) { try Schema(document) }
         #expect(error?.problems.map(\.keyword) == ["pattern", "patternProperties"])
         #expect(error?.problems.allSatisfy(\.isUnsupported) == true)
-        let kept = try Schema(kept: document)
+        let kept = try Schema(stored: document)
         #expect(kept.key("name")?.allows("😀x") == true && kept.key("name")?.allows("y") == false)
         #expect(kept.key("other") != nil)
     }

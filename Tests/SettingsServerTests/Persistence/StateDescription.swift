@@ -13,7 +13,7 @@ struct StateDescription: Hashable, CustomStringConvertible {
 
     init(_ state: State) {
         place = ["epoch \(state.epoch)", "revision \(state.revision)", "time \(state.time.milliseconds)"]
-        var lines = ["last drop \(state.lastDrop)"]
+        var lines = ["last drop \(state.lastDropRevision)"]
         state.suites.forEach { suite in
             lines.append("suite \(suite.id) \(suite.revision) schema \(suite.schemaRevision) keys \(suite.keyCount)")
             if let schema = suite.schema {

@@ -86,7 +86,8 @@ package struct SnapshotReader {
             throw .newerFormat(directory.path(of: name), format: format)
         }
         guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else { throw damage("the epoch is invalid") }
-        let (revision, lastDrop) = (try self.revision("revision", of: head), try self.revision("lastDrop", of: head))
+        let revision = try self.revision("revision", of: head)
+        let lastDropRevision = try self.revision("lastDrop", of: head)
         // `lastDrop` is the last commit that deleted a suite. No commit after `historyFloor` is missing in the history.
         // If a suite has no log (the list of its commits), none of its commits after `historyBase` is missing. Of the
         // commits up to `passed`, the history has only the commits that are among the newest commits of a suite.
@@ -121,13 +122,13 @@ package struct SnapshotReader {
             newest = commit.revision
             history.append(RetainedCommit(commit), limits: limits)
         }
-        history.finishRestoring(evictedThrough: evictedThrough, limits: limits)
+        history.finishRestoring(evictedThrough: evictedThrough)
         try advance()
         try verifyLastLine()
         return Snapshot(
             state: State(
-                epoch: epoch, revision: revision, time: time, suites: suites, lastDrop: lastDrop, history: history,
-                limits: limits),
+                epoch: epoch, revision: revision, time: time, suites: suites, lastDropRevision: lastDropRevision,
+                history: history, limits: limits),
             journalRevision: journal)
     }
 
@@ -157,8 +158,8 @@ package struct SnapshotReader {
         let parsedText = try decode { () throws(BodyError) in try text.map(JSONValue.init(ofSchemaText:)) }
         if let document = parsedText ?? head["schema"] {
             do {
-                // `kept:` also accepts what earlier versions accepted and a new schema must not contain.
-                schema = SchemaVersion(try Schema(kept: document, text: text), revision: schemaRevision)
+                // `stored:` also accepts what earlier versions accepted and a new schema must not contain.
+                schema = SchemaVersion(try Schema(stored: document, text: text), revision: schemaRevision)
             } catch {
                 throw damage("the schema is not valid: \(error)")
             }

@@ -106,7 +106,7 @@ package struct SnapshotWriter {
             json.member("epoch", state.epoch.text)
             json.member("revision", state.revision)
             json.member("time", state.time)
-            json.member("lastDrop", state.lastDrop)
+            json.member("lastDrop", state.lastDropRevision)
             json.member("historyFloor", state.history.oldestAvailable)
             json.member("historyBase", state.history.oldestAvailableWithoutLog)
             json.member("passed", state.history.evictedThrough)

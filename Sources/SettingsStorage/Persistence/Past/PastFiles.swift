@@ -78,8 +78,8 @@ package final class PastFiles: Sendable {
         let expired = files.withLock { files -> ArraySlice<PastFile> in
             var time = AgreedTime()
             // `toTime` is the time of the last commit of a file, and `latestTime` the latest time of all its commits.
-            for file in files { time.add(file.toTime, age: age) }
-            guard let earliestUnexpired = time.earliest(age: age),
+            for file in files { time.add(file.toTime, maximumAge: age) }
+            guard let earliestUnexpired = time.earliest(maximumAge: age),
                 let last = files.lastIndex(where: { $0.latestTime.milliseconds < earliestUnexpired })
             else { return [] }
             defer { files.removeFirst(last + 1) }

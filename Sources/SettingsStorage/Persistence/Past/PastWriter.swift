@@ -123,8 +123,8 @@ struct PastWriter {
         var history = History(oldestAvailable: .zero)
         for kept in commits { history.append(kept, limits: .unbounded) }
         let document = State(
-            epoch: state.epoch, revision: last.revision, time: last.commit.time, suites: suites, lastDrop: .zero,
-            history: history, limits: .unbounded)
+            epoch: state.epoch, revision: last.revision, time: last.commit.time, suites: suites,
+            lastDropRevision: .zero, history: history, limits: .unbounded)
         fragments.append(
             PastFile.Fragment(
                 suite: suite, first: first.revision, last: last.revision, offset: output.offset, hasBase: hasBase))
