@@ -40,10 +40,11 @@ package final class Daemon: Sendable {
     private let tokenUsageTimer: RepeatingTimer
     /// The times at which tokens were last used.
     private let tokenUsage: TokenUsage
-    /// The current access control and other policies of all event loops, which a reload replaces.
+    /// Distributes policies, such as the access control, to the request handlers of all event loops. A reload replaces
+    /// the policies. With etcd, the board also distributes the time for which etcd has not answered.
     private let policyBoard: PolicyBoard
     private let manager: ServiceManager?
-    /// Reads the stored files periodically to detect damage.
+    /// Reads the stored files periodically to detect damage, such as a journal that lacks published commits.
     private let scrub: Scrub
     private let scrubTimer: RepeatingTimer?
     private let reloader: Reloader
@@ -87,6 +88,8 @@ package final class Daemon: Sendable {
         for change in configuration.lowerLimits(toFit: availableConnections) { log.info(change) }
         let isStopping = StopFlag()
         let policyBoard = PolicyBoard(policies)
+        // The audit log adds the lines that the previous process did not write for commits in `state`. If the history
+        // is shared, other daemons write the lines of their own commits, so a missing line is not reported as lost.
         let audit = configuration.auditFile.map {
             AuditLog($0, in: DataDirectory(path), initialState: state, isHistoryShared: commitLog is EtcdLog, log)
         }
@@ -108,6 +111,7 @@ package final class Daemon: Sendable {
             budget: budget, audit: audit, past: past,
             peers: etcdLog.map { etcdLog in
                 let queries = etcdLog.queries
+                // A request with `Settings-Fresh` waits until this daemon has all commits up to the end of the log.
                 return Peers(
                     findEndOfLog: queries.fetchEnd, describe: queries.describeDaemons,
                     metrics: { etcdLog.currentMetrics })
@@ -116,7 +120,9 @@ package final class Daemon: Sendable {
             schemas: { schemaSetter.lastResult.rawValue }, lastReloadFailed: { reloader.lastReloadFailed },
             obstacle: { isStopping.isSet ? .shuttingDown : commitLog.health.map { Problem(obstacle: $0) } })
         do {
-            // The seconds for which etcd has not answered; nil if it answers, or without etcd.
+            // The seconds for which etcd has not answered; nil if it answers, or without etcd. If etcd does not answer
+            // at the start, the daemon serves the copy of the state in the data directory, and all responses contain
+            // these seconds in `Settings-Stale`. `maintenanceTimer` sends later values to the handlers.
             var staleSeconds: Int?
             etcdLog?.reportStalenessIfChanged { staleSeconds = $0 }
             // The server accepts connections at once, so the parts that requests use were constructed before it.
@@ -156,8 +162,8 @@ package final class Daemon: Sendable {
         // The scrub reads the stored files slowly, so that it does not delay the writes.
         let pace = ReadPace(bytesPerSecond: 4 << 20)
         let scrub = Scrub(
-            DataDirectory(path, in: POSIXFileSystem(pace: pace)), pace: pace, commitLog.metrics, log
-        ) { store.read { $0.revision } }
+            DataDirectory(path, in: POSIXFileSystem(pace: pace)), pace: pace, commitLog.metrics, log,
+            publishedRevision: { store.read { $0.revision } })
         self.scrub = scrub
         let scrubSeconds = configuration.scrubInterval
         scrubTimer = scrubSeconds > 0 ? RepeatingTimer(every: scrubSeconds * 1000) { scrub.begin() } : nil

@@ -84,7 +84,8 @@ final class SchemaSetter: Sendable {
         log.info("the schema of \(file.suite) was set from the file \(file.path)")
         guard let commit else { return }
         let request = AuditLog.Request(peer: Self.caller, description: file.path)
-        audit?.add(commit, from: request) { [store] in store.state }
+        // The audit log omits the values of keys that the schemas in the published state declare secret.
+        audit?.add(commit, from: request, publishedState: { [store] in store.state })
     }
 
     private static func reason(of problem: Problem) -> String {

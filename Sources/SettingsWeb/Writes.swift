@@ -153,7 +153,8 @@ extension APIHandler {
         let id = Ticket(result.id)
         guard let entry = requests.entry(id), case .write(let write) = entry.request else { return }
         if let commit = result.commit, let request = write.auditedRequest {
-            service.audit?.add(commit, from: request) { [store = service.store] in store.state }
+            // The audit log omits the values of keys that the schemas in the published state declare secret.
+            service.audit?.add(commit, from: request, publishedState: { [store = service.store] in store.state })
         }
         // A part of a split write is committed. Prepares the remaining part.
         if let remainder = result.remainder {

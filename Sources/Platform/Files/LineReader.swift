@@ -46,15 +46,16 @@ package struct LineReader {
 
     /// Returns the next line. Returns nil at the end of the file.
     package mutating func next() throws(FileError) -> Line? {
-        var searched = pending.lowerBound
+        var searchStart = pending.lowerBound
         while true {
-            if let newline = firstNewline(in: searched..<pending.upperBound) {
+            if let newline = firstNewline(in: searchStart..<pending.upperBound) {
                 return removeLine(upTo: newline, isTerminated: true)
             }
             if hasEnded { return pending.isEmpty ? nil : removeLine(upTo: pending.upperBound, isTerminated: false) }
-            let unsearched = pending.count
+            // The pending bytes have no newline, so the next search begins after them. `fill` may move these bytes.
+            let searchedCount = pending.count
             try fill()
-            searched = pending.lowerBound + unsearched
+            searchStart = pending.lowerBound + searchedCount
         }
     }
 

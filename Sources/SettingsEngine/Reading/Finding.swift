@@ -20,6 +20,8 @@ package enum Finding: Sendable {
 
 /// Finds the data that watchers receive from one state.
 package struct WatchReader: Sendable {
+    /// The state for one caller. If the caller may not read everything, ``State/epoch`` ends in the digest of the
+    /// caller's grants (see ``State/withGrantsDigest(of:)``). ``State/baseCursor`` has the epoch without the digest.
     package let state: State
 
     package init(_ state: State) { self.state = state }
@@ -68,7 +70,9 @@ extension WatchReader {
         guard state.history.oldestAvailable > revision else { return true }
         guard subject.suites.allSatisfy({ state.oldestAvailable(of: $0) <= revision }) else { return false }
         return subject.suitePrefixes.allSatisfy { prefix in
-            // The prefix also matches deleted suites. If no commit in memory affects such a suite, this bound applies.
+            // The history has a log for each suite that commits in memory affect: the list of these commits. The prefix
+            // also matches suites without a log, such as a suite that was dropped long ago. The history has evicted no
+            // commit of a suite without a log that is later than `oldestAvailableWithoutLog`.
             guard state.history.oldestAvailableWithoutLog <= revision else { return false }
             var isComplete = true
             state.history.forEachLog(prefix: prefix.string) { log in

@@ -75,6 +75,9 @@ extension RecentPast {
 extension Suite? {
     /// Undoes the changes of a commit to this suite. A suite that does not exist is nil, so the name is a parameter.
     /// `origin` finds the caller that made a commit, and the caller's reason (`note`).
+    ///
+    /// A suite that is restored after a drop gets its `unknownKeyRevision` again: the revision of each key that has
+    /// neither a record nor a tombstone, because the key was never written or its tombstone was discarded.
     package mutating func undo(_ commit: Commit, of name: SuiteName, _ origin: (Revision) -> CommitOrigin?) {
         for change in commit.suiteChanges.reversed() where change.suite == name {
             switch change.kind {
@@ -89,6 +92,8 @@ extension Suite? {
             }
         }
         for change in commit.changes where change.suite == name {
+            // If a newer version of the daemon made the commit, this version may not know the source, and cannot make a
+            // record with it. The key then keeps its later record.
             guard let valueSource = KeyRecord.ValueSource(change.oldSource) else { continue }
             let revision = change.record.oldRevision ?? .zero
             self?.put(
@@ -111,7 +116,7 @@ extension Suite {
     fileprivate var newestRevision: Revision { max(schemaRevision, newestRecord?.revision ?? .zero) }
 
     /// The time of the last commit that changed the suite; nil if the time is unknown, because that commit changed no
-    /// key.
+    /// key, or may have removed a key whose tombstone was discarded.
     fileprivate var changeTime: Timestamp? {
         guard let newestRecord, newestRecord.revision >= max(schemaRevision, removed.unknownKeyRevision) else {
             return nil
@@ -145,8 +150,9 @@ extension Suite {
     /// an undo of the commit restores them. The oldest tombstones come first, because tombstones are discarded in this
     /// order.
     var forgottenKeys: ForgottenKeys {
-        let listed = records.elements.filter { $0.valueSource == .unset }
-        let keys = (removed.records + listed).map { record in
+        // A removed key that the schema lists has a record without a value instead of a tombstone.
+        let recordsWithoutValue = records.elements.filter { $0.valueSource == .unset }
+        let keys = (removed.records + recordsWithoutValue).map { record in
             ForgottenKeys.Key(key: record.key, revision: record.revision, modified: record.changeTime)
         }
         return ForgottenKeys(unknownKeyRevision: removed.unknownKeyRevision, keys: keys)

@@ -27,6 +27,7 @@ extension WatchReader {
     package func renderingCost(of subject: WatchSubject, within limit: Cost) -> Cost {
         var meter = CostMeter(within: limit)
         func add(_ suite: Suite) -> Bool {
+            // The fields of the suite itself, such as its name and schema revision, count as four units of extent.
             meter.add(4 * .renderedUnit)
             suite.addRenderingCost(to: &meter)
             return !meter.isExceeded
@@ -73,7 +74,8 @@ extension WatchReader {
     ///
     /// - Parameters:
     ///   - commits: the commits that match the subject, oldest first.
-    ///   - position: the revision of the data that the client has. It may be after the revision of this state.
+    ///   - position: the revision of the data that the client has. It may be after the revision of this state: several
+    ///     daemons can share a log, and the client may have got the data from a daemon that has newer commits.
     ///   - limit: the maximum number of changes; nil for no limit. A response has only whole commits, and at least one
     ///     commit, which may exceed the limit.
     ///   - mergesByKey: if true, the changes of each key are merged into one change.

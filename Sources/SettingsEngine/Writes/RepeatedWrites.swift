@@ -66,7 +66,9 @@ extension WriteRequest {
     /// suite was dropped; nil for a request that names no single suite or schema.
     private func tag(afterCommit revision: Revision) -> Revision? {
         switch command {
-        case .mergeSuite, .replaceSuite, .resetSuite, .setSchema, .refuseSchema, .removeSchema: revision
+        case .mergeSuite, .replaceSuite, .resetSuite, .setSchema, .removeSchema: revision
+        // The commit set the schema, but since an upgrade, the daemon no longer accepts the document.
+        case .refuseSchema: revision
         case .undo(_, let suite, _): suite == nil ? nil : revision
         case .restore: revision
         case .dropSuite: .zero

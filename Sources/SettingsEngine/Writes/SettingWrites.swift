@@ -2,7 +2,8 @@ internal import SettingsAPI
 internal import SettingsModel
 
 /// Writes of a single key: set, delete, or change in place. A draft is a write that is being decided: checked against
-/// the staged state, to compute its commit or its refusal. A schema can lock keys, and make keys secret.
+/// the staged state (the newest state, with the commits that are not durable yet), to compute its commit or its
+/// refusal. A schema can lock keys, and make keys secret.
 extension WriteDraft {
     mutating func writeSetting(_ operation: Transaction.Operation) throws(Problem) -> WriteDecision {
         let suite = state.suite(operation.suite)

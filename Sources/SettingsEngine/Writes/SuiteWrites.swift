@@ -3,9 +3,9 @@ internal import SettingsModel
 
 /// Writes to a suite, a named set of settings, as a whole: merge, replace, reset, and drop.
 ///
-/// A draft is a write that is being decided: checked against the staged state, to compute its commit or its refusal. A
-/// method adds the keys of the write to the draft, checks the guards (preconditions such as `If-Match`), changes the
-/// keys in the draft, and makes the decision.
+/// A draft is a write that is being decided: checked against the staged state (the newest state, with the commits that
+/// are not durable yet), to compute its commit or its refusal. A method adds the keys of the write to the draft, checks
+/// the guards (preconditions such as `If-Match`), changes the keys in the draft, and makes the decision.
 extension WriteDraft {
     /// Merges a map into the suite (RFC 7396): null removes the key, an object is merged into the effective value (the
     /// stored value, otherwise the default of the schema), and any other value is stored.
@@ -56,7 +56,7 @@ extension WriteDraft {
         }
         if let suite {
             for record in suite.records.elements where record.stored != nil && values[record.name] == nil {
-                let key = try findOrAddKey(suite, name, record.key, namedIn: .path, isRemoval: true)
+                let key = try findOrAddKey(suite, name, record.key, namedIn: .noPart, isRemoval: true)
                 remove(key)
             }
         }
@@ -79,7 +79,7 @@ extension WriteDraft {
         try checkCount(keys.count)
         try checkGuards(of: name)
         for key in keys {
-            let key = try findOrAddKey(suite, name, key, namedIn: .path, isRemoval: true)
+            let key = try findOrAddKey(suite, name, key, namedIn: .noPart, isRemoval: true)
             // Not one expression: in a debug build, `remove(try findOrAddKey(…))` copies the whole draft for each key.
             remove(key)
         }
@@ -125,7 +125,7 @@ extension WriteDraft {
         try checkLocks(in: suite) { _ in true }
         try checkGuards(of: suite.id)
         for key in part {
-            let key = try findOrAddKey(suite, suite.id, key, namedIn: .path, isRemoval: true)
+            let key = try findOrAddKey(suite, suite.id, key, namedIn: .noPart, isRemoval: true)
             remove(key)
             // `check()` sets this property for other writes, but is not called for a part.
             key.isDifferent = true

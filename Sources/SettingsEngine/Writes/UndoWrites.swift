@@ -2,7 +2,8 @@ internal import SettingsAPI
 internal import SettingsModel
 
 /// Undo, which applies the inverse of a commit, and restore, which stores the values of a moment in the past again. A
-/// draft is a write that is being decided: checked against the staged state, to compute its commit or its refusal.
+/// draft is a write that is being decided: checked against the staged state (the newest state, with the commits that
+/// are not durable yet), to compute its commit or its refusal.
 extension WriteDraft {
     private struct PastValue {
         let key: KeyName
@@ -151,6 +152,8 @@ extension WriteDraft {
             draft = makeSubdraft(on: state)
         }
         let values = part.changes.map { change in
+            // `wasSecret` can be false for a value that was stored before a schema declared the key secret. The change
+            // of such a value has `isSecret`.
             PastValue(
                 key: change.key, stored: change.oldStored,
                 isSecret: change.record.wasSecret || change.isSecret && change.oldStored != nil)
@@ -218,7 +221,7 @@ extension WriteDraft {
         try checkSteps()
         guard conflicts.isEmpty else { throw conflict(conflicts.keys, more: conflicts.unlisted.count, in: name) }
         for value in changed {
-            let key = try findOrAddKey(suite, name, value.key, namedIn: .path, isRemoval: value.stored == nil)
+            let key = try findOrAddKey(suite, name, value.key, namedIn: .noPart, isRemoval: value.stored == nil)
             guard let stored = value.stored else {
                 remove(key)
                 continue

@@ -1,8 +1,9 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The limits of a write that is being decided: checked against the staged state, to compute its commit or its refusal.
-/// Each write has a budget of validation steps, so that validation does not delay other writes for long.
+/// The limits of a write that is being decided: checked against the staged state (the newest state, with the commits
+/// that are not durable yet), to compute its commit or its refusal. Each write has a budget of validation steps, so
+/// that validation does not delay other writes for long.
 extension WriteDraft {
     /// Throws if the budget is exhausted. Inlined, because the compiler would copy the draft for a call.
     @inline(__always)

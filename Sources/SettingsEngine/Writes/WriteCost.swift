@@ -6,7 +6,8 @@ internal import SettingsModel
 package struct WriteCost {
     /// The cost of reading and replacing stored values, and of checking the schema's rules about a suite as a whole.
     package var cost = Cost.zero
-    /// True if names or values must be validated against a schema. ``cost`` does not include this validation.
+    /// True if names or values must be validated against a schema. ``cost`` does not include this validation, except an
+    /// estimate for the values that are invalid before the write.
     package var checksValues = false
 }
 
@@ -31,6 +32,7 @@ extension State {
         case .setSchema(let name, _, _):
             addCost(ofWhole: name, to: &meter)
             return hasSuite(name)
+        // The document is not a valid schema. Deciding only checks the preconditions, then throws the error.
         case .refuseSchema: return false
         case .undo(let undo, _, _):
             addCost(of: undo, to: &meter)
@@ -120,9 +122,12 @@ extension Suite {
     /// Adds the cost of reading and replacing all values of the suite. A record costs four units of extent for its
     /// fields, plus one unit for each eight bytes of its name, plus the extent of its stored value.
     fileprivate func addDecisionCost(to meter: inout CostMeter) {
+        // A check of expensive rules about the suite as a whole is estimated like the validation of one value.
         if schema?.schema.hasExpensiveSuiteRules ?? false { meter.add(.schemaRevalidation) }
         records.forEach { record in
             meter.add((4 + record.name.utf8.count / 8) * .decidedUnit)
+            // A write that sets a schema validates all stored values, and its error lists their violations. The other
+            // writes of a whole suite have the same estimate.
             if record.valueSource == .invalid { meter.add(.schemaRevalidation) }
             meter.add(record.stored, each: .decidedUnit)
             return !meter.isExceeded

@@ -33,6 +33,7 @@ extension State {
         case .dropSuite(let suite): return try draft.drop(suite)
         case .setSchema(let suite, let schema, let policy):
             return try draft.setSchema(suite, schema, onConflict: policy)
+        // The document is not a valid schema. The error of a guard that does not hold takes precedence.
         case .refuseSchema(let suite, let problem): throw draft.refusal(of: suite, problem)
         case .removeSchema(let suite): return try draft.removeSchema(suite)
         case .transaction(let transaction): return try draft.writeTransaction(transaction)
@@ -110,6 +111,7 @@ extension WriteDraft {
         switch body {
         case .setting(let setting): decision.commit?.answer = .setting(setting)
         case .summary(let summary): decision.commit?.answer = .summary(summary)
+        // Only a write that changes a setting has this body, and such a write makes a decision with changes.
         case .change: break
         }
         return decision

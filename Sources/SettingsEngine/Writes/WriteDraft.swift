@@ -78,10 +78,12 @@ struct WriteDraft {
         }
     }
 
-    /// The part of a request that names a key. The status for an unknown key is 404 in a path, and 422 in a body.
+    /// The part of a request that names a key. The status for an unknown key is 422 in a body, and otherwise 404.
     enum RequestLocation {
         case path
         case body(JSONPointer)
+        /// No part: the key comes from stored data, for example from the commit that the request undoes.
+        case noPart
     }
 
     let request: WriteRequest
@@ -169,8 +171,8 @@ struct WriteDraft {
         return new
     }
 
-    /// Throws an error for a key in a path that the schema of the suite does not admit, and adds a key in a body to
-    /// ``unknownKeys``. Does nothing for a suite without a schema.
+    /// Reports a key that the schema of the suite does not admit: adds a key in a body to ``unknownKeys``, and throws
+    /// an error for any other key. Does nothing for a suite without a schema.
     private mutating func reportUnknownKey(
         _ suite: Suite, _ key: KeyDraft, namedIn location: RequestLocation
     ) throws(Problem) {

@@ -175,6 +175,7 @@ package struct WriteAnswer: Sendable {
         // A span, because a loop over the array would copy each change.
         let changes = changes.span
         for index in changes.indices where !meter.isExceeded {
+            // The fields of a change count as four units of extent, plus one unit for each eight bytes of its key.
             meter.add((4 + changes[index].key.text.utf8.count / 8) * .renderedUnit)
             meter.add(changes[index].old, each: .renderedUnit)
             meter.add(changes[index].new, each: .renderedUnit)

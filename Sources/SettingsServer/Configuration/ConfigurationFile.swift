@@ -78,7 +78,8 @@ extension Configuration {
         }
         guard etcd.endpoints.isEmpty || history.age == .max else {
             throw ConfigurationError(
-                "history.days (\(source(of: "history.days"))) cannot be combined with etcd.endpoints",
+                "history.days (\(source(of: "history.days"))) cannot be combined with etcd.endpoints: with etcd, the "
+                    + "daemon keeps the history in memory only",
                 remedy: "remove one of the two options")
         }
         guard etcd.endpoints.isEmpty || durability == .always else {

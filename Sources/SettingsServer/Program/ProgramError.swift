@@ -23,7 +23,8 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
         case .tornTail: "check: the newest journal ends with an incomplete line, which the next start removes"
         case .usage: "the command line is invalid"
         case .damagedData: "stored data is damaged, or a newer version wrote it; nothing was changed"
-        case .unavailable: "cluster: etcd does not answer, or does not contain this log"
+        case .unavailable:
+            "cluster: etcd does not answer, has no commit log under etcd.prefix, or got a commit during the command"
         case .cannotListen: "an address to listen on is in use or does not exist"
         case .internalFailure: "an unexpected failure"
         case .cannotWrite: "the data directory cannot be created, read or written; check: it is not a data directory"

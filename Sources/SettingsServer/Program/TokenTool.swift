@@ -30,7 +30,9 @@ struct TokenTool {
         // Find the data directory before `switchToOwner` changes the user: the default directory depends on the user.
         let directory = (try? Program.location(of: configuration).path).map { DataDirectory($0) }
         let daemon = directory.flatMap { Self.daemon(of: $0) }
-        // If root owns the directory of a symbolic link, use the owner of the directory of the target.
+        // If root runs the command, continue as the owner of the directory of the token file, so that the daemon can
+        // read a file that the command creates. If root owns this directory, `switchToOwner` changes nothing. The path
+        // may then be a symbolic link, so try the directory of the target next.
         for path in [file, TokenFile.followingLinks(file)] {
             try ProcessUser.switchToOwner(of: path.parentDirectory ?? ".")
         }
@@ -43,6 +45,8 @@ struct TokenTool {
             }
             notifyDaemon(daemon, "the token \(name) was revoked")
         default:
+            // If root owns the directory, the process still runs as root, and the file may belong to the user of the
+            // daemon. The commands `create` and `revoke` accept such a file, too.
             let tokens = try TokenFile(at: file, acceptsAnyOwnerForRoot: true).tokens
             guard command.isJSON else {
                 for token in tokens { Program.printLine(Self.line(of: token)) }

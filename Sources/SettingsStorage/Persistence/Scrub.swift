@@ -12,20 +12,21 @@ package final class Scrub: Sendable {
     private let directory: DataDirectory
     private let metrics: StorageMetrics
     private let log: Log
-    private let published: @Sendable () -> Revision
+    private let publishedRevision: @Sendable () -> Revision
     private let pace: ReadPace
     private let queue = DispatchQueue(label: "settingsd.scrub", qos: .background)
     private let isRunning = Atomic(false)
 
     /// - Parameters:
     ///   - pace: limits the speed at which the file system of `directory` reads. Stopping the pace abandons a scrub.
-    ///   - published: returns the revision of the last commit that is durable and visible to readers.
+    ///   - publishedRevision: returns the revision of the last commit that is durable and visible to readers. The
+    ///     journals must have this commit.
     package init(
         _ directory: DataDirectory, pace: ReadPace, _ metrics: StorageMetrics, _ log: Log,
-        published: @escaping @Sendable () -> Revision
+        publishedRevision: @escaping @Sendable () -> Revision
     ) {
         (self.directory, self.pace, self.metrics, self.log) = (directory, pace, metrics, log)
-        self.published = published
+        self.publishedRevision = publishedRevision
     }
 
     /// Begins to read the directory on the queue, unless a scrub is running.
@@ -45,7 +46,7 @@ package final class Scrub: Sendable {
     /// Reads the directory once. Runs on the queue.
     package func run() {
         // Read the last published commit before listing the files: the journals in the list must have this commit.
-        let published = published()
+        let published = publishedRevision()
         var report = Report()
         do throws(FileError) {
             let listing = try directory.list()

@@ -82,11 +82,12 @@ final class CommitStage: @unchecked Sendable {
         return true
     }
 
-    /// Applies and publishes new commits of other daemons. Returns nil if there are none.
-    func follow() -> FollowedState? {
-        guard let followed = log.follow(from: state) else { return nil }
-        publish(followed.state)
-        return followed
+    /// Applies new commits of other daemons to the published state, and publishes the state with them. Returns this
+    /// state with a list of the commits; nil if there are none.
+    func publishCommitsOfOtherDaemons() -> FollowedState? {
+        guard let followedState = log.follow(from: state) else { return nil }
+        publish(followedState.state)
+        return followedState
     }
 
     func maintainLog() {

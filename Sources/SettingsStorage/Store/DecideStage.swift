@@ -24,12 +24,12 @@ final class DecideStage: @unchecked Sendable {
         let unresolvedKeys: Set<StagedState.CallerRequestKey>
     }
 
-    /// The state with which a new generation begins: ``base``, or the last of ``followed`` if there is one.
+    /// The state with which a new generation begins: ``base``, or the last of ``followedStates`` if there is one.
     struct Restart: Sendable {
         /// The published state when the old generation ended.
         let base: State
         /// The states with commits that other daemons added later, oldest first.
-        var followed: [FollowedState] = []
+        var followedStates: [FollowedState] = []
     }
 
     struct Decisions: Sendable {
@@ -104,7 +104,7 @@ final class DecideStage: @unchecked Sendable {
         staged.quotas = limits.quotas
         if let restart = slice.restart {
             staged.rollBack(to: restart.base)
-            for followed in restart.followed { staged.follow(followed) }
+            for followedState in restart.followedStates { staged.follow(followedState) }
         } else {
             staged.confirm(upTo: slice.durableRevision)
         }

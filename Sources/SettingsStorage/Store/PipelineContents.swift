@@ -36,10 +36,11 @@ struct PipelineContents: Sendable {
     var idleHandlers: [@Sendable (State) -> Void] = []
     /// True if the decide stage runs or is scheduled.
     var isDeciding = false
-    /// True if the commit stage runs or is scheduled.
-    var isCommitting = false
-    /// True while the commit stage works on batches.
-    var isFlushing = false
+    /// True if the commit stage runs or is scheduled, even if it only maintains the log.
+    private var isCommitting = false
+    /// True from the moment when the commit stage takes batches until it ends. If the log permits only one batch in
+    /// flight, the decide stage takes no writes during this time.
+    private var isFlushing = false
     private let maximumBatchesInFlight: Int
 
     init(limits: WriteLimits, maximumBatchesInFlight: Int, durableRevision: Revision) {
@@ -131,14 +132,15 @@ extension PipelineContents {
     ///
     /// - Parameters:
     ///   - base: the published state when the old generation ended.
-    ///   - followed: the state after further commits of other daemons; nil if there are none.
+    ///   - followedState: the state after further commits of other daemons, with a list of these commits; nil if there
+    ///     are none.
     mutating func beginGeneration(
-        after base: State, followed: FollowedState? = nil, unresolvedKeys: Set<StagedState.CallerRequestKey>
+        after base: State, followedState: FollowedState? = nil, unresolvedKeys: Set<StagedState.CallerRequestKey>
     ) {
         generation += 1
         self.unresolvedKeys = unresolvedKeys
         var next = restart ?? DecideStage.Restart(base: base)
-        if let followed { next.followed.append(followed) }
+        if let followedState { next.followedStates.append(followedState) }
         restart = next
     }
 
@@ -150,8 +152,9 @@ extension PipelineContents {
 
     private var isIdle: Bool { queue.isEmpty && batches.isEmpty && !isDeciding && !isFlushing && !isMaintenanceDue }
 
-    /// Removes and returns the idle handlers if no work is left.
-    mutating func takeIdleHandlers() -> [@Sendable (State) -> Void] {
+    /// Marks the commit stage as not running. Removes and returns the idle handlers if no work is left.
+    mutating func finishCommitting() -> [@Sendable (State) -> Void] {
+        (isCommitting, isFlushing) = (false, false)
         guard isIdle else { return [] }
         defer { idleHandlers = [] }
         return idleHandlers

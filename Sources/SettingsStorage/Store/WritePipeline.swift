@@ -79,6 +79,8 @@ final class WritePipeline: Sendable {
         return refused
     }
 
+    /// Refuses costly writes from now on, including queued costly writes, so that the daemon can stop soon. A write is
+    /// costly if deciding it is estimated to take more than ``PendingWrite/costlyThreshold``.
     func refuseCostlyWrites() {
         update { $0.isStopping = true }
     }
@@ -165,10 +167,12 @@ extension WritePipeline {
             }
             batch.sendResults()
         case .overtaken:
+            // The decide stage rolls the staged state back to `base`, then adds the commits of the other daemons.
             let base = commitStage.state
-            let followed = commitStage.follow()
+            let followedState = commitStage.publishCommitsOfOtherDaemons()
             contents.withLock { contents in
-                contents.beginGeneration(after: base, followed: followed, unresolvedKeys: commitStage.unresolvedKeys)
+                contents.beginGeneration(
+                    after: base, followedState: followedState, unresolvedKeys: commitStage.unresolvedKeys)
                 contents.queue.returnToFront(batch.writes)
             }
             commitStage.finishPublication()
@@ -178,10 +182,11 @@ extension WritePipeline {
     private func maintainLog() {
         commitStage.maintainLog()
         let base = commitStage.state
-        let followed = commitStage.follow()
+        let followedState = commitStage.publishCommitsOfOtherDaemons()
         contents.withLock { contents in
-            if let followed {
-                contents.beginGeneration(after: base, followed: followed, unresolvedKeys: commitStage.unresolvedKeys)
+            if let followedState {
+                contents.beginGeneration(
+                    after: base, followedState: followedState, unresolvedKeys: commitStage.unresolvedKeys)
             }
             contents.requeuePostponed()
         }
@@ -189,6 +194,9 @@ extension WritePipeline {
     }
 
     /// Makes the decide stage wait until `count` further writes are queued, or until the timeout in nanoseconds.
+    ///
+    /// The clients that get the results of a batch send their next writes at about the same time. The pause lets one
+    /// flush serve all of these writes. Only a log in etcd, whose flush waits for the network, requests the pause.
     private func gather(_ count: Int, timeout: UInt64) {
         let end = monotonic.now() + timeout
         contents.withLock { $0.gathering = PipelineContents.Gathering(count: count + $0.queue.count, end: end) }
@@ -199,14 +207,9 @@ extension WritePipeline {
         }
     }
 
-    /// Marks the commit stage as not running. Returns the idle handlers if no work is left.
     private func finishCommitting() -> [@Sendable (State) -> Void] {
         var handlers: [@Sendable (State) -> Void] = []
-        update { contents in
-            contents.isCommitting = false
-            contents.isFlushing = false
-            handlers = contents.takeIdleHandlers()
-        }
+        update { handlers = $0.finishCommitting() }
         return handlers
     }
 }

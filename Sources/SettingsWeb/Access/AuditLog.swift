@@ -120,9 +120,11 @@ package final class AuditLog: Sendable {
 
     /// Adds the line of a published commit.
     ///
-    /// - Parameter state: returns the published state, whose schemas declare which keys have secret values. Called on
-    ///   the background queue.
-    package func add(_ retained: RetainedCommit, from request: Request, _ state: @escaping @Sendable () -> State) {
+    /// - Parameter publishedState: returns the published state, whose schemas declare which keys have secret values.
+    ///   Called on the background queue.
+    package func add(
+        _ retained: RetainedCommit, from request: Request, publishedState: @escaping @Sendable () -> State
+    ) {
         let size = retained.size
         let total = waitingBytes.add(size, ordering: .relaxed).newValue
         guard total <= Self.maximumWaitingBytes || total == size else {
@@ -131,7 +133,7 @@ package final class AuditLog: Sendable {
             return
         }
         queue.async {
-            let line = AuditLine(retained.commit, from: request, on: state())
+            let line = AuditLine(retained.commit, from: request, on: publishedState())
             let isWritten = self.withOpenFile { file throws(FileError) in
                 try self.append(line, of: retained.revision, to: file)
             }
