@@ -33,15 +33,11 @@ final class Exchange {
         /// Connected, with the TLS handshake ahead if there is to be one.
         case securing(Connection)
         case talking(Connection)
-        /// A carrier has it.
-        case carried(CarriedExchange)
     }
 
     private let request: Request
     private let token: AccessToken?
     private let pool: ConnectionPool
-    /// The transport in the place of a connection; nil for none.
-    private let carrier: (any Carrier)?
     private let bytes: [UInt8]
     private var phase = Phase.fresh
     private var sentCount = 0
@@ -59,15 +55,12 @@ final class Exchange {
         token?.sign(&request)
         self.request = request
         self.pool = pool
-        carrier = pool.address.secureHost != nil ? pool.carrier() : nil
-        bytes = carrier == nil ? request.bytes(host: pool.hostField) : []
+        bytes = request.bytes(host: pool.hostField)
     }
 
     /// The outcome of the request if it ends now.
     var outcome: SettingsError.Outcome {
-        // How far a carrier is at this moment is not known here.
-        if case .carried = phase, request.isWrite { return .unknown }
-        return mayHaveTakenEffect ? .unknown : .notDone
+        mayHaveTakenEffect ? .unknown : .notDone
     }
 
     /// Goes as far as it can without waiting. The buffer is for received bytes.
@@ -75,9 +68,7 @@ final class Exchange {
         while true {
             switch phase {
             case .fresh:
-                if let carrier {
-                    if let failure = handOver(to: carrier) { return failure }
-                } else if !hasRepeated, let connection = pool.take() {
+                if !hasRepeated, let connection = pool.take() {
                     phase = .talking(connection)
                 } else if let addresses = pool.host.known {
                     found(addresses)
@@ -106,11 +97,6 @@ final class Exchange {
                 }
             case .talking(let connection):
                 if let progress = talk(on: connection, buffer) { return progress }
-            case .carried(let carried):
-                guard let result = carried.result else {
-                    return .waiting(Wait(descriptor: carried.descriptor, events: .readable))
-                }
-                if let progress = arrived(result) { return progress }
             }
         }
     }
@@ -201,37 +187,6 @@ final class Exchange {
 
     private func unreachable(_ reason: String) -> Progress {
         .finished(.failure(.unreachable(reason, outcome: outcome)))
-    }
-}
-
-/// What a carrier takes.
-extension Exchange {
-    /// Gives the request to the carrier; the failure if there is none.
-    private func handOver(to carrier: any Carrier) -> Progress? {
-        do throws(SystemError) {
-            phase = .carried(try CarriedExchange(request, to: pool.address.description, by: carrier))
-            return nil
-        } catch {
-            return unreachable(SystemError.text(error.code))
-        }
-    }
-
-    /// The carrier is done. Nil if the request goes out once more.
-    private func arrived(_ result: Result<Response, CarrierFailure>) -> Progress? {
-        phase = .fresh
-        switch result {
-        case .success(let response): return answered(response)
-        case .failure(.notSent(let reason)): return unreachable(reason)
-        case .failure(.lost(let reason)):
-            if request.isWrite { mayHaveTakenEffect = true }
-            return lost(reason)
-        case .failure(.broken(let reason)):
-            if request.isWrite { mayHaveTakenEffect = true }
-            return unreachable(reason)
-        case .failure(.malformed(let reason)):
-            if request.isWrite { mayHaveTakenEffect = true }
-            return .finished(.failure(.malformedAnswer(reason, outcome: outcome)))
-        }
     }
 }
 
