@@ -36,13 +36,13 @@ package final class SecureDaemon {
         try ServerAddress("https://\(host):\(port)")
     }
 
-    package func client(token: AccessToken? = nil, timeout: Duration = .seconds(30)) throws -> SettingsClient {
-        SettingsClient(try address(), token: token, timeout: timeout)
+    package func client(token: AccessToken? = nil, timeout: Duration = .seconds(30)) throws -> DaemonClient {
+        DaemonClient(try address(), token: token, timeout: timeout)
     }
 
     /// A client that reaches the daemon without nginx.
-    package func plainClient() throws -> SettingsClient {
-        try SettingsClient("http://127.0.0.1:\(daemon.port)")
+    package func plainClient() throws -> DaemonClient {
+        try DaemonClient("http://127.0.0.1:\(daemon.port)")
     }
 
     /// The requests in the log of nginx: method, path, idempotency key, cookie.
@@ -104,7 +104,7 @@ package final class SecureDaemon {
 
 extension SecureDaemon {
     /// A daemon with a client of it.
-    package static func withClient() throws -> (SecureDaemon, SettingsClient) {
+    package static func withClient() throws -> (SecureDaemon, DaemonClient) {
         let daemon = try SecureDaemon()
         return (daemon, try daemon.client())
     }

@@ -3,11 +3,11 @@ import SettingsHTTP
 
 extension Arguments {
     /// The client of the daemon that the options and the environment name.
-    func client(timeout: Duration = .seconds(10)) throws(ToolError) -> SettingsClient {
+    func client(timeout: Duration = .seconds(10)) throws(ToolError) -> DaemonClient {
         do {
             let address =
                 if let url = self["server"] { try ServerAddress(url) } else { try ServerAddress.fromEnvironment() }
-            return SettingsClient(address, token: try token(), timeout: timeout)
+            return DaemonClient(address, token: try token(), timeout: timeout)
         } catch let error as ServerAddressError {
             throw .usage(error.description)
         } catch {

@@ -35,16 +35,16 @@ struct AccessTokenTests {
         arguments: ServedDaemon.Transport.allCases)
     func token(transport: ServedDaemon.Transport) throws {
         let address = try daemon.address(transport)
-        let client = SettingsClient(address, token: AccessToken("  \(tokens[0])\n"))
+        let client = DaemonClient(address, token: AccessToken("  \(tokens[0])\n"))
         let caller = try client.blocking.send(.caller)
         #expect(caller.name == "token:one")
         #expect(caller.grants == ["*:read,write,schema,admin"])
         #expect(try client.blocking.send(.reload).needsRestart == [])
         #expect(try client.withTimeout(.seconds(5)).blocking.send(.caller).name == "token:one")
-        #expect { try SettingsClient(address).blocking.send(.caller) } throws: {
+        #expect { try DaemonClient(address).blocking.send(.caller) } throws: {
             ($0 as? SettingsError)?.code == .unauthorized
         }
-        #expect { try SettingsClient(address, token: AccessToken("wrong")).blocking.send(.caller) } throws: { error in
+        #expect { try DaemonClient(address, token: AccessToken("wrong")).blocking.send(.caller) } throws: { error in
             (error as? SettingsError)?.code == .unauthorized
         }
     }
@@ -52,11 +52,11 @@ struct AccessTokenTests {
     @Test("A token file is read again after the daemon refuses what it said")
     func file() throws {
         let path = try directory.file("token", tokens[0] + "\n")
-        let client = SettingsClient(try daemon.address(), token: AccessToken(file: path))
+        let client = DaemonClient(try daemon.address(), token: AccessToken(file: path))
         #expect(try client.blocking.send(.caller).name == "token:one")
         _ = try directory.file("token", "revoked")
         #expect(try client.blocking.send(.caller).name == "token:one", "it is not read for each request")
-        let late = SettingsClient(try daemon.address(), token: AccessToken(file: path))
+        let late = DaemonClient(try daemon.address(), token: AccessToken(file: path))
         #expect(throws: SettingsError.self) { try late.blocking.send(.caller) }
         _ = try directory.file("token", tokens[1])
         #expect(try late.blocking.send(.caller).name == "token:two")
@@ -64,7 +64,7 @@ struct AccessTokenTests {
 
     @Test("A client that may not read secrets hears of the next revision alone, whatever its tag is")
     func revisions() throws {
-        let client = SettingsClient(try daemon.address(), token: AccessToken(tokens[0])).blocking
+        let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[0])).blocking
         let (app, key) = (try SuiteName("app"), try KeyName("a"))
         let schema: JSONValue = ["additionalProperties": [:], "properties": ["a": ["writeOnly": true]]]
         _ = try client.send(.setSchema(schema, of: app))
@@ -78,14 +78,14 @@ struct AccessTokenTests {
 
     @Test("A token that no field can hold is not sent", arguments: ["", "a b", "a\r\nX: y", "ä"])
     func form(text: String) throws {
-        let client = SettingsClient(try daemon.address(), token: AccessToken(text))
+        let client = DaemonClient(try daemon.address(), token: AccessToken(text))
         #expect { try client.blocking.send(.caller) } throws: { ($0 as? SettingsError)?.code == .unauthorized }
     }
 
     @Test("No description of a token or of what has one shows its text")
     func descriptions() throws {
         let token = AccessToken(tokens[0])
-        let client = SettingsClient(try daemon.address(), token: token)
+        let client = DaemonClient(try daemon.address(), token: token)
         var dumped = "\(token) \(String(reflecting: token)) \(client)"
         dump(token, to: &dumped)
         dump(client, to: &dumped)
@@ -102,7 +102,7 @@ struct AccessTokenTests {
                 "SETTINGS_TOKEN_FILE=\(path)",
             ], of: ChildProcess.built("settings-worker"))
         #expect(try worker.end().code == 0)
-        let client = SettingsClient(try daemon.address(), token: AccessToken(tokens[1]))
+        let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[1]))
         let setting = try client.blocking.send(.setting(try KeyName("text"), in: try SuiteName("worker")))
         #expect(setting.value == "hello")
         #expect(setting.by == "token:one")
@@ -110,7 +110,7 @@ struct AccessTokenTests {
 
     @Test("A write carries its note, whose line ends cannot begin another field")
     func note() throws {
-        let client = SettingsClient(try daemon.address(), token: AccessToken(tokens[0]))
+        let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[0]))
         let (suite, key) = (try SuiteName("app"), try KeyName("a"))
         let answer = try client.blocking.send(.set(key, to: 1, in: suite, WriteOptions(note: "for the\r\nshow")))
         #expect(answer.note == "for the  show")

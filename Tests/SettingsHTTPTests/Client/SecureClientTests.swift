@@ -100,7 +100,7 @@ struct SecureClientTests {
     @Test("A certificate that is not trusted is said to be the reason, and a write is not done")
     func certificateNotTrustedSaid() async throws {
         let daemon = try SecureDaemon()
-        let client = SettingsClient(try daemon.address(host: "127.0.0.1"))
+        let client = DaemonClient(try daemon.address(host: "127.0.0.1"))
         let read = await #expect(throws: SettingsError.self) { try await client.send(.service) }
         #expect(read?.description.contains("certificate") ?? false, "\(read?.description ?? "")")
         let write = #expect(throws: SettingsError.self) { try client.blocking.send(.set(strange, to: 1, in: app)) }
@@ -114,7 +114,7 @@ struct SecureClientTests {
 
     @Test("A write to a closed port is not done") func whereNobodyListensWrite() throws {
         try Certificates.shared()
-        let client = try SettingsClient("https://localhost:\(LocalPort.free())")
+        let client = try DaemonClient("https://localhost:\(LocalPort.free())")
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.set(strange, to: 1, in: app)) }
         guard case .unreachable(let reason, .notDone) = error, reason.contains("Connection refused") else {
             Issue.record("\(error as Any)")

@@ -12,9 +12,9 @@ struct TLSSessionTests {
         try Certificates.shared()
     }
 
-    private func client(_ port: UInt16, timeout: Duration) throws -> SettingsClient {
+    private func client(_ port: UInt16, timeout: Duration) throws -> DaemonClient {
         let address = try ServerAddress("https://localhost:\(port)")
-        return SettingsClient(ConnectionPool(address), timeout: timeout)
+        return DaemonClient(ConnectionPool(address), timeout: timeout)
     }
 
     @Test("The deadline holds while the server answers nothing to the handshake, in both forms")
