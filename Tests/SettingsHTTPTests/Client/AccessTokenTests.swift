@@ -76,10 +76,14 @@ struct AccessTokenTests {
         #expect(try client.send(.setting(key, in: app, changedFrom: first))?.revision == second)
     }
 
-    @Test("A token that no field can hold is not sent", arguments: ["", "a b", "a\r\nX: y", "ä"])
-    func form(text: String) throws {
+    @Test(
+        "A request with a malformed token fails without its text",
+        arguments: [("", "it is empty"), (" \n", "it is empty")]
+            + ["a b", "a\r\nX: y", "ä"].map { ($0, "it contains a character that is not visible ASCII") })
+    func form(text: String, reason: String) throws {
         let client = DaemonClient(try daemon.address(), token: AccessToken(text))
-        #expect { try client.blocking.send(.caller) } throws: { ($0 as? SettingsError)?.code == .unauthorized }
+        let error = #expect(throws: SettingsError.self) { try client.blocking.send(.caller) }
+        #expect(error == .unusableToken("cannot send the token: \(reason)", outcome: .notDone))
     }
 
     @Test("No description of a token or of what has one shows its text")
@@ -106,6 +110,26 @@ struct AccessTokenTests {
         let setting = try client.blocking.send(.setting(try KeyName("text"), in: try SuiteName("worker")))
         #expect(setting.value == "hello")
         #expect(setting.by == "token:one")
+    }
+
+    @Test("A program whose SETTINGS_TOKEN_FILE is missing keeps a write, and a later run with the file sends the write")
+    func missingFileOfEnvironment() throws {
+        let (suite, key) = (try SuiteName("worker"), try KeyName("text"))
+        let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[1])).blocking
+        let path = directory.path + "/late"
+        let environment = [
+            "HOME=\(directory.path)", "SETTINGS_URL=http://127.0.0.1:\(daemon.port)", "SETTINGS_SUITE=worker",
+            "SETTINGS_TOKEN_FILE=\(path)",
+        ]
+        let program = ChildProcess.built("settings-worker")
+        #expect(try ChildProcess(["text", "first"], environment: environment, of: program).end().code == 0)
+        #expect { try client.send(.setting(key, in: suite)) } throws: {
+            ($0 as? SettingsError)?.code == .unknownSuite
+        }
+        _ = try directory.file("late", tokens[0])
+        #expect(try ChildProcess(["text", "second"], environment: environment, of: program).end().code == 0)
+        #expect(try client.send(.setting(key, in: suite, at: Moment("1"))).value == "first")
+        #expect(try client.send(.setting(key, in: suite)).value == "second")
     }
 
     @Test("A write carries its note, whose line ends cannot begin another field")

@@ -95,7 +95,7 @@ struct WaitingTests {
                     return
                 }
                 continue
-            case .lookingUp: Issue.record("a path is no name")
+            case .readingToken, .lookingUp: Issue.record("a path is no name")
             case .finished(let result): #expect(try result.get().status == 200)
             }
             break
