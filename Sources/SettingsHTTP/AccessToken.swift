@@ -7,7 +7,7 @@ internal import Synchronization
 /// `SETTINGS_TOKEN_FILE` names. It goes to the daemon alone: no description, error or log has its text.
 public final class AccessToken: Sendable {
     /// The environment variable that names a file with the token.
-    public static let variable = "SETTINGS_TOKEN_FILE"
+    package static let variable = "SETTINGS_TOKEN_FILE"
 
     enum Source: Sendable {
         case text(Result<String, TokenError>)

@@ -11,7 +11,7 @@ public final class DaemonClient: Sendable {
     /// Where the daemon is.
     public let address: ServerAddress
     /// How long a request may take, beyond what it asks the daemon to wait.
-    public let timeout: Duration
+    let timeout: Duration
     let pool: ConnectionPool
     private let reader: AnswerReader
 
