@@ -21,7 +21,6 @@ let package = Package(
     products: [
         .library(name: "SettingsAPI", targets: ["SettingsAPI"]),
         .library(name: "SettingsClient", targets: ["SettingsClient"]),
-        .library(name: "SettingsClientHTTPS", targets: ["SettingsClientHTTPS"]),
         .library(name: "SettingsHTTP", targets: ["SettingsHTTP"]),
         .library(name: "SettingsKeys", targets: ["SettingsKeys"]),
         .library(name: "SettingsModel", targets: ["SettingsModel"]),
@@ -73,9 +72,6 @@ let package = Package(
                 "Platform", "SettingsAPI", "SettingsEngine", "SettingsHTTP", "SettingsKeys", "SettingsModel",
             ],
             swiftSettings: houseRules),
-        .target(
-            name: "SettingsClientHTTPS", dependencies: ["HTTPWire", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
-            swiftSettings: houseRules),
         .executableTarget(
             name: "settings", dependencies: ["Platform", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
             swiftSettings: houseRules,
@@ -105,10 +101,6 @@ let package = Package(
         .executableTarget(
             name: "settings-worker", dependencies: ["SettingsClient"], path: "Tests/SettingsWorker",
             swiftSettings: houseRules),
-        // The test program has to be who is asked for the function that is replaced, in place of the shared library.
-        .target(
-            name: "CTrustedAuthority", path: "Tests/CTrustedAuthority",
-            linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic-symbol=curl_easy_init"])]),
         .target(
             name: "TestSupport",
             dependencies: [
@@ -142,12 +134,6 @@ let package = Package(
         .testTarget(
             name: "MainActorAppTests", dependencies: ["SettingsClient", "TestSupport"],
             swiftSettings: houseRules + [.defaultIsolation(MainActor.self)]),
-        .testTarget(
-            name: "SettingsClientHTTPSTests",
-            dependencies: [
-                "CTrustedAuthority", "HTTPWire", "SettingsClient", "SettingsClientHTTPS", "SettingsHTTP", "TestSupport",
-            ],
-            swiftSettings: houseRules),
         .testTarget(
             name: "SettingsClientTests",
             dependencies: [

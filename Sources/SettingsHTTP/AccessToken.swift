@@ -1,4 +1,3 @@
-internal import HTTPWire
 internal import Platform
 internal import Synchronization
 
@@ -8,30 +7,48 @@ internal import Synchronization
 /// `SETTINGS_TOKEN_FILE` names. It goes to the daemon alone: no description, error or log has its text.
 public final class AccessToken: Sendable {
     /// The environment variable that names a file with the token.
-    public static let variable = "SETTINGS_TOKEN_FILE"
+    package static let variable = "SETTINGS_TOKEN_FILE"
 
-    private let path: String?
-    private let text: Mutex<String?>
+    enum Source: Sendable {
+        case text(Result<String, TokenError>)
+        case file(AccessTokenFile)
+    }
+
+    let source: Source
 
     /// The token itself, as `settingsd token create` prints it.
     ///
     /// - Parameter text: the token. Blanks and line ends around it do not count.
     public init(_ text: String) {
-        path = nil
-        self.text = Mutex(Self.trimmed(text))
+        source = .text(
+            TokenText.parse(Array(text.utf8)).mapError { fault in
+                TokenError(kind: fault.kind, message: "cannot send the token: \(fault.reason)")
+            })
     }
 
-    /// A token in a file. It is read when it is first needed, and again after an answer that does not accept it, so that a
-    /// new token takes no restart.
+    /// A token in a regular file.
     ///
-    /// - Parameter path: the path of the file, which has nothing else in it.
-    public init(file path: String) {
-        self.path = path
-        text = Mutex(nil)
+    /// The client reads the file for the first request, and again after the daemon refuses the token, so that a program
+    /// gets a new token without a restart. If the file cannot be read or has no valid token in it, a request fails with
+    /// ``SettingsError/unusableToken(_:outcome:)``, and the next request reads the file again. If the file system does not
+    /// answer, only the requests with this token wait, until their deadlines.
+    ///
+    /// - Parameter path: the path of the file, which contains only the token.
+    public convenience init(file path: String) {
+        self.init(.file(AccessTokenFile(path, from: nil)))
+    }
+
+    /// A token in a file whose path is the value of an environment variable.
+    package convenience init(file path: String, from variable: String) {
+        self.init(.file(AccessTokenFile(path, from: variable)))
+    }
+
+    init(_ source: Source) {
+        self.source = source
     }
 
     private static let shared = Mutex<AccessToken?>(
-        EnvironmentVariables.nonEmptyValue(of: variable).map { AccessToken(file: $0) })
+        EnvironmentVariables.nonEmptyValue(of: variable).map { AccessToken(file: $0, from: variable) })
 
     /// The token of all clients of the process that were not given one of their own; nil for none.
     public static var standard: AccessToken? {
@@ -39,35 +56,21 @@ public final class AccessToken: Sendable {
         set { shared.withLock { $0 = newValue } }
     }
 
-    /// Adds the token to a request. Without a text that can be sent it adds nothing: the daemon's refusal says what is missing.
-    func sign(_ request: inout Request) {
-        let token = text.withLock { text in
-            if text == nil, let path { text = Self.content(of: path) }
-            return text
+    /// Reads the file of the token, unless it is known. Blocks the calling thread, at most until the deadline.
+    package func load(by deadline: ContinuousClock.Instant) throws(TokenError) {
+        switch source {
+        case .text(let token): _ = try token.get()
+        case .file(let file): _ = try file.content(by: deadline).get()
         }
-        guard let token, !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return }
-        request.fields.append("Authorization", text: "Bearer \(token)")
-    }
-
-    /// Has a file read again for the next request.
-    func wasRefused() {
-        if path != nil { text.withLock { $0 = nil } }
-    }
-
-    private static func content(of path: String) -> String? {
-        (try? FileContents.read(path, upTo: 4096)).flatMap { String(validating: $0, as: UTF8.self) }.map(trimmed)
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        let isBlank = { (letter: Character) in letter.isWhitespace }
-        return String(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
     }
 }
 
 /// No text of the token, whatever prints it.
 extension AccessToken: CustomStringConvertible, CustomReflectable {
     /// Where the token is from.
-    public var description: String { path.map { "token of \($0)" } ?? "token" }
+    public var description: String {
+        if case .file(let file) = source { "token of \(file.path)" } else { "token" }
+    }
 
     /// A mirror that shows nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }

@@ -13,6 +13,7 @@ package final class AnswerReader: Sendable {
         case start(UInt64, Request, ConnectionPool, TimeSpan, Completion)
         case hurry(UInt64)
         case cancel(UInt64)
+        case tokenRead(UInt64, AccessTokenFile.Content)
         case found(UInt64, HostAddresses.Found)
     }
 
@@ -151,6 +152,14 @@ extension AnswerReader {
             if let exchange = waiting.begin(id) { proceed(id, exchange.advance(buffer), &waiting) }
         case .cancel(let id):
             waiting.finish(id) { .failure(.cancelled(outcome: $0.outcome)) }
+        case .tokenRead(let id, let content):
+            guard let exchange = waiting.exchange(id) else { return }
+            switch content {
+            case .success(let text):
+                exchange.sign(with: text)
+                proceed(id, exchange.advance(buffer), &waiting)
+            case .failure(let error): waiting.finish(id) { _ in .failure(SettingsError(error)) }
+            }
         case .found(let id, let result):
             guard let exchange = waiting.exchange(id) else { return }
             switch result {
@@ -167,6 +176,11 @@ extension AnswerReader {
         switch progress {
         case .waiting(let wait): waiting.setWait(id, wait)
         case .finished(let result): waiting.finish(id) { _ in result }
+        case .readingToken(let file):
+            waiting.setWait(id, Exchange.Wait())
+            // The file system may not answer, and all other exchanges would wait with the file.
+            let pending = file.read { [weak self] content in try? self?.post(.tokenRead(id, content)) }
+            waiting.exchange(id)?.pendingRead = pending
         case .lookingUp(let host):
             waiting.setWait(id, Exchange.Wait())
             // The resolver waits for the network, and all other exchanges would wait with it.

@@ -27,9 +27,6 @@ package final class ConnectionPool: Sendable {
     let hostField: String
     /// The addresses to connect to.
     let host: HostAddresses
-    /// Returns the transport of requests to `https://`; nil for connections of its own with TLS. Asked for each request, as it
-    /// may be registered after the pool was made.
-    let carrier: @Sendable () -> (any Carrier)?
     /// A token of its own; nil for that of the process.
     private let ownToken: AccessToken?
     private let limit: Int
@@ -54,13 +51,11 @@ package final class ConnectionPool: Sendable {
 
     init(
         _ address: ServerAddress, keeping limit: Int = ConnectionPool.usualLimit, idleLimit: Duration? = .seconds(60),
-        host: HostAddresses? = nil, token: AccessToken? = nil,
-        carrier: @escaping @Sendable () -> (any Carrier)? = { Carriers.current }
+        host: HostAddresses? = nil, token: AccessToken? = nil
     ) {
         self.address = address
         hostField = address.hostField
         self.host = host ?? HostAddresses(of: address)
-        self.carrier = carrier
         ownToken = token
         self.limit = limit
         self.idleLimit = idleLimit

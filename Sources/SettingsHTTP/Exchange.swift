@@ -13,6 +13,9 @@ final class Exchange {
     enum Progress {
         /// Goes on when this has come.
         case waiting(Wait)
+        /// Goes on after ``Exchange/sign(with:)``, when the driver has read this file. The driver ends the exchange if the
+        /// file cannot be read.
+        case readingToken(AccessTokenFile)
         /// Goes on after `found`, when the driver has looked up the addresses of this host.
         case lookingUp(HostAddresses)
         case finished(Result<Reply, SettingsError>)
@@ -27,23 +30,27 @@ final class Exchange {
     }
 
     private enum Phase {
+        /// The token has to be added to the request.
+        case unsigned
+        case readingToken(AccessTokenFile)
         case fresh
         case lookingUp
         case connecting(Connector)
         /// Connected, with the TLS handshake ahead if there is to be one.
         case securing(Connection)
         case talking(Connection)
-        /// A carrier has it.
-        case carried(CarriedExchange)
     }
 
     private let request: Request
     private let token: AccessToken?
     private let pool: ConnectionPool
-    /// The transport in the place of a connection; nil for none.
-    private let carrier: (any Carrier)?
-    private let bytes: [UInt8]
-    private var phase = Phase.fresh
+    /// The text of the token in the request.
+    private var tokenText: String?
+    /// The request as it is sent; empty until the token is added.
+    private var bytes: [UInt8] = []
+    private var phase = Phase.unsigned
+    /// The read that a driver has started for this exchange.
+    var pendingRead: AccessTokenFile.PendingRead?
     private var sentCount = 0
     private var takesMore = true
     private var reader = ResponseReader()
@@ -54,30 +61,30 @@ final class Exchange {
     private var mayHaveTakenEffect = false
 
     init(_ request: Request, _ pool: ConnectionPool) {
-        var request = request
         token = pool.token
-        token?.sign(&request)
         self.request = request
         self.pool = pool
-        carrier = pool.address.secureHost != nil ? pool.carrier() : nil
-        bytes = carrier == nil ? request.bytes(host: pool.hostField) : []
     }
 
     /// The outcome of the request if it ends now.
     var outcome: SettingsError.Outcome {
-        // How far a carrier is at this moment is not known here.
-        if case .carried = phase, request.isWrite { return .unknown }
-        return mayHaveTakenEffect ? .unknown : .notDone
+        mayHaveTakenEffect ? .unknown : .notDone
+    }
+
+    /// The error of the request if its deadline has passed.
+    var deadlineError: SettingsError {
+        if case .readingToken(let file) = phase { SettingsError(file.lateError) } else { .late(outcome: outcome) }
     }
 
     /// Goes as far as it can without waiting. The buffer is for received bytes.
     func advance(_ buffer: UnsafeMutableRawBufferPointer) -> Progress {
         while true {
             switch phase {
+            case .unsigned:
+                if let failure = addToken() { return failure }
+            case .readingToken(let file): return .readingToken(file)
             case .fresh:
-                if let carrier {
-                    if let failure = handOver(to: carrier) { return failure }
-                } else if !hasRepeated, let connection = pool.take() {
+                if !hasRepeated, let connection = pool.take() {
                     phase = .talking(connection)
                 } else if let addresses = pool.host.known {
                     found(addresses)
@@ -106,13 +113,29 @@ final class Exchange {
                 }
             case .talking(let connection):
                 if let progress = talk(on: connection, buffer) { return progress }
-            case .carried(let carried):
-                guard let result = carried.result else {
-                    return .waiting(Wait(descriptor: carried.descriptor, events: .readable))
-                }
-                if let progress = arrived(result) { return progress }
             }
         }
+    }
+
+    /// Adds the token to the request, unless a file has to be read first; the failure if the token cannot be sent.
+    private func addToken() -> Progress? {
+        switch token?.source {
+        case nil: sign(with: nil)
+        case .text(.success(let text)): sign(with: text)
+        case .text(.failure(let error)): return .finished(.failure(SettingsError(error)))
+        case .file(let file):
+            if let text = file.token { sign(with: text) } else { phase = .readingToken(file) }
+        }
+        return nil
+    }
+
+    /// Goes on with the text of the token; nil for a request without a token.
+    func sign(with text: String?) {
+        var request = request
+        if let text { request.fields.append("Authorization", text: "Bearer \(text)") }
+        tokenText = text
+        bytes = request.bytes(host: pool.hostField)
+        phase = .fresh
     }
 
     /// Goes on with the addresses of the host.
@@ -122,6 +145,7 @@ final class Exchange {
 
     /// Closes the connection, unless the pool has it; the exchange is not used after that.
     func close() {
+        pendingRead?.cancel()
         phase = .fresh
     }
 
@@ -194,7 +218,7 @@ final class Exchange {
     }
 
     private func answered(_ response: Response) -> Progress {
-        if response.status == 401 { token?.wasRefused() }
+        if response.status == 401, case .file(let file)? = token?.source, let tokenText { file.discard(tokenText) }
         let reply = Reply(response: response, isWrite: request.isWrite, followsLostWrite: hasLostWrite)
         return .finished(.success(reply))
     }
@@ -204,41 +228,11 @@ final class Exchange {
     }
 }
 
-/// What a carrier takes.
-extension Exchange {
-    /// Gives the request to the carrier; the failure if there is none.
-    private func handOver(to carrier: any Carrier) -> Progress? {
-        do throws(SystemError) {
-            phase = .carried(try CarriedExchange(request, to: pool.address.description, by: carrier))
-            return nil
-        } catch {
-            return unreachable(SystemError.text(error.code))
-        }
-    }
-
-    /// The carrier is done. Nil if the request goes out once more.
-    private func arrived(_ result: Result<Response, CarrierFailure>) -> Progress? {
-        phase = .fresh
-        switch result {
-        case .success(let response): return answered(response)
-        case .failure(.notSent(let reason)): return unreachable(reason)
-        case .failure(.lost(let reason)):
-            if request.isWrite { mayHaveTakenEffect = true }
-            return lost(reason)
-        case .failure(.broken(let reason)):
-            if request.isWrite { mayHaveTakenEffect = true }
-            return unreachable(reason)
-        case .failure(.malformed(let reason)):
-            if request.isWrite { mayHaveTakenEffect = true }
-            return .finished(.failure(.malformedAnswer(reason, outcome: outcome)))
-        }
-    }
-}
-
 extension ConnectionPool {
     /// Sends a request and waits for the answer on the calling thread, which needs no other thread for that.
     ///
-    /// A host whose name the resolver has to look up may take longer than until the deadline.
+    /// A host whose name the resolver has to look up may take longer than until the deadline. Another thread reads the
+    /// token, if the token is in a file that has to be read.
     package func exchange(_ request: Request, by deadline: ContinuousClock.Instant) throws(SettingsError) -> Reply {
         let exchange = Exchange(request, self)
         let result = withUnsafeTemporaryAllocation(byteCount: Exchange.bufferSize, alignment: 16) { buffer in
@@ -254,6 +248,11 @@ extension ConnectionPool {
         while true {
             switch exchange.advance(buffer) {
             case .finished(let result): return result
+            case .readingToken(let file):
+                switch file.content(by: deadline) {
+                case .success(let text): exchange.sign(with: text)
+                case .failure(let error): return .failure(SettingsError(error))
+                }
             case .lookingUp(let host):
                 switch host.lookUp() {
                 case .success(let addresses): exchange.found(addresses)

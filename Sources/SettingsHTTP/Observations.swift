@@ -13,7 +13,7 @@ public struct Observations: AsyncSequence, Sendable {
     /// The error that ends the sequence before its time.
     public typealias Failure = SettingsError
 
-    let client: SettingsClient
+    let client: DaemonClient
     let watched: Watched
     let place: ResumePoint?
     let limit: Int?
@@ -90,7 +90,7 @@ public struct Observations: AsyncSequence, Sendable {
     }
 }
 
-extension SettingsClient {
+extension DaemonClient {
     /// How long the daemon is asked to wait with its answers.
     private static var usualWait: Duration { .seconds(60) }
 

@@ -13,6 +13,10 @@ public enum SettingsError: Error, Equatable, Sendable {
     case unreachable(String, outcome: Outcome)
     /// There was no answer in time; with the address that was asked.
     case timedOut(String, outcome: Outcome)
+    /// The request was not sent, because its ``AccessToken`` cannot be read or is not a valid token. The text is a complete
+    /// message, which contains the path of a token file. The outcome is unknown only if an earlier attempt of the same
+    /// write may have been done.
+    case unusableToken(String, outcome: Outcome)
     /// The bytes that came are no answer of a daemon.
     case malformedAnswer(String, outcome: Outcome)
     /// The task that waited for the answer was cancelled.
@@ -25,8 +29,8 @@ extension SettingsError {
     public var outcome: Outcome {
         switch self {
         case .problem(let problem, _): problem.isKnownNotDone ? .notDone : .unknown
-        case .unreachable(_, let outcome), .timedOut(_, let outcome), .malformedAnswer(_, let outcome),
-            .cancelled(let outcome):
+        case .unreachable(_, let outcome), .timedOut(_, let outcome), .unusableToken(_, let outcome),
+            .malformedAnswer(_, let outcome), .cancelled(let outcome):
             outcome
         }
     }
@@ -51,7 +55,7 @@ extension SettingsError {
         switch self {
         case .problem(let problem, _): problem.isTransient
         case .unreachable, .timedOut: true
-        case .malformedAnswer, .cancelled: false
+        case .unusableToken, .malformedAnswer, .cancelled: false
         }
     }
 }
@@ -61,6 +65,13 @@ extension SettingsError {
     static func late(outcome: Outcome) -> SettingsError {
         .timedOut("no answer in time", outcome: outcome)
     }
+
+    /// The error of a request that was not sent because of its token.
+    init(_ error: TokenError) {
+        self =
+            error.kind == .late
+            ? .timedOut(error.message, outcome: .notDone) : .unusableToken(error.message, outcome: .notDone)
+    }
 }
 
 extension SettingsError: CustomStringConvertible {
@@ -69,7 +80,8 @@ extension SettingsError: CustomStringConvertible {
         switch self {
         case .problem(let problem, _): problem.description
         case .unreachable(let reason, let outcome): "no answer from the daemon: \(reason)\(Self.remark(outcome))"
-        case .timedOut(let reason, let outcome): "\(reason)\(Self.remark(outcome))"
+        case .timedOut(let reason, let outcome), .unusableToken(let reason, let outcome):
+            "\(reason)\(Self.remark(outcome))"
         case .malformedAnswer(let reason, let outcome): "not an answer of a daemon: \(reason)\(Self.remark(outcome))"
         case .cancelled(let outcome): "cancelled\(Self.remark(outcome))"
         }
@@ -81,7 +93,7 @@ extension SettingsError: CustomStringConvertible {
         case .unreachable(let reason, let outcome): .unreachable("\(address): \(reason)", outcome: outcome)
         case .malformedAnswer(let reason, let outcome): .malformedAnswer("\(address): \(reason)", outcome: outcome)
         case .timedOut(let reason, let outcome): .timedOut("\(address): \(reason)", outcome: outcome)
-        case .problem, .cancelled: self
+        case .problem, .unusableToken, .cancelled: self
         }
     }
 

@@ -77,7 +77,7 @@ struct WaitingExchanges {
         for id in entries.compactMap({ $1.nextMoment <= now ? $0 : nil }) {
             guard let entry = entries[id] else { continue }
             if entry.deadline <= now {
-                finish(id) { .failure(.late(outcome: $0.outcome)) }
+                finish(id) { .failure($0.deadlineError) }
             } else if begin(id) != nil || entry.start == nil {
                 body(&self, id, entry.exchange)
             }

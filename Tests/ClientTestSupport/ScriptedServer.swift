@@ -93,8 +93,8 @@ package final class ScriptedServer: Sendable {
         listener.end()
     }
 
-    package func client(timeout: Duration = .seconds(Deadline.patience)) -> SettingsClient {
-        SettingsClient(address, timeout: timeout)
+    package func client(timeout: Duration = .seconds(Deadline.patience)) -> DaemonClient {
+        DaemonClient(address, timeout: timeout)
     }
 
     /// An answer with the state of a service.

@@ -48,8 +48,8 @@ package final class ServedDaemon: Sendable {
         }
     }
 
-    package func client(_ transport: Transport = .tcp) throws -> SettingsClient {
-        SettingsClient(try address(transport), timeout: .seconds(Deadline.patience))
+    package func client(_ transport: Transport = .tcp) throws -> DaemonClient {
+        DaemonClient(try address(transport), timeout: .seconds(Deadline.patience))
     }
 
     /// Waits until the daemon counts so many; false if it has not come to that within minutes. It waits as `EventLog` does

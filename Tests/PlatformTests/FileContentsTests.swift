@@ -28,6 +28,34 @@ struct FileContentsTests {
         #expect(try FileContents.read(path, waitsForPipe: false) == [])
     }
 
+    @Test("A read of a regular file follows a symbolic link and returns at most the limit")
+    func readOfRegularFileFollowsLink() throws {
+        let file = try directory.file("file", "0123456789")
+        let link = directory.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+        #expect(try FileContents.readRegularFile(link, upTo: 100) == Array("0123456789".utf8))
+        #expect(try FileContents.readRegularFile(link, upTo: 4) == Array("0123".utf8))
+    }
+
+    @Test(
+        "A read of a regular file refuses a file of another kind at once",
+        arguments: [
+            ("mkfifo file", "a FIFO"), ("mkdir file", "a directory"), ("ln -s /dev/zero file", "a device"),
+        ])
+    func readOfRegularFileRefusesKind(command: String, kind: String) throws {
+        #expect(try ShellCommand("cd '\(directory.path)' && \(command)").run() == 0)
+        let path = directory.path + "/file"
+        #expect(throws: UnreadableFile.notRegular(kind: kind)) { try FileContents.readRegularFile(path, upTo: 100) }
+    }
+
+    @Test("A read of a missing regular file throws the code of the system")
+    func readOfMissingRegularFileThrows() {
+        let path = directory.path + "/missing"
+        #expect(throws: UnreadableFile.failed(SystemError(call: "stat", code: 2))) {
+            try FileContents.readRegularFile(path, upTo: 100)
+        }
+    }
+
     @Test("A read of a missing file throws the call and the code of the system")
     func readOfMissingFileThrows() {
         let path = directory.path + "/missing"

@@ -72,14 +72,26 @@ struct CommandLineTests {
         try shell.follow(
             """
             $ settings get app theme --token-file none
-            ! settings: the token file none cannot be read: No such file or directory
+            ! settings: cannot read the token file none: No such file or directory
             => 64
             $ SETTINGS_TOKEN_FILE=none settings get app theme
-            ! settings: the token file none cannot be read: No such file or directory
+            ! settings: cannot read the token file none (SETTINGS_TOKEN_FILE): No such file or directory
             => 64
             $ settings get app theme --token-file /dev/null
-            ! settings: the token file /dev/null is empty
+            ! settings: cannot read the token file /dev/null: it is a device, not a regular file
             => 64
+            $ mkfifo fifo && settings get app theme --token-file fifo
+            ! settings: cannot read the token file fifo: it is a FIFO, not a regular file
+            => 64
+            $ : >empty && settings get app theme --token-file empty
+            ! settings: cannot read the token file empty: it is empty
+            => 64
+            $ echo two words >words && settings get app theme --token-file words
+            ! settings: cannot read the token file words: it contains a character that is not visible ASCII
+            => 6
+            $ SETTINGS_TOKEN='two words' settings get app theme
+            ! settings: cannot send the token: it contains a character that is not visible ASCII
+            => 6
             """)
     }
 

@@ -19,6 +19,39 @@ package enum FileContents {
         return try read(file.number, upTo: count)
     }
 
+    /// Returns the bytes of a regular file, or of a symbolic link to a regular file. Refuses other files at once. The
+    /// function may still block for as long as the file system does not answer.
+    ///
+    /// - Parameter count: The maximum number of bytes. If the file is longer, the function returns its first `count`
+    ///   bytes.
+    package static func readRegularFile(_ path: String, upTo count: Int) throws(UnreadableFile) -> [UInt8] {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw .failed(SystemError(call: "stat")) }
+        // Check before `open`, because opening a device can have an effect on the device.
+        try checkKind(status)
+        // With O_NONBLOCK, because the path may lead to a FIFO by now.
+        let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard number >= 0 else { throw .failed(SystemError(call: "open")) }
+        let file = Descriptor(number)
+        guard fstat(file.number, &status) == 0 else { throw .failed(SystemError(call: "fstat")) }
+        try checkKind(status)
+        do throws(SystemError) {
+            return try read(file.number, upTo: count)
+        } catch {
+            throw .failed(error)
+        }
+    }
+
+    private static func checkKind(_ status: stat) throws(UnreadableFile) {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return
+        case S_IFIFO: throw .notRegular(kind: "a FIFO")
+        case S_IFDIR: throw .notRegular(kind: "a directory")
+        case S_IFSOCK: throw .notRegular(kind: "a socket")
+        default: throw .notRegular(kind: "a device")
+        }
+    }
+
     /// Returns the bytes of standard input.
     package static func readStandardInput() throws(SystemError) -> [UInt8] {
         try read(STDIN_FILENO, upTo: .max)
@@ -35,5 +68,20 @@ package enum FileContents {
             bytes += chunk[..<count]
         }
         return bytes
+    }
+}
+
+/// The reason why ``FileContents/readRegularFile(_:upTo:)`` returns no bytes.
+package enum UnreadableFile: Error, Equatable, Sendable {
+    case failed(SystemError)
+    /// The kind is for error messages, with an article: "a FIFO".
+    case notRegular(kind: String)
+
+    /// The cause, for error messages.
+    package var reason: String {
+        switch self {
+        case .failed(let error): error.reason
+        case .notRegular(let kind): "it is \(kind), not a regular file"
+        }
     }
 }

@@ -1,7 +1,7 @@
 /// An address of a daemon: `http://127.0.0.1:7070`, `http://[::1]:7070`, `unix:/run/settingsd.sock`, or
 /// `https://settings.example.com` behind a proxy that speaks TLS.
 ///
-/// `https://` needs OpenSSL 3 on the machine, or the library SettingsClientHTTPS.
+/// `https://` needs OpenSSL 3 on the machine.
 public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         /// A name or a numeric address, IPv6 without its brackets.

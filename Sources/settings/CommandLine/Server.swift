@@ -3,11 +3,11 @@ import SettingsHTTP
 
 extension Arguments {
     /// The client of the daemon that the options and the environment name.
-    func client(timeout: Duration = .seconds(10)) throws(ToolError) -> SettingsClient {
+    func client(timeout: Duration = .seconds(10)) throws(ToolError) -> DaemonClient {
         do {
             let address =
                 if let url = self["server"] { try ServerAddress(url) } else { try ServerAddress.fromEnvironment() }
-            return SettingsClient(address, token: try token(), timeout: timeout)
+            return DaemonClient(address, token: try token(by: .now + timeout), timeout: timeout)
         } catch let error as ServerAddressError {
             throw .usage(error.description)
         } catch {
@@ -16,16 +16,30 @@ extension Arguments {
     }
 
     /// A token never comes from an argument, which other users of the machine can see.
-    private func token() throws(ToolError) -> AccessToken? {
-        if let path = self["token-file"] ?? EnvironmentVariables.nonEmptyValue(of: AccessToken.variable) {
-            do throws(ToolError) {
-                guard !(try InputFile.bytes(of: path).isEmpty) else { throw ToolError(.usage, "\(path) is empty") }
-            } catch {
-                throw .usage("the token file \(error.message)")
-            }
-            return AccessToken(file: path)
+    private func token(by deadline: ContinuousClock.Instant) throws(ToolError) -> AccessToken? {
+        guard let token = tokenFile else {
+            return EnvironmentVariables.nonEmptyValue(of: "SETTINGS_TOKEN").map { AccessToken($0) }
         }
-        return EnvironmentVariables.nonEmptyValue(of: "SETTINGS_TOKEN").map { AccessToken($0) }
+        do throws(TokenError) {
+            // Read the file before anything else, because a wrong path is an error of the command line.
+            try token.load(by: deadline)
+        } catch {
+            let code: ExitCode =
+                switch error.kind {
+                case .unreadable: .usage
+                case .malformed: .unauthorized
+                case .late: .failed
+                }
+            throw ToolError(code, error.message)
+        }
+        return token
+    }
+
+    private var tokenFile: AccessToken? {
+        if let path = self["token-file"] { return AccessToken(file: path) }
+        return EnvironmentVariables.nonEmptyValue(of: AccessToken.variable).map {
+            AccessToken(file: $0, from: AccessToken.variable)
+        }
     }
 
     /// The conditions of a write that the options give.

@@ -72,7 +72,7 @@ enum ReadingCommands {
         return .done
     }
 
-    private static func listSuites(_ client: SettingsClient, _ arguments: Arguments) throws -> ExitCode {
+    private static func listSuites(_ client: DaemonClient, _ arguments: Arguments) throws -> ExitCode {
         guard !arguments.has("changed"), !arguments.has("at") else {
             throw ToolError.usage("--changed and --at need a suite")
         }
@@ -157,7 +157,7 @@ enum ReadingCommands {
     }
 }
 
-extension SettingsClient {
+extension DaemonClient {
     /// Reads the keys of a suite page by page.
     ///
     /// - Parameter isOneMoment: true to read all pages as of the first; else each is as new as can be.

@@ -103,7 +103,7 @@ enum TransferCommands {
     }
 }
 
-extension SettingsClient {
+extension DaemonClient {
     /// The schema of a suite; nil if there is none, or no suite yet.
     func schema(of suite: SuiteName, at moment: Moment? = nil) throws -> Schema? {
         do {

@@ -100,7 +100,7 @@ enum WatchingCommands {
     }
 
     private static func isReached(
-        _ conditions: [AwaitedValue], of suite: SuiteName, _ client: SettingsClient
+        _ conditions: [AwaitedValue], of suite: SuiteName, _ client: DaemonClient
     ) async throws -> ExitCode {
         var values: [KeyName: JSONValue] = [:]
         for try await observation in client.changes(of: suite, keys: conditions.map(\.key)).tellingOfOutages {

@@ -90,7 +90,7 @@ enum WritingCommands {
 
     /// One operation goes as the request that can be guarded by the setting's revision, several as a transaction.
     private static func write(
-        _ operations: [Transaction.Operation], in suite: SuiteName, _ client: SettingsClient, _ options: WriteOptions
+        _ operations: [Transaction.Operation], in suite: SuiteName, _ client: DaemonClient, _ options: WriteOptions
     ) throws -> Changes {
         guard operations.count == 1, let only = operations.first else {
             guard options.ifMatch == nil, options.ifNoneMatch == nil else {
@@ -138,7 +138,7 @@ extension InPlaceOperation {
 
 /// A reader of the operations that the words of `settings set` stand for.
 private struct OperationReader {
-    let client: SettingsClient
+    let client: DaemonClient
     let suite: SuiteName
     let arguments: Arguments
 

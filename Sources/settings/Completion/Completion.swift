@@ -110,7 +110,7 @@ struct Completion {
         }
     }
 
-    private func client() throws -> SettingsClient { try arguments.client(timeout: Self.patience) }
+    private func client() throws -> DaemonClient { try arguments.client(timeout: Self.patience) }
 
     /// The suite is the operand that the usage line says: behind a verb, if there is one.
     private func suite(_ operands: [String]) throws -> SuiteName {

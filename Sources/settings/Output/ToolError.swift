@@ -64,12 +64,13 @@ extension ToolError {
 
     private init(_ error: SettingsError) {
         guard let problem = error.problem else {
-            let isGone =
+            let code: ExitCode =
                 switch error {
-                case .unreachable, .timedOut: true
-                case .problem, .malformedAnswer, .cancelled: false
+                case .unreachable, .timedOut: .unreachable
+                case .unusableToken: .unauthorized
+                case .problem, .malformedAnswer, .cancelled: .failed
                 }
-            self.init(isGone ? .unreachable : .failed, error.description)
+            self.init(code, error.description)
             return
         }
         self.init(ExitCode(problem), problem.lines.joined(separator: "\n"))

@@ -13,7 +13,7 @@ struct PartedCommit {
 
     let suite: SuiteName
     let operations: [Transaction.Operation]
-    let client: SettingsClient
+    let client: DaemonClient
 
     /// Makes one commit. Returns nil, and does nothing, if that is more than the daemon takes.
     ///

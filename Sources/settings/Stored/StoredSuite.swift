@@ -11,7 +11,7 @@ struct StoredSuite {
     let secrets: [KeyName]
 
     /// Reads what a suite stores.
-    init(_ suite: SuiteName, from client: SettingsClient) throws(SettingsError) {
+    init(_ suite: SuiteName, from client: DaemonClient) throws(SettingsError) {
         self.suite = suite
         do throws(SettingsError) {
             let state = try client.blocking.send(.suite(suite, view: .stored))

@@ -24,7 +24,7 @@ struct ReadyMadeTests {
         setenv("SETTINGS_SUITE", "com.example.ready", 1)
         Defaults.launchCount += 1
         Defaults[\.launchCount] += 1
-        let client = try SettingsClient("http://127.0.0.1:\(daemon.port)").blocking
+        let client = try DaemonClient("http://127.0.0.1:\(daemon.port)").blocking
         let (suite, key) = (try SuiteName("com.example.ready"), try KeyName("launchCount"))
         return try client.send(.setting(key, in: suite)).value == 2 && Defaults.launchCount == 2
     }

@@ -72,7 +72,7 @@ struct MusicPlayerTests {
                         """, errors: Self.complaint))
         let third = try run("-listener", "Miles", port: second.port)
         #expect(third.code == 0 && third.output.contains("Welcome back, Miles, for time 3."))
-        let client = try SettingsClient("http://127.0.0.1:\(second.port)").blocking
+        let client = try DaemonClient("http://127.0.0.1:\(second.port)").blocking
         let suite = try SuiteName("music-player")
         #expect(try client.send(.setting(KeyName("listener"), in: suite)).value == "Ella")
         #expect(try client.send(.setting(KeyName("player.songsPlayed"), in: suite)).value == 6)

@@ -9,14 +9,14 @@ struct WorkerTests {
     private let directory: TemporaryDirectory
     private let daemon: DaemonProcess
     private let suite: SuiteName
-    private let client: SettingsClient.Blocking
+    private let client: DaemonClient.Blocking
 
     init() throws {
         directory = try TemporaryDirectory()
         // Durability does not matter here, so no write waits for the disk.
         daemon = try DaemonProcess(data: directory.path + "/data", options: ["--durability", "snapshot"])
         suite = try SuiteName("worker")
-        client = try SettingsClient("http://127.0.0.1:\(daemon.port)").blocking
+        client = try DaemonClient("http://127.0.0.1:\(daemon.port)").blocking
     }
 
     private func start(_ arguments: String...) throws -> ChildProcess {

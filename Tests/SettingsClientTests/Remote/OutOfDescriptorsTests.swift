@@ -22,7 +22,7 @@ struct OutOfDescriptorsTests {
         let daemon = try DaemonProcess(data: directory.path + "/data")
         let address = try ServerAddress("http://127.0.0.1:\(daemon.port)")
         let (suite, key) = (try SuiteName("app"), try KeyName("launchCount"))
-        let other = SettingsClient(address).blocking
+        let other = DaemonClient(address).blocking
         try other.send(.set(key, to: 1, in: suite))
         // Now Dispatch has its descriptors for timers.
         let timer = DispatchSemaphore(value: 0)

@@ -43,6 +43,7 @@ struct WriteRepeatsTests {
         Row(.late(outcome: .notDone), first: .never, second: .never, .unknown),
         Row(.late(outcome: .unknown), first: .never, second: .never, .unknown),
         Row(.malformedAnswer("x", outcome: .unknown), first: .never, second: .never, .unknown),
+        Row(.unusableToken("x", outcome: .notDone), first: .never, second: .never, .unknown),
         Row(problem(.overloaded, .notDone), first: .later, second: .later, .unknown),
         Row(problem(.shuttingDown, .notDone), first: .later, second: .later, .unknown),
         Row(problem(.tooManyConnections), first: .later, second: .later, .unknown),

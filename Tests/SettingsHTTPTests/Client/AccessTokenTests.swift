@@ -35,16 +35,16 @@ struct AccessTokenTests {
         arguments: ServedDaemon.Transport.allCases)
     func token(transport: ServedDaemon.Transport) throws {
         let address = try daemon.address(transport)
-        let client = SettingsClient(address, token: AccessToken("  \(tokens[0])\n"))
+        let client = DaemonClient(address, token: AccessToken("  \(tokens[0])\n"))
         let caller = try client.blocking.send(.caller)
         #expect(caller.name == "token:one")
         #expect(caller.grants == ["*:read,write,schema,admin"])
         #expect(try client.blocking.send(.reload).needsRestart == [])
         #expect(try client.withTimeout(.seconds(5)).blocking.send(.caller).name == "token:one")
-        #expect { try SettingsClient(address).blocking.send(.caller) } throws: {
+        #expect { try DaemonClient(address).blocking.send(.caller) } throws: {
             ($0 as? SettingsError)?.code == .unauthorized
         }
-        #expect { try SettingsClient(address, token: AccessToken("wrong")).blocking.send(.caller) } throws: { error in
+        #expect { try DaemonClient(address, token: AccessToken("wrong")).blocking.send(.caller) } throws: { error in
             (error as? SettingsError)?.code == .unauthorized
         }
     }
@@ -52,11 +52,11 @@ struct AccessTokenTests {
     @Test("A token file is read again after the daemon refuses what it said")
     func file() throws {
         let path = try directory.file("token", tokens[0] + "\n")
-        let client = SettingsClient(try daemon.address(), token: AccessToken(file: path))
+        let client = DaemonClient(try daemon.address(), token: AccessToken(file: path))
         #expect(try client.blocking.send(.caller).name == "token:one")
         _ = try directory.file("token", "revoked")
         #expect(try client.blocking.send(.caller).name == "token:one", "it is not read for each request")
-        let late = SettingsClient(try daemon.address(), token: AccessToken(file: path))
+        let late = DaemonClient(try daemon.address(), token: AccessToken(file: path))
         #expect(throws: SettingsError.self) { try late.blocking.send(.caller) }
         _ = try directory.file("token", tokens[1])
         #expect(try late.blocking.send(.caller).name == "token:two")
@@ -64,7 +64,7 @@ struct AccessTokenTests {
 
     @Test("A client that may not read secrets hears of the next revision alone, whatever its tag is")
     func revisions() throws {
-        let client = SettingsClient(try daemon.address(), token: AccessToken(tokens[0])).blocking
+        let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[0])).blocking
         let (app, key) = (try SuiteName("app"), try KeyName("a"))
         let schema: JSONValue = ["additionalProperties": [:], "properties": ["a": ["writeOnly": true]]]
         _ = try client.send(.setSchema(schema, of: app))
@@ -76,16 +76,20 @@ struct AccessTokenTests {
         #expect(try client.send(.setting(key, in: app, changedFrom: first))?.revision == second)
     }
 
-    @Test("A token that no field can hold is not sent", arguments: ["", "a b", "a\r\nX: y", "ä"])
-    func form(text: String) throws {
-        let client = SettingsClient(try daemon.address(), token: AccessToken(text))
-        #expect { try client.blocking.send(.caller) } throws: { ($0 as? SettingsError)?.code == .unauthorized }
+    @Test(
+        "A request with a malformed token fails without its text",
+        arguments: [("", "it is empty"), (" \n", "it is empty")]
+            + ["a b", "a\r\nX: y", "ä"].map { ($0, "it contains a character that is not visible ASCII") })
+    func form(text: String, reason: String) throws {
+        let client = DaemonClient(try daemon.address(), token: AccessToken(text))
+        let error = #expect(throws: SettingsError.self) { try client.blocking.send(.caller) }
+        #expect(error == .unusableToken("cannot send the token: \(reason)", outcome: .notDone))
     }
 
     @Test("No description of a token or of what has one shows its text")
     func descriptions() throws {
         let token = AccessToken(tokens[0])
-        let client = SettingsClient(try daemon.address(), token: token)
+        let client = DaemonClient(try daemon.address(), token: token)
         var dumped = "\(token) \(String(reflecting: token)) \(client)"
         dump(token, to: &dumped)
         dump(client, to: &dumped)
@@ -102,15 +106,38 @@ struct AccessTokenTests {
                 "SETTINGS_TOKEN_FILE=\(path)",
             ], of: ChildProcess.built("settings-worker"))
         #expect(try worker.end().code == 0)
-        let client = SettingsClient(try daemon.address(), token: AccessToken(tokens[1]))
+        let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[1]))
         let setting = try client.blocking.send(.setting(try KeyName("text"), in: try SuiteName("worker")))
         #expect(setting.value == "hello")
         #expect(setting.by == "token:one")
     }
 
+    @Test("A program whose SETTINGS_TOKEN_FILE is missing keeps a write, and a later run with the file sends the write")
+    func missingFileOfEnvironment() throws {
+        let (suite, key) = (try SuiteName("worker"), try KeyName("text"))
+        let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[1])).blocking
+        let path = directory.path + "/late"
+        let environment = [
+            "HOME=\(directory.path)", "SETTINGS_URL=http://127.0.0.1:\(daemon.port)", "SETTINGS_SUITE=worker",
+            "SETTINGS_TOKEN_FILE=\(path)",
+        ]
+        let program = ChildProcess.built("settings-worker")
+        #expect(try ChildProcess(["text", "first"], environment: environment, of: program).end().code == 0)
+        #expect { try client.send(.setting(key, in: suite)) } throws: {
+            ($0 as? SettingsError)?.code == .unknownSuite
+        }
+        _ = try directory.file("late", tokens[0])
+        // A run may end before its writes are sent: the next run sends them.
+        for _ in 0..<20 where (try? client.send(.setting(key, in: suite)))?.value != "second" {
+            #expect(try ChildProcess(["text", "second"], environment: environment, of: program).end().code == 0)
+        }
+        #expect(try client.send(.setting(key, in: suite, at: Moment("1"))).value == "first")
+        #expect(try client.send(.setting(key, in: suite)).value == "second")
+    }
+
     @Test("A write carries its note, whose line ends cannot begin another field")
     func note() throws {
-        let client = SettingsClient(try daemon.address(), token: AccessToken(tokens[0]))
+        let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[0]))
         let (suite, key) = (try SuiteName("app"), try KeyName("a"))
         let answer = try client.blocking.send(.set(key, to: 1, in: suite, WriteOptions(note: "for the\r\nshow")))
         #expect(answer.note == "for the  show")

@@ -35,7 +35,7 @@ struct LostAnswerTests {
             peer.send(number == 0 ? ScriptedServer.service : ScriptedServer.reset)
         }
         let pool = ConnectionPool(server.address)
-        let client = SettingsClient(pool, timeout: .seconds(Deadline.patience)).blocking
+        let client = DaemonClient(pool, timeout: .seconds(Deadline.patience)).blocking
         _ = try client.send(.service)
         // Until the end has come: the look that finds it drops the connection.
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
@@ -228,7 +228,7 @@ struct LostAnswerTests {
         #expect(
             moved?.description
                 == "301: not an answer of a settings daemon, but one that leads to https://there.example/v1")
-        let nobody = SettingsClient(try ServerAddress("unix:/nobody/listens/here"))
+        let nobody = DaemonClient(try ServerAddress("unix:/nobody/listens/here"))
         let error = #expect(throws: SettingsError.self) {
             try nobody.blocking.send(.remove(names.theme, in: names.app))
         }
@@ -243,7 +243,7 @@ struct LostAnswerTests {
     {
         // No resolver is asked for a name that cannot be one.
         let name = String(repeating: "x", count: 300)
-        let client = try SettingsClient("http://\(name)")
+        let client = try DaemonClient("http://\(name)")
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
         guard case .unreachable(let reason, .notDone)? = error else {
             Issue.record("\(String(describing: error))")

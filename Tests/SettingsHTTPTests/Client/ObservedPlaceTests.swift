@@ -95,7 +95,7 @@ struct ObservedPlaceTests {
         }
         let lasting: [SettingsError] = [
             problem(.badRequest), problem(.unknownPath), problem(.misdirected), problem(.forbidden),
-            problem(.unknownSuite), .malformedAnswer("x", outcome: .notDone),
+            problem(.unknownSuite), .malformedAnswer("x", outcome: .notDone), .unusableToken("x", outcome: .notDone),
         ]
         for error in lasting {
             var place = ObservedPlace(since: nil)

@@ -51,7 +51,7 @@ struct WaitingTests {
     }
 
     @Test("A wait that is rounded up for the daemon is waited for as long") func waitRoundedUpDaemon() throws {
-        let client = SettingsClient(timeout: .milliseconds(300))
+        let client = DaemonClient(timeout: .milliseconds(300))
         let revision = Revision.zero
         let before = ContinuousClock.now
         for (wait, whole) in [(Duration.milliseconds(500), 1), (.milliseconds(1001), 2), (.seconds(2), 2), (.zero, 0)] {
@@ -95,7 +95,7 @@ struct WaitingTests {
                     return
                 }
                 continue
-            case .lookingUp: Issue.record("a path is no name")
+            case .readingToken, .lookingUp: Issue.record("a path is no name")
             case .finished(let result): #expect(try result.get().status == 200)
             }
             break
@@ -167,7 +167,7 @@ struct WaitingTests {
             while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
             log.add("left")
         }
-        let client = SettingsClient(
+        let client = DaemonClient(
             ConnectionPool(server.address, idleLimit: .milliseconds(10)), timeout: .seconds(10))
         _ = try client.blocking.send(.service)
         #expect(server.log.wait(for: "left"))
@@ -185,7 +185,7 @@ struct WaitingTests {
         }
         let reader = AnswerReader(idleLimit: .zero)
         for number in 0..<1000 {
-            let client = SettingsClient(ConnectionPool(server.address), timeout: .seconds(10), reader: reader)
+            let client = DaemonClient(ConnectionPool(server.address), timeout: .seconds(10), reader: reader)
             if number % 2 == 0 {
                 _ = try client.blocking.send(.service)
             } else {

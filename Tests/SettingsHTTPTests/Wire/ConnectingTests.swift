@@ -35,7 +35,7 @@ struct ConnectingTests {
     @Test("The only address there is gets all the time there is") func onlyAddressThereGets() throws {
         let hole = try ListeningSocket(.ipv4(0), backlog: 0)
         try #require(hole.fill())
-        let client = SettingsClient(try hole.address(), timeout: .milliseconds(300)).blocking
+        let client = DaemonClient(try hole.address(), timeout: .milliseconds(300)).blocking
         let error = #expect(throws: SettingsError.self) { try client.send(.service) }
         #expect(error?.description.hasSuffix("no answer in time") ?? false)
     }
@@ -43,7 +43,7 @@ struct ConnectingTests {
     @Test("A Unix domain socket with a full backlog is waited for") func unixDomainSocketFull() async throws {
         let socket = try ListeningSocket(backlog: 0)
         try #require(socket.fill())
-        let client = SettingsClient(try socket.address(), timeout: .milliseconds(50))
+        let client = DaemonClient(try socket.address(), timeout: .milliseconds(50))
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
         #expect(error?.description.hasSuffix("no answer in time") ?? false)
         let same = await #expect(throws: SettingsError.self) { try await client.send(.service) }

@@ -36,7 +36,7 @@ struct HostAddressesTests {
         async throws
     {
         let (server, pool) = try served()
-        let client = SettingsClient(pool, timeout: .seconds(20))
+        let client = DaemonClient(pool, timeout: .seconds(20))
         for _ in 0..<3 {
             #expect(try client.blocking.send(.service).name == "settingsd")
             #expect(try await client.send(.service).name == "settingsd")
@@ -47,7 +47,7 @@ struct HostAddressesTests {
 
     @Test("A cached look-up expires") func whatWasFoundAsked() async throws {
         let (server, pool) = try served(cacheTime: .zero)
-        let client = SettingsClient(pool, timeout: .seconds(20))
+        let client = DaemonClient(pool, timeout: .seconds(20))
         _ = try client.blocking.send(.service)
         _ = try await client.send(.service)
         #expect(log.count("asked") == 2 && server.log.count("connection") == 2)

@@ -1,15 +1,20 @@
+import ClientTestSupport
 import SettingsModel
 import TestSupport
 import Testing
 
 @testable import SettingsHTTP
 
-/// Requests over TLS connections of the module's own.
+/// Requests over TLS.
 @Suite(.ownThread)
 struct TLSSessionTests {
-    private func client(_ port: UInt16, timeout: Duration) throws -> SettingsClient {
+    init() throws {
+        try Certificates.shared()
+    }
+
+    private func client(_ port: UInt16, timeout: Duration) throws -> DaemonClient {
         let address = try ServerAddress("https://localhost:\(port)")
-        return SettingsClient(ConnectionPool(address, carrier: { nil }), timeout: timeout)
+        return DaemonClient(ConnectionPool(address), timeout: timeout)
     }
 
     @Test("The deadline holds while the server answers nothing to the handshake, in both forms")

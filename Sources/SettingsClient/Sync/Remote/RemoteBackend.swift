@@ -130,7 +130,7 @@ final class RemoteBackend: SuiteBackend {
                 case .problem(let problem, _):
                     throw failure(error, retryAfter: .milliseconds(problem.retryAfterMs ?? 0))
                 case .malformedAnswer: throw failure(error, retryAfter: .zero)
-                case .unreachable, .timedOut, .cancelled:
+                case .unreachable, .timedOut, .unusableToken, .cancelled:
                     throw failure(error.description, outcome: error.outcome)
                 }
             }

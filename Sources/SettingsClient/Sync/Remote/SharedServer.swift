@@ -188,7 +188,7 @@ struct WriteRepeats: Sendable {
             guard problem.isTransient else { return nil }
             let asked = BackOff.asked(milliseconds: problem.retryAfterMs)
             return backOff.next(notBefore: asked, using: &generator)
-        case .timedOut, .malformedAnswer, .cancelled: return nil
+        case .timedOut, .unusableToken, .malformedAnswer, .cancelled: return nil
         }
     }
 
@@ -202,6 +202,7 @@ struct WriteRepeats: Sendable {
         return switch error {
         case .unreachable(let reason, _): .unreachable(reason, outcome: .unknown)
         case .timedOut(let reason, _): .timedOut(reason, outcome: .unknown)
+        case .unusableToken(let reason, _): .unusableToken(reason, outcome: .unknown)
         case .malformedAnswer(let reason, _): .malformedAnswer(reason, outcome: .unknown)
         case .cancelled: .cancelled(outcome: .unknown)
         case .problem(let problem, let revision): .problem(problem.afterAttemptThatMayBeDone, revision: revision)

@@ -1,25 +1,26 @@
+import ClientTestSupport
 import SettingsClient
 import SettingsHTTP
+import SettingsModel
 import TestSupport
 import Testing
 
-extension DefaultsKeys {
-    fileprivate var theme: DefaultsKey<String> { .init("theme", defaultValue: "light") }
-    fileprivate var count: DefaultsKey<Int> { .init("count", defaultValue: 0) }
+private struct SecureKeys: DefaultsKeyStore {
+    var theme: DefaultsKey<String> { .init("theme", defaultValue: "light") }
+    var count: DefaultsKey<Int> { .init("count", defaultValue: 0) }
 }
 
 /// Typed settings over TLS.
 @Suite(.ownThread)
 struct SecureDefaultsTests {
-    private func adapter(_ address: ServerAddress) throws -> DefaultsAdapter<DefaultsKeys> {
+    private func adapter(_ address: ServerAddress) throws -> DefaultsAdapter<SecureKeys> {
         DefaultsAdapter(
-            suite: try SuiteName("app"), keyStore: DefaultsKeys(), server: address, timeout: .seconds(30),
+            suite: try SuiteName("app"), keyStore: SecureKeys(), server: address, timeout: .seconds(30),
             outbox: .none, arguments: [])
     }
 
-    @Test("They are read, written, changed in place and removed as over http") func theyReadWrittenChanged()
-        async throws
-    {
+    @Test("Settings over https are read, written, changed in place and removed as over http")
+    func theyReadWrittenChanged() async throws {
         let daemon = try SecureDaemon()
         let defaults = try adapter(try daemon.address())
         defaults[\.theme] = "dark"
@@ -47,11 +48,11 @@ struct SecureDefaultsTests {
         #expect(defaults[\.theme] == "dark")
     }
 
-    @Test("A certificate that is not trusted is an issue, and thrown by the forms that can")
+    @Test("A certificate that is not trusted is reported as an issue, and the async setter throws it")
     func certificateNotTrustedIssue() async throws {
         let daemon = try SecureDaemon()
         let defaults = DefaultsAdapter(
-            suite: try SuiteName("app"), keyStore: DefaultsKeys(), server: try daemon.address(host: "127.0.0.1"),
+            suite: try SuiteName("app"), keyStore: SecureKeys(), server: try daemon.address(host: "127.0.0.1"),
             timeout: .seconds(3), outbox: .none, arguments: [], log: { _ in })
         var issues = defaults.issues.makeAsyncIterator()
         #expect(defaults[\.theme] == "light")

@@ -1,22 +1,25 @@
-import Dispatch
-import Foundation
-import Glibc
-import SettingsClient
-import SettingsHTTP
-import TestSupport
+internal import Dispatch
+internal import Foundation
+internal import Glibc
+package import SettingsHTTP
+package import SettingsModel
+internal import TestSupport
 
-/// A daemon behind nginx, which speaks TLS and treats some suites as proxies do.
+/// A daemon behind nginx. nginx speaks TLS and answers the requests to some suites itself.
 ///
-/// `https://localhost` has a certificate that is trusted, `https://127.0.0.1` one that is not. Of the suite `lost` every
-/// request ends without an answer, `silent` never has one, `moved` is somewhere else, `locked` wants a password.
-final class SecureDaemon {
+/// The certificate of `https://localhost` is trusted, and the certificate of `https://127.0.0.1` is not. nginx closes the
+/// connection of a request to the suite `lost`, never answers a request to `silent`, redirects a request to `moved`, and
+/// asks for a password in a request to `locked`.
+package final class SecureDaemon {
     private let data: TemporaryDirectory
     private let daemon: DaemonProcess
     private let proxy: SecureProxy
     private let silent: LocalPort
 
-    /// - Parameter options: those of the daemon beside its data and address.
-    init(speaksHTTP2: Bool = false, options: [String] = []) throws {
+    /// - Parameters:
+    ///   - speaksHTTP2: If true, nginx offers HTTP/2 to clients that negotiate it.
+    ///   - options: The options of the daemon in addition to its data and its address.
+    package init(speaksHTTP2: Bool = false, options: [String] = []) throws {
         let certificates = try Certificates.shared()
         data = try TemporaryDirectory()
         daemon = try DaemonProcess(data: data.path + "/data", options: options)
@@ -27,30 +30,31 @@ final class SecureDaemon {
         }
     }
 
-    var port: UInt16 { proxy.port }
+    package var port: UInt16 { proxy.port }
 
-    func address(host: String = "localhost") throws -> ServerAddress {
+    package func address(host: String = "localhost") throws -> ServerAddress {
         try ServerAddress("https://\(host):\(port)")
     }
 
-    func client(token: AccessToken? = nil, timeout: Duration = .seconds(30)) throws -> SettingsClient {
-        SettingsClient(try address(), token: token, timeout: timeout)
+    package func client(token: AccessToken? = nil, timeout: Duration = .seconds(30)) throws -> DaemonClient {
+        DaemonClient(try address(), token: token, timeout: timeout)
     }
 
-    /// The same daemon without a proxy.
-    func plainClient() throws -> SettingsClient {
-        try SettingsClient("http://127.0.0.1:\(daemon.port)")
+    /// A client that reaches the daemon without nginx.
+    package func plainClient() throws -> DaemonClient {
+        try DaemonClient("http://127.0.0.1:\(daemon.port)")
     }
 
-    /// The requests to the proxy: method, path, idempotency key, cookie.
-    func requests() throws -> [[String]] {
+    /// The requests in the log of nginx: method, path, idempotency key, cookie.
+    package func requests() throws -> [[String]] {
         let text = try String(contentsOfFile: data.path + "/access", encoding: .utf8)
         return text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
     }
 
-    /// Waits until the daemon counts so many requests that wait for something; false if it has not come to that within
-    /// minutes. It waits on a thread of its own, as tests that are tasks have few.
-    func waits(forWatchers count: Int) async throws -> Bool {
+    /// Waits until the daemon counts this number of watchers. Returns false after three minutes.
+    ///
+    /// The function waits on a thread of its own, because the thread pool of tasks is small.
+    package func waits(forWatchers count: Int) async throws -> Bool {
         let client = try plainClient().blocking
         return await withCheckedContinuation { continuation in
             DispatchQueue(label: "waiting for watchers").async {
@@ -95,5 +99,13 @@ final class SecureDaemon {
             }
         }
         """
+    }
+}
+
+extension SecureDaemon {
+    /// A daemon with a client of it.
+    package static func withClient() throws -> (SecureDaemon, DaemonClient) {
+        let daemon = try SecureDaemon()
+        return (daemon, try daemon.client())
     }
 }

@@ -1,5 +1,6 @@
-import SettingsClient
+import ClientTestSupport
 import SettingsHTTP
+import SettingsModel
 import TestSupport
 import Testing
 
@@ -71,21 +72,11 @@ struct SecureWaitingTests {
         #expect(later == .timedOut("\(client.address): no answer in time", outcome: .unknown))
     }
 
-    @Test("The deadline holds while TLS is not even spoken") func deadlineHoldsWhileTLS() async throws {
-        _ = try Certificates.shared()
-        let port = try LocalPort()
-        let client = try SettingsClient("https://localhost:\(port.number)", timeout: .milliseconds(100))
-        let blocking = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
-        #expect(blocking == .timedOut("\(client.address): no answer in time", outcome: .notDone))
-        let task = await #expect(throws: SettingsError.self) { try await client.send(.service) }
-        #expect(task == .timedOut("\(client.address): no answer in time", outcome: .notDone))
-    }
-
     @Test("A connection that ends without an answer fails at once, and a write has an unknown outcome")
     func connectionEndsWithoutAnswer() throws {
         let (daemon, client) = try SecureDaemon.withClient()
         let lost = try SuiteName("lost")
-        // Once on a new connection and once on one that was kept, where the session would send it again by itself.
+        // The first iteration uses a new connection, and the second iteration uses an idle connection of the pool.
         for isKept in [false, true] {
             if isKept { _ = try client.blocking.send(.service) }
             for options in [WriteOptions.plain, .plain.repeatable()] {
@@ -103,17 +94,5 @@ struct SecureWaitingTests {
         }
         let named = try daemon.requests().filter { $0[0] == "PUT" && $0[2] != "-" }
         #expect(named.count >= 2 && Set(named.map { $0[2] }).count == 2)
-    }
-
-    @Test("A removal that the session sends twice has a name by which the daemon knows it again")
-    func removalSessionSendsTwice() throws {
-        let (daemon, client) = try SecureDaemon.withClient()
-        _ = try client.blocking.send(.service)
-        let error = #expect(throws: SettingsError.self) {
-            try client.blocking.send(.remove(theme, in: try SuiteName("lost")))
-        }
-        #expect(error?.outcome == .unknown)
-        let names = try daemon.requests().filter { $0[0] == "DELETE" }.map { $0[2] }
-        #expect(!names.isEmpty && Set(names).count == 1 && names != ["-"], "\(names)")
     }
 }

@@ -7,11 +7,11 @@ internal import Platform
 /// `try await client.send(.suite(name))` waits without keeping a thread, and ends when its task is cancelled;
 /// `try client.blocking.send(.suite(name))` sends and receives on the calling thread, for programs without tasks.
 /// A client opens connections when they are needed and closes them when they are idle, and when it goes itself.
-public final class SettingsClient: Sendable {
+public final class DaemonClient: Sendable {
     /// Where the daemon is.
     public let address: ServerAddress
     /// How long a request may take, beyond what it asks the daemon to wait.
-    public let timeout: Duration
+    let timeout: Duration
     let pool: ConnectionPool
     private let reader: AnswerReader
 
@@ -47,8 +47,8 @@ public final class SettingsClient: Sendable {
     }
 
     /// A client that shares the connections of this one and has another timeout.
-    public func withTimeout(_ timeout: Duration) -> SettingsClient {
-        SettingsClient(pool, timeout: timeout, reader: reader)
+    public func withTimeout(_ timeout: Duration) -> DaemonClient {
+        DaemonClient(pool, timeout: timeout, reader: reader)
     }
 
     /// Sends a request and returns what its answer says. Throws `cancelled` when the task is cancelled.
@@ -76,7 +76,7 @@ public final class SettingsClient: Sendable {
 
     /// The form of a client that blocks the calling thread until the answer is there or the time is over.
     public struct Blocking: Sendable {
-        let client: SettingsClient
+        let client: DaemonClient
 
         /// Sends a request and returns what its answer says.
         @discardableResult

@@ -1,9 +1,10 @@
-import SettingsClient
+import ClientTestSupport
 import SettingsHTTP
+import SettingsModel
 import TestSupport
 import Testing
 
-/// The raw client over TLS, with a proxy before a real daemon.
+/// Requests over TLS through nginx to a real daemon.
 @Suite(.ownThread)
 struct SecureClientTests {
     private let app: SuiteName
@@ -68,7 +69,8 @@ struct SecureClientTests {
         }
     }
 
-    @Test("There are no cookies, and nothing is kept to be answered from") func thereNoCookiesNothing() throws {
+    @Test("The client sends no cookie of an earlier answer, and sends each repeated request to the server")
+    func thereNoCookiesNothing() throws {
         let daemon = try SecureDaemon()
         let client = try daemon.client().blocking
         for _ in 0..<3 { _ = try client.send(.service) }
@@ -98,7 +100,7 @@ struct SecureClientTests {
     @Test("A certificate that is not trusted is said to be the reason, and a write is not done")
     func certificateNotTrustedSaid() async throws {
         let daemon = try SecureDaemon()
-        let client = SettingsClient(try daemon.address(host: "127.0.0.1"))
+        let client = DaemonClient(try daemon.address(host: "127.0.0.1"))
         let read = await #expect(throws: SettingsError.self) { try await client.send(.service) }
         #expect(read?.description.contains("certificate") ?? false, "\(read?.description ?? "")")
         let write = #expect(throws: SettingsError.self) { try client.blocking.send(.set(strange, to: 1, in: app)) }
@@ -111,20 +113,12 @@ struct SecureClientTests {
     }
 
     @Test("A write to a closed port is not done") func whereNobodyListensWrite() throws {
-        _ = try Certificates.shared()
-        let client = try SettingsClient("https://localhost:\(LocalPort.free())")
+        try Certificates.shared()
+        let client = try DaemonClient("https://localhost:\(LocalPort.free())")
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.set(strange, to: 1, in: app)) }
-        guard case .unreachable(let reason, .notDone) = error, reason.contains("connect") else {
+        guard case .unreachable(let reason, .notDone) = error, reason.contains("Connection refused") else {
             Issue.record("\(error as Any)")
             return
         }
-    }
-}
-
-extension SecureDaemon {
-    /// A daemon with a client of it.
-    static func withClient() throws -> (SecureDaemon, SettingsClient) {
-        let daemon = try SecureDaemon()
-        return (daemon, try daemon.client())
     }
 }
