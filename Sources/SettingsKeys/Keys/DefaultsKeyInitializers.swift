@@ -36,7 +36,7 @@ extension DefaultsKey where Value: OptionalSetting {
         renamedFrom: [String] = [], nonFinite: Bool = false, merge: MergePolicy<Value>? = nil
     ) {
         self.init(
-            name, defaultValue: .unset, allowed: allowed, description: description, secret: secret,
+            name, defaultValue: nil, allowed: allowed, description: description, secret: secret,
             renamedFrom: renamedFrom, nonFinite: nonFinite, merge: merge)
     }
 }
@@ -60,7 +60,7 @@ extension DefaultsKey where Value: NumericSetting & OptionalSetting {
         renamedFrom: [String] = [], merge: MergePolicy<Value>? = nil
     ) {
         self.init(
-            name, defaultValue: .unset, in: range, description: description, secret: secret, renamedFrom: renamedFrom,
+            name, defaultValue: nil, in: range, description: description, secret: secret, renamedFrom: renamedFrom,
             merge: merge)
     }
 }
@@ -94,7 +94,7 @@ extension DefaultsKey where Value: TextSetting & OptionalSetting {
         secret: Bool = false, renamedFrom: [String] = []
     ) {
         self.init(
-            name, defaultValue: .unset, maxLength: maxLength, matching: pattern, description: description,
+            name, defaultValue: nil, maxLength: maxLength, matching: pattern, description: description,
             secret: secret, renamedFrom: renamedFrom)
     }
 
@@ -104,23 +104,18 @@ extension DefaultsKey where Value: TextSetting & OptionalSetting {
         renamedFrom: [String] = []
     ) {
         self.init(
-            name, defaultValue: .unset, matching: pattern, description: description, secret: secret,
+            name, defaultValue: nil, matching: pattern, description: description, secret: secret,
             renamedFrom: renamedFrom)
     }
 }
 
 /// An optional type.
-public protocol OptionalSetting: DefaultsSerializable {
-    /// The value while nothing is stored.
-    static var unset: Self { get }
-}
+///
+/// `ExpressibleByNilLiteral` gives the value while nothing is stored. A requirement of this protocol would be a member of
+/// `Optional` and would hide an enumeration case of the same name.
+public protocol OptionalSetting: DefaultsSerializable, ExpressibleByNilLiteral {}
 
-extension Optional: OptionalSetting where Wrapped: DefaultsSerializable {
-    /// Nil.
-    public static var unset: Self {
-        nil
-    }
-}
+extension Optional: OptionalSetting where Wrapped: DefaultsSerializable {}
 
 /// Text, or optional text, which a length and a pattern can limit.
 public protocol TextSetting: DefaultsSerializable {}
