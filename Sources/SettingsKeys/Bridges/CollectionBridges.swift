@@ -86,38 +86,26 @@ extension Set: DefaultsSerializable where Element: DefaultsSerializable {
     }
 }
 
-/// A type that can name the members of a JSON object.
+/// A type whose values name the members of a JSON object, as keys of a dictionary.
 ///
-/// An enumeration whose raw value is a string conforms without code.
-public protocol DefaultsDictionaryKey: Hashable, Sendable {
-    /// The name.
-    var memberName: String { get }
+/// An enumeration whose raw value is a string conforms without code. Any other type implements `CodingKeyRepresentable`; the
+/// text of the coding key is the name of the member.
+public protocol DefaultsDictionaryKey: CodingKeyRepresentable, Hashable, Sendable {}
 
-    /// Makes the key of a name; nil if there is none.
-    init?(memberName: String)
-}
+extension String: DefaultsDictionaryKey {}
 
-extension DefaultsDictionaryKey where Self: RawRepresentable, RawValue == String {
-    /// The raw value.
-    public var memberName: String {
-        rawValue
+extension DefaultsDictionaryKey {
+    /// The name of the member. A string names itself, without the cost of a coding key.
+    fileprivate var nameOfMember: String {
+        if Self.self == String.self, let name = self as? String { name } else { codingKey.stringValue }
     }
 
-    /// Makes the key of a raw value.
-    public init?(memberName: String) {
-        self.init(rawValue: memberName)
-    }
-}
-
-extension String: DefaultsDictionaryKey {
-    /// The string itself.
-    public var memberName: String {
-        self
-    }
-
-    /// Takes any name.
-    public init?(memberName: String) {
-        self = memberName
+    fileprivate init?(nameOfMember name: String) {
+        if Self.self == String.self, let key = name as? Self {
+            self = key
+        } else {
+            self.init(codingKey: PlainKey.name(name))
+        }
     }
 }
 
@@ -129,7 +117,7 @@ public struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBrid
     public func encode(_ value: [Key: Element.Value]) throws(BridgeError) -> JSONValue {
         var members = JSONObject()
         for (key, part) in value {
-            let name = key.memberName
+            let name = key.nameOfMember
             let json: JSONValue
             do { json = try element.encode(part) } catch { throw error.inside(name) }
             guard members.append(JSONObject.Member(name: name, value: json)) else {
@@ -145,7 +133,7 @@ public struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBrid
         var value: [Key: Element.Value] = [:]
         value.reserveCapacity(members.count)
         for member in members {
-            guard let key = Key(memberName: member.name) else {
+            guard let key = Key(nameOfMember: member.name) else {
                 throw BridgeError(at: JSONPointer([member.name]), "is not the name of a \(Key.self)")
             }
             let part: Element.Value
@@ -162,7 +150,7 @@ public struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBrid
     public var schema: WireSchema {
         var schema = WireSchema.object(of: element.schema)
         if let keys = CaseList.cases(of: Key.self) {
-            schema.document["propertyNames"] = WireSchema.oneOf(keys.map { .string($0.memberName) }).json
+            schema.document["propertyNames"] = WireSchema.oneOf(keys.map { .string($0.nameOfMember) }).json
         }
         return schema
     }

@@ -44,7 +44,7 @@ extension DefaultsKey where Value: OptionalSetting {
 extension DefaultsKey where Value: NumericSetting {
     /// A key for numbers in a range of any form: `0...1`, `0..<10`, `1...`, `...100`, `..<0`.
     public init(
-        _ name: String, defaultValue: Value, in range: some LimitRange<Value.Bound>, description: String? = nil,
+        _ name: String, defaultValue: Value, in range: some RangeExpression<Value>, description: String? = nil,
         secret: Bool = false, renamedFrom: [String] = [], merge: MergePolicy<Value>? = nil
     ) {
         self.init(
@@ -53,15 +53,15 @@ extension DefaultsKey where Value: NumericSetting {
     }
 }
 
-extension DefaultsKey where Value: NumericSetting & OptionalSetting {
-    /// A key for numbers in a range that is nil while nothing is stored.
+extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: NumericSetting {
+    /// A key for numbers in a range of any form; without a default it is nil while nothing is stored.
     public init(
-        _ name: String, in range: some LimitRange<Value.Bound>, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = [], merge: MergePolicy<Value>? = nil
+        _ name: String, defaultValue: Value = nil, in range: some RangeExpression<Value.Wrapped>,
+        description: String? = nil, secret: Bool = false, renamedFrom: [String] = [], merge: MergePolicy<Value>? = nil
     ) {
         self.init(
-            name, defaultValue: nil, in: range, description: description, secret: secret, renamedFrom: renamedFrom,
-            merge: merge)
+            name: name, defaultValue: defaultValue, limits: KeyLimits(bounds: NumberBounds(range)), allowed: nil,
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom, merge: merge?.rule))
     }
 }
 
@@ -87,25 +87,26 @@ extension DefaultsKey where Value: TextSetting {
     }
 }
 
-extension DefaultsKey where Value: TextSetting & OptionalSetting {
-    /// A key for text of at most so many characters that is nil while nothing is stored.
+extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
+    /// A key for text of at most so many characters (Unicode scalars), and of a pattern if one is given; without a default it
+    /// is nil while nothing is stored.
     public init(
-        _ name: String, maxLength: Int, matching pattern: String? = nil, description: String? = nil,
+        _ name: String, defaultValue: Value = nil, maxLength: Int, matching pattern: String? = nil,
+        description: String? = nil, secret: Bool = false, renamedFrom: [String] = []
+    ) {
+        self.init(
+            name: name, defaultValue: defaultValue, limits: KeyLimits(maxLength: maxLength, pattern: pattern),
+            allowed: nil, traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+    }
+
+    /// A key for text that matches a pattern of ECMA-262; without a default it is nil while nothing is stored.
+    public init(
+        _ name: String, defaultValue: Value = nil, matching pattern: String, description: String? = nil,
         secret: Bool = false, renamedFrom: [String] = []
     ) {
         self.init(
-            name, defaultValue: nil, maxLength: maxLength, matching: pattern, description: description,
-            secret: secret, renamedFrom: renamedFrom)
-    }
-
-    /// A key for text of a pattern that is nil while nothing is stored.
-    public init(
-        _ name: String, matching pattern: String, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = []
-    ) {
-        self.init(
-            name, defaultValue: nil, matching: pattern, description: description, secret: secret,
-            renamedFrom: renamedFrom)
+            name: name, defaultValue: defaultValue, limits: KeyLimits(pattern: pattern), allowed: nil,
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
     }
 }
 
@@ -113,19 +114,26 @@ extension DefaultsKey where Value: TextSetting & OptionalSetting {
 ///
 /// `ExpressibleByNilLiteral` gives the value while nothing is stored. A requirement of this protocol would be a member of
 /// `Optional` and would hide an enumeration case of the same name.
-public protocol OptionalSetting: DefaultsSerializable, ExpressibleByNilLiteral {}
+public protocol OptionalSetting: DefaultsSerializable, ExpressibleByNilLiteral {
+    /// The type without the optional.
+    associatedtype Wrapped: DefaultsSerializable
+}
 
 extension Optional: OptionalSetting where Wrapped: DefaultsSerializable {}
 
-/// Text, or optional text, which a length and a pattern can limit.
+/// A number, which a range can limit. A type that has a number as its raw value can conform without code.
+public protocol NumericSetting: DefaultsSerializable, Comparable {}
+
+extension Double: NumericSetting {}
+extension Float: NumericSetting {}
+
+/// Text, which a length and a pattern can limit. A type that has text as its raw value can conform without code.
 public protocol TextSetting: DefaultsSerializable {}
 
 extension String: TextSetting {}
-extension Optional: TextSetting where Wrapped: TextSetting {}
 
-/// An array or a set, or an optional one, to which elements can be added.
+/// An array or a set, to which elements can be added.
 public protocol CollectionSetting: DefaultsSerializable {}
 
 extension Array: CollectionSetting where Element: DefaultsSerializable {}
 extension Set: CollectionSetting where Element: DefaultsSerializable {}
-extension Optional: CollectionSetting where Wrapped: CollectionSetting {}

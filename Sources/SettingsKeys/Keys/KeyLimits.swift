@@ -46,54 +46,41 @@ extension KeyLimits {
 
 /// The ends of a range as JSON numbers.
 ///
-/// An end that every number lies within is none. Any other that is not a finite number stays, to be refused when the schema is
-/// made.
+/// An end that every number lies within is none. Any other end that is not a finite number stays, so that making the schema
+/// refuses it.
 struct NumberBounds: Equatable, Sendable {
     let minimum: JSONValue?
     let maximum: JSONValue?
     let includesMaximum: Bool
 
-    init<Bound: NumericSetting>(_ range: some LimitRange<Bound>) {
-        let ends = range.ends
-        let (least, greatest) = (ends.least?.limit, ends.greatest?.limit)
-        minimum = least == .double(-.infinity) ? nil : least
-        maximum = greatest == .double(.infinity) ? nil : greatest
-        includesMaximum = ends.includesGreatest
+    init<Number: NumericSetting>(_ range: some RangeExpression<Number>) {
+        let (least, greatest, includesGreatest) = Self.ends(of: range)
+        minimum = least.flatMap { Self.limit($0, unlessEqualTo: "-Infinity") }
+        maximum = greatest.flatMap { Self.limit($0, unlessEqualTo: "Infinity") }
+        includesMaximum = includesGreatest
     }
-}
 
-/// A range that can limit a key: any of Swift's five forms.
-public protocol LimitRange<Bound> {
-    /// The type of the limits.
-    associatedtype Bound: Comparable
+    /// Returns the ends of any of Swift's five forms of ranges.
+    private static func ends<Number: NumericSetting>(
+        of range: some RangeExpression<Number>
+    ) -> (least: Number?, greatest: Number?, includesGreatest: Bool) {
+        switch range {
+        case let range as ClosedRange<Number>: (range.lowerBound, range.upperBound, true)
+        case let range as Range<Number>: (range.lowerBound, range.upperBound, false)
+        case let range as PartialRangeFrom<Number>: (range.lowerBound, nil, false)
+        case let range as PartialRangeThrough<Number>: (nil, range.upperBound, true)
+        case let range as PartialRangeUpTo<Number>: (nil, range.upperBound, false)
+        default:
+            preconditionFailure("in: takes a range of Swift's standard library, not \(type(of: range))")
+        }
+    }
 
-    /// The limits, and true if the upper one itself is allowed.
-    var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { get }
-}
-
-extension ClosedRange: LimitRange {
-    /// Both ends, which the range includes.
-    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (lowerBound, upperBound, true) }
-}
-
-extension Range: LimitRange {
-    /// Both ends, without the upper one.
-    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (lowerBound, upperBound, false) }
-}
-
-extension PartialRangeFrom: LimitRange {
-    /// The lower end.
-    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (lowerBound, nil, false) }
-}
-
-extension PartialRangeThrough: LimitRange {
-    /// The upper end, which the range includes.
-    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (nil, upperBound, true) }
-}
-
-extension PartialRangeUpTo: LimitRange {
-    /// The upper end, which the range excludes.
-    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (nil, upperBound, false) }
+    /// Returns the JSON of an end; nil for infinity where every number lies within it. NaN, the other infinity and an integer
+    /// beyond Int64 are strings, which no schema accepts as a limit.
+    private static func limit<Number: NumericSetting>(_ end: Number, unlessEqualTo infinity: JSONValue) -> JSONValue? {
+        let json = (try? Number.defaultsBridge.allowingNonFinite().encode(end)) ?? .null
+        return json == infinity ? nil : json
+    }
 }
 
 /// A rule for a change in place (`+= 1`, `append`) of a value that another writer has changed since it was read.
@@ -121,7 +108,21 @@ extension MergePolicy where Value: NumericSetting {
     }
 }
 
+extension MergePolicy where Value: OptionalSetting, Value.Wrapped: NumericSetting {
+    /// Adds the same number, so that of two programs that count none loses anything.
+    public static var sum: MergePolicy {
+        MergePolicy(.sum)
+    }
+}
+
 extension MergePolicy where Value: CollectionSetting {
+    /// Appends the same elements.
+    public static var append: MergePolicy {
+        MergePolicy(.append)
+    }
+}
+
+extension MergePolicy where Value: OptionalSetting, Value.Wrapped: CollectionSetting {
     /// Appends the same elements.
     public static var append: MergePolicy {
         MergePolicy(.append)
