@@ -19,6 +19,16 @@ extension DefaultsKeys {
     var theme: DefaultsKey<Theme> { .init("theme", defaultValue: .light) }
 }
 
+struct Proxy: Codable, DefaultsSerializable, Equatable {
+    var host = "localhost"
+    var port = 8080
+    var isSecure = true
+}
+
+extension DefaultsKeys {
+    var proxy: DefaultsKey<Proxy> { .init("proxy", defaultValue: Proxy()) }
+}
+
 struct Account: Codable, DefaultsSerializable, Equatable {
     var name: String
     var port: Int

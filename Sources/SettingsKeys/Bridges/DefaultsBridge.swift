@@ -94,6 +94,8 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
     public let pointer: JSONPointer
     /// The cause, as `must be an integer, but is a string`.
     public let reason: String
+    /// The name of the member that the object at the pointer lacks, if the lack is the cause.
+    let missingMember: String?
 
     /// Makes an error about a value as a whole.
     public init(_ reason: String) {
@@ -102,8 +104,18 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Makes an error about a part of a value.
     public init(at pointer: JSONPointer, _ reason: String) {
+        self.init(at: pointer, reason, missingMember: nil)
+    }
+
+    /// Makes an error about an object that lacks a member.
+    init(missingMember name: String, at pointer: JSONPointer) {
+        self.init(at: pointer, "is missing the member \"\(name)\"", missingMember: name)
+    }
+
+    private init(at pointer: JSONPointer, _ reason: String, missingMember: String?) {
         self.pointer = pointer
         self.reason = reason
+        self.missingMember = missingMember
     }
 
     /// Makes an error about a value of the wrong kind.
@@ -119,7 +131,7 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Returns the same error seen from the array or object around the value.
     public func inside(_ token: String) -> BridgeError {
-        BridgeError(at: JSONPointer([token] + pointer.tokens), reason)
+        BridgeError(at: JSONPointer([token] + pointer.tokens), reason, missingMember: missingMember)
     }
 
     /// The reason, after the place if that is not the value as a whole.

@@ -45,19 +45,65 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     }
 
     /// Decodes a stored value; returns the default if nothing is stored. Throws if the stored value is none of the key.
+    ///
+    /// An object that an older program stored may lack a member that the type requires. The member is then that of the key's
+    /// default value.
     public func decode(_ stored: JSONValue?) throws(InvalidValue) -> Value {
         guard let stored else { return key.defaultValue }
         try check(stored)
         do {
             return try bridge.decode(stored)
         } catch {
+            if let value = try decode(stored, fillingIn: error) { return value }
             throw InvalidValue(error, key: key)
         }
+    }
+
+    /// Decodes an object again with the missing members from the default value. Returns nil if the default has no such member.
+    private func decode(_ stored: JSONValue, fillingIn failure: BridgeError) throws(InvalidValue) -> Value? {
+        guard failure.missingMember != nil, let encodedDefault = try? bridge.encodeStored(key.defaultValue) else {
+            return nil
+        }
+        var (filled, failure) = (stored, failure)
+        // Each pass adds a member of the default, so the number of passes has a bound.
+        while let name = failure.missingMember,
+            filled.copyMember(name, ofObjectAt: failure.pointer.tokens[...], from: encodedDefault)
+        {
+            let value: Value
+            do { value = try bridge.decode(filled) } catch {
+                failure = error
+                continue
+            }
+            try check(filled)
+            return value
+        }
+        throw InvalidValue(failure, key: key)
     }
 
     private func check(_ json: JSONValue) throws(InvalidValue) {
         let violations = schema.violations(of: json)
         if !violations.isEmpty { throw InvalidValue(key: key.name, violations: violations) }
+    }
+}
+
+extension JSONValue {
+    /// Copies a member that this value lacks from another value. Returns false without a change unless objects of both values
+    /// lead to the place, and the other value has the member there.
+    fileprivate mutating func copyMember(_ name: String, ofObjectAt path: ArraySlice<String>, from other: JSONValue)
+        -> Bool
+    {
+        guard case .object(var members) = self, case .object(let others) = other else { return false }
+        if let step = path.first {
+            guard var part = members[step], let otherPart = others[step],
+                part.copyMember(name, ofObjectAt: path.dropFirst(), from: otherPart)
+            else { return false }
+            members[step] = part
+        } else {
+            guard members[name] == nil, let value = others[name] else { return false }
+            members[name] = value
+        }
+        self = .object(members)
+        return true
     }
 }
 
