@@ -29,6 +29,14 @@ extension DefaultsKeys {
     var proxy: DefaultsKey<Proxy> { .init("proxy", defaultValue: Proxy()) }
 }
 
+enum Feature: String, CaseIterable, DefaultsSerializable {
+    case search, voice
+}
+
+extension DefaultsKeys {
+    var features: DefaultsKey<[Feature]> { .init("features", defaultValue: [], elements: .droppingUnknown) }
+}
+
 struct Account: Codable, DefaultsSerializable, Equatable {
     var name: String
     var port: Int

@@ -2,7 +2,7 @@ public import SettingsModel
 
 /// Arrays as JSON arrays.
 public struct ArrayBridge<Element: DefaultsBridge>: DefaultsBridge {
-    fileprivate let element: Element
+    let element: Element
 
     /// Encodes element by element.
     public func encode(_ value: [Element.Value]) throws(BridgeError) -> JSONValue {
@@ -45,7 +45,7 @@ extension Array: DefaultsSerializable where Element: DefaultsSerializable {
 
 /// Sets as JSON arrays in canonical order, so that equal sets are equal text.
 public struct SetBridge<Element: DefaultsBridge>: DefaultsBridge where Element.Value: Hashable {
-    fileprivate let elements: ArrayBridge<Element>
+    let elements: ArrayBridge<Element>
 
     /// Encodes the elements in order: numbers by size, text by its bytes. Throws if no schema tells two elements apart, as
     /// `1` and `1.0`, or two that are not a number.
@@ -173,7 +173,7 @@ extension Dictionary: DefaultsSerializable where Key: DefaultsDictionaryKey, Val
 /// Where the wrapped type itself reads `null`, as `JSONValue` does, a stored `null` is that type's; inside an array
 /// or a dictionary such an optional cannot tell its own `nil` from it.
 public struct OptionalBridge<Wrapped: DefaultsBridge>: DefaultsBridge {
-    fileprivate let wrapped: Wrapped
+    let wrapped: Wrapped
 
     /// Encodes `null` for nil.
     public func encode(_ value: Wrapped.Value?) throws(BridgeError) -> JSONValue {

@@ -62,29 +62,34 @@ public struct KeyTraits: Equatable, Sendable {
     public var renamedFrom: [String]
     /// True if floating-point numbers that are not finite may be stored, as strings.
     public var allowsNonFinite: Bool
+    /// True if reading leaves out the elements of an array or a set that do not decode.
+    package var dropsUnknownElements: Bool
     /// The rule for a change in place that meets another writer's change; nil to keep the other's.
     public var merge: MergeRule?
 
     package init(
         description: String? = nil, isSecret: Bool = false, renamedFrom: [String] = [], allowsNonFinite: Bool = false,
-        merge: MergeRule? = nil
+        dropsUnknownElements: Bool = false, merge: MergeRule? = nil
     ) {
         self.description = description
         self.isSecret = isSecret
         self.renamedFrom = renamedFrom
         self.allowsNonFinite = allowsNonFinite
+        self.dropsUnknownElements = dropsUnknownElements
         self.merge = merge
     }
 
     var isEmpty: Bool {
-        description == nil && !isSecret && renamedFrom.isEmpty && !allowsNonFinite && merge == nil
+        description == nil && !isSecret && renamedFrom.isEmpty && !allowsNonFinite && !dropsUnknownElements
+            && merge == nil
     }
 }
 
 extension KeyTraits {
     /// True if both have the same properties, text by its bytes.
     public static func == (one: KeyTraits, other: KeyTraits) -> Bool {
-        one.isSecret == other.isSecret && one.allowsNonFinite == other.allowsNonFinite && one.merge == other.merge
+        one.isSecret == other.isSecret && one.allowsNonFinite == other.allowsNonFinite
+            && one.dropsUnknownElements == other.dropsUnknownElements && one.merge == other.merge
             && one.texts == other.texts
     }
 

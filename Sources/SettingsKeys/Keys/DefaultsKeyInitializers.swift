@@ -8,13 +8,14 @@ extension DefaultsKey {
     /// For an optional the default also holds after nil was assigned, as that removes what is stored.
     public init(
         _ name: String, defaultValue: Value, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = [], nonFinite: Bool = false, merge: MergePolicy<Value>? = nil
+        renamedFrom: [String] = [], nonFinite: Bool = false, elements: ElementPolicy<Value>? = nil,
+        merge: MergePolicy<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(), allowed: allowed,
             traits: KeyTraits(
                 description: description, isSecret: secret, renamedFrom: renamedFrom, allowsNonFinite: nonFinite,
-                merge: merge?.rule))
+                dropsUnknownElements: elements != nil, merge: merge?.rule))
     }
 
     /// Refuses a key without a default that is not optional.
@@ -33,11 +34,12 @@ extension DefaultsKey where Value: OptionalSetting {
     /// A key that is nil while nothing is stored.
     public init(
         _ name: String, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = [], nonFinite: Bool = false, merge: MergePolicy<Value>? = nil
+        renamedFrom: [String] = [], nonFinite: Bool = false, elements: ElementPolicy<Value>? = nil,
+        merge: MergePolicy<Value>? = nil
     ) {
         self.init(
             name, defaultValue: nil, allowed: allowed, description: description, secret: secret,
-            renamedFrom: renamedFrom, nonFinite: nonFinite, merge: merge)
+            renamedFrom: renamedFrom, nonFinite: nonFinite, elements: elements, merge: merge)
     }
 }
 

@@ -9,6 +9,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     package let schema: KeySchema
 
     private let bridge: Value.Bridge
+    /// The elements of a key that drops unknown ones; nil for any other key.
+    private let elements: (any ElementReading)?
 
     /// Compiles a key. Throws if its name, pattern or default is not valid.
     public init(_ key: DefaultsKey<Value>) throws(SchemaError) {
@@ -19,6 +21,7 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     package init(_ key: DefaultsKey<Value>, like model: KeyCodec?) throws(SchemaError) {
         self.key = key
         bridge = key.bridge
+        elements = key.traits.dropsUnknownElements ? bridge as? any ElementReading : nil
         do {
             _ = try KeyName(key.name)
         } catch {
@@ -49,7 +52,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     /// An object that an older program stored may lack a member that the type requires. The member is then that of the key's
     /// default value.
     public func decode(_ stored: JSONValue?) throws(InvalidValue) -> Value {
-        guard let stored else { return key.defaultValue }
+        guard var stored else { return key.defaultValue }
+        if let elements { stored = elements.droppingUnknownElements(of: stored) }
         try check(stored)
         do {
             return try bridge.decode(stored)
@@ -78,6 +82,18 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
             return value
         }
         throw InvalidValue(failure, key: key)
+    }
+
+    /// Returns new JSON of a change in place together with the elements of the stored JSON that the key does not read.
+    /// Returns the new JSON itself if the key drops no unknown elements.
+    package func keepingUnknownElements(of stored: JSONValue?, in new: JSONValue?) -> JSONValue? {
+        guard let elements, let stored, let new else { return new }
+        return elements.keepingUnknownElements(of: stored, in: new)
+    }
+
+    /// Decodes JSON and encodes the value again: the form that the key writes. Unknown elements stay.
+    package func normalized(_ json: JSONValue) throws(InvalidValue) -> JSONValue? {
+        keepingUnknownElements(of: json, in: try encode(decode(json)))
     }
 
     private func check(_ json: JSONValue) throws(InvalidValue) {
