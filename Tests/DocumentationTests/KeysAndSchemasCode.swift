@@ -37,6 +37,12 @@ extension DefaultsKeys {
     var features: DefaultsKey<[Feature]> { .init("features", defaultValue: [], elements: .droppingUnknown) }
 }
 
+extension DefaultsKeys {
+    var timeout: DefaultsKey<Int> {
+        .init("timeout", defaultValue: 30, migrating: .from(String.self) { Int($0) ?? 30 })
+    }
+}
+
 struct Account: Codable, DefaultsSerializable, Equatable {
     var name: String
     var port: Int

@@ -19,11 +19,14 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
     /// The limits and traits; nil for none, as of most keys.
     package let rules: KeyRules?
 
-    init(name: String, defaultValue: Value, limits: KeyLimits, allowed: [Value]?, traits: KeyTraits) {
+    init(
+        name: String, defaultValue: Value, limits: KeyLimits, allowed: [Value]?, traits: KeyTraits,
+        migration: KeyMigration<Value>?
+    ) {
         self.name = name
         self.defaultValue = defaultValue
         self.allowed = allowed
-        rules = KeyRules(limits: limits, traits: traits, isLimitedToList: allowed != nil)
+        rules = KeyRules(limits: limits, traits: traits, isLimitedToList: allowed != nil, migration: migration)
     }
 
     /// The properties beside type, default and limits.
@@ -33,6 +36,11 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
 
     var limits: KeyLimits {
         rules?.limits ?? KeyLimits()
+    }
+
+    /// The conversion of stored values of the key's former type.
+    var migration: KeyMigration<Value>? {
+        rules?.migration as? KeyMigration<Value>
     }
 
     /// True if both keys have the same limits and traits. The default may differ.
@@ -150,21 +158,25 @@ package final class KeyRules: Sendable {
     private let hasTraits: Bool
     /// True if the key lists the allowed values. They are not here, as comparing them needs their type.
     let isLimitedToList: Bool
+    let migration: (any AnyKeyMigration)?
 
     /// Returns nil without limits and traits.
-    init?(limits: KeyLimits, traits: KeyTraits, isLimitedToList: Bool) {
-        guard !limits.isEmpty || !traits.isEmpty || isLimitedToList else { return nil }
+    init?(limits: KeyLimits, traits: KeyTraits, isLimitedToList: Bool, migration: (any AnyKeyMigration)?) {
+        guard !limits.isEmpty || !traits.isEmpty || isLimitedToList || migration != nil else { return nil }
         self.limits = limits
         self.traits = traits
         hasTraits = !traits.isEmpty
         self.isLimitedToList = isLimitedToList
+        self.migration = migration
     }
 
     /// True if two keys have the same limits and traits. Lists of allowed values may differ.
     static func areSame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
         if one === other { return true }
         guard let one, let other else { return false }
-        guard one.isLimitedToList == other.isLimitedToList, one.hasTraits == other.hasTraits else { return false }
+        guard one.isLimitedToList == other.isLimitedToList, one.hasTraits == other.hasTraits,
+            one.migration?.formerType == other.migration?.formerType
+        else { return false }
         return one.limits == other.limits && (!one.hasTraits || one.traits == other.traits)
     }
 

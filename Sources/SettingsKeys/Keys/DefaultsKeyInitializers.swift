@@ -8,14 +8,15 @@ extension DefaultsKey {
     /// For an optional the default also holds after nil was assigned, as that removes what is stored.
     public init(
         _ name: String, defaultValue: Value, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = [], nonFinite: Bool = false, elements: ElementPolicy<Value>? = nil,
+        renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil, nonFinite: Bool = false,
+        elements: ElementPolicy<Value>? = nil,
         merge: MergePolicy<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(), allowed: allowed,
             traits: KeyTraits(
                 description: description, isSecret: secret, renamedFrom: renamedFrom, allowsNonFinite: nonFinite,
-                dropsUnknownElements: elements != nil, merge: merge?.rule))
+                dropsUnknownElements: elements != nil, merge: merge?.rule), migration: migrating)
     }
 
     /// Refuses a key without a default that is not optional.
@@ -34,12 +35,13 @@ extension DefaultsKey where Value: OptionalSetting {
     /// A key that is nil while nothing is stored.
     public init(
         _ name: String, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = [], nonFinite: Bool = false, elements: ElementPolicy<Value>? = nil,
+        renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil, nonFinite: Bool = false,
+        elements: ElementPolicy<Value>? = nil,
         merge: MergePolicy<Value>? = nil
     ) {
         self.init(
             name, defaultValue: nil, allowed: allowed, description: description, secret: secret,
-            renamedFrom: renamedFrom, nonFinite: nonFinite, elements: elements, merge: merge)
+            renamedFrom: renamedFrom, migrating: migrating, nonFinite: nonFinite, elements: elements, merge: merge)
     }
 }
 
@@ -47,11 +49,13 @@ extension DefaultsKey where Value: NumericSetting {
     /// A key for numbers in a range of any form: `0...1`, `0..<10`, `1...`, `...100`, `..<0`.
     public init(
         _ name: String, defaultValue: Value, in range: some RangeExpression<Value>, description: String? = nil,
-        secret: Bool = false, renamedFrom: [String] = [], merge: MergePolicy<Value>? = nil
+        secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil,
+        merge: MergePolicy<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(bounds: NumberBounds(range)), allowed: nil,
-            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom, merge: merge?.rule))
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom, merge: merge?.rule),
+            migration: migrating)
     }
 }
 
@@ -59,11 +63,13 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: NumericSettin
     /// A key for numbers in a range of any form; without a default it is nil while nothing is stored.
     public init(
         _ name: String, defaultValue: Value = nil, in range: some RangeExpression<Value.Wrapped>,
-        description: String? = nil, secret: Bool = false, renamedFrom: [String] = [], merge: MergePolicy<Value>? = nil
+        description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
+        migrating: KeyMigration<Value>? = nil, merge: MergePolicy<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(bounds: NumberBounds(range)), allowed: nil,
-            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom, merge: merge?.rule))
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom, merge: merge?.rule),
+            migration: migrating)
     }
 }
 
@@ -71,21 +77,24 @@ extension DefaultsKey where Value: TextSetting {
     /// A key for text of at most so many characters (Unicode scalars), and of a pattern if one is given.
     public init(
         _ name: String, defaultValue: Value, maxLength: Int, matching pattern: String? = nil,
-        description: String? = nil, secret: Bool = false, renamedFrom: [String] = []
+        description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
+        migrating: KeyMigration<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(maxLength: maxLength, pattern: pattern),
-            allowed: nil, traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+            allowed: nil, traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom),
+            migration: migrating)
     }
 
     /// A key for text that matches a pattern of ECMA-262; anchor it with `^` and `$` to mean the whole text.
     public init(
         _ name: String, defaultValue: Value, matching pattern: String, description: String? = nil,
-        secret: Bool = false, renamedFrom: [String] = []
+        secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(pattern: pattern), allowed: nil,
-            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom),
+            migration: migrating)
     }
 }
 
@@ -94,21 +103,24 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
     /// is nil while nothing is stored.
     public init(
         _ name: String, defaultValue: Value = nil, maxLength: Int, matching pattern: String? = nil,
-        description: String? = nil, secret: Bool = false, renamedFrom: [String] = []
+        description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
+        migrating: KeyMigration<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(maxLength: maxLength, pattern: pattern),
-            allowed: nil, traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+            allowed: nil, traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom),
+            migration: migrating)
     }
 
     /// A key for text that matches a pattern of ECMA-262; without a default it is nil while nothing is stored.
     public init(
         _ name: String, defaultValue: Value = nil, matching pattern: String, description: String? = nil,
-        secret: Bool = false, renamedFrom: [String] = []
+        secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(pattern: pattern), allowed: nil,
-            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom),
+            migration: migrating)
     }
 }
 
