@@ -69,22 +69,22 @@ public protocol DefaultsSerializable: Sendable {
 
 extension DefaultsSerializable where Self: RawRepresentable, RawValue: DefaultsSerializable {
     /// The bridge by the raw value.
-    public static var defaultsBridge: RawRepresentableBridge<Self> {
-        RawRepresentableBridge()
+    public static var defaultsBridge: some DefaultsBridge<Self> {
+        RawRepresentableBridge<Self>()
     }
 }
 
 extension DefaultsSerializable where Self: Codable {
     /// The bridge by `Codable`.
-    public static var defaultsBridge: CodableBridge<Self> {
-        CodableBridge()
+    public static var defaultsBridge: some DefaultsBridge<Self> {
+        CodableBridge<Self>()
     }
 }
 
 extension DefaultsSerializable where Self: RawRepresentable & Codable, RawValue: DefaultsSerializable {
     /// The bridge by the raw value, which is the plainer form where a type is both.
-    public static var defaultsBridge: RawRepresentableBridge<Self> {
-        RawRepresentableBridge()
+    public static var defaultsBridge: some DefaultsBridge<Self> {
+        RawRepresentableBridge<Self>()
     }
 }
 
@@ -130,7 +130,7 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Returns the same error seen from the array or object around the value.
-    public func inside(_ token: String) -> BridgeError {
+    package func inside(_ token: String) -> BridgeError {
         BridgeError(at: JSONPointer([token] + pointer.tokens), reason, missingMember: missingMember)
     }
 
@@ -169,7 +169,7 @@ public struct WireSchema: Sendable {
     }
 
     /// A string of a format.
-    public static func string(format: String) -> WireSchema {
+    package static func string(format: String) -> WireSchema {
         WireSchema(["type": "string", "format": .string(format)])
     }
 
@@ -184,12 +184,12 @@ public struct WireSchema: Sendable {
     }
 
     /// An array of equal elements.
-    public static func array(of element: WireSchema) -> WireSchema {
+    package static func array(of element: WireSchema) -> WireSchema {
         WireSchema(["type": "array", "items": element.json])
     }
 
     /// An object of any names.
-    public static func object(of value: WireSchema) -> WireSchema {
+    package static func object(of value: WireSchema) -> WireSchema {
         WireSchema(["type": "object", "additionalProperties": value.json])
     }
 
@@ -204,7 +204,7 @@ public struct WireSchema: Sendable {
     }
 
     /// A value that one of several schemas allows.
-    public static func anyOf(_ schemas: [WireSchema]) -> WireSchema {
+    package static func anyOf(_ schemas: [WireSchema]) -> WireSchema {
         WireSchema(["anyOf": .array(schemas.map(\.json))])
     }
 
@@ -213,7 +213,7 @@ public struct WireSchema: Sendable {
     }
 
     /// The schema as a JSON value.
-    public var json: JSONValue {
+    package var json: JSONValue {
         .object(document)
     }
 }

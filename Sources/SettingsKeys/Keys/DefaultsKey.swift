@@ -1,4 +1,4 @@
-public import SettingsModel
+package import SettingsModel
 
 /// A key that names a setting, its type and its default.
 ///
@@ -15,7 +15,7 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
     /// The value while nothing is stored; nil for an optional without a default.
     public let defaultValue: Value
     /// The only values that are allowed, if they were listed.
-    public let allowed: [Value]?
+    package let allowed: [Value]?
     /// The limits and traits; nil for none, as of most keys.
     package let rules: KeyRules?
 
@@ -26,11 +26,12 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
         self.name = name
         self.defaultValue = defaultValue
         self.allowed = allowed
-        rules = KeyRules(limits: limits, traits: traits, isLimitedToList: allowed != nil, migration: migration)
+        rules = KeyRules(
+            limits: limits, traits: traits, isLimitedToList: allowed != nil, formerType: migration?.conversion)
     }
 
     /// The properties beside type, default and limits.
-    public var traits: KeyTraits {
+    package var traits: KeyTraits {
         rules?.traits ?? KeyTraits()
     }
 
@@ -39,8 +40,8 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
     }
 
     /// The conversion of stored values of the key's former type.
-    var migration: KeyMigration<Value>? {
-        rules?.migration as? KeyMigration<Value>
+    var conversion: Conversion<Value>? {
+        rules?.formerType as? Conversion<Value>
     }
 
     /// True if both keys have the same limits and traits. The default may differ.
@@ -61,19 +62,19 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
 }
 
 /// The properties of a key beside type, default and limits.
-public struct KeyTraits: Equatable, Sendable {
+package struct KeyTraits: Equatable, Sendable {
     /// The purpose of the setting, for people.
-    public var description: String?
+    package var description: String?
     /// True if the value is a secret, which no message repeats.
-    public var isSecret: Bool
+    package var isSecret: Bool
     /// The former names of the key, the latest first. A value stored under one of them is taken over.
-    public var renamedFrom: [String]
+    package var renamedFrom: [String]
     /// True if floating-point numbers that are not finite may be stored, as strings.
-    public var allowsNonFinite: Bool
+    package var allowsNonFinite: Bool
     /// True if reading leaves out the elements of an array or a set that do not decode.
     package var dropsUnknownElements: Bool
     /// The rule for a change in place that meets another writer's change; nil to keep the other's.
-    public var merge: MergeRule?
+    package var merge: MergeRule?
 
     package init(
         description: String? = nil, isSecret: Bool = false, renamedFrom: [String] = [], allowsNonFinite: Bool = false,
@@ -95,7 +96,7 @@ public struct KeyTraits: Equatable, Sendable {
 
 extension KeyTraits {
     /// True if both have the same properties, text by its bytes.
-    public static func == (one: KeyTraits, other: KeyTraits) -> Bool {
+    package static func == (one: KeyTraits, other: KeyTraits) -> Bool {
         one.isSecret == other.isSecret && one.allowsNonFinite == other.allowsNonFinite
             && one.dropsUnknownElements == other.dropsUnknownElements && one.merge == other.merge
             && one.texts == other.texts
@@ -107,7 +108,7 @@ extension KeyTraits {
 }
 
 /// A key of any type.
-public protocol AnyDefaultsKey: Sendable {
+package protocol AnyDefaultsKey: Sendable {
     /// The name under which the value is stored.
     var name: String { get }
     /// The type of the values.
@@ -122,13 +123,13 @@ public protocol AnyDefaultsKey: Sendable {
 
 extension DefaultsKey: AnyDefaultsKey {
     /// The type of the values.
-    public var valueType: any DefaultsSerializable.Type {
+    package var valueType: any DefaultsSerializable.Type {
         Value.self
     }
 
     /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed
     /// value has no JSON form.
-    public func schemaDocument() throws(BridgeError) -> JSONObject {
+    package func schemaDocument() throws(BridgeError) -> JSONObject {
         let bridge = bridge
         var document = bridge.storedSchema.document
         limits.apply(to: &document)
@@ -158,16 +159,16 @@ package final class KeyRules: Sendable {
     private let hasTraits: Bool
     /// True if the key lists the allowed values. They are not here, as comparing them needs their type.
     let isLimitedToList: Bool
-    let migration: (any AnyKeyMigration)?
+    let formerType: (any FormerType)?
 
     /// Returns nil without limits and traits.
-    init?(limits: KeyLimits, traits: KeyTraits, isLimitedToList: Bool, migration: (any AnyKeyMigration)?) {
-        guard !limits.isEmpty || !traits.isEmpty || isLimitedToList || migration != nil else { return nil }
+    init?(limits: KeyLimits, traits: KeyTraits, isLimitedToList: Bool, formerType: (any FormerType)?) {
+        guard !limits.isEmpty || !traits.isEmpty || isLimitedToList || formerType != nil else { return nil }
         self.limits = limits
         self.traits = traits
         hasTraits = !traits.isEmpty
         self.isLimitedToList = isLimitedToList
-        self.migration = migration
+        self.formerType = formerType
     }
 
     /// True if two keys have the same limits and traits. Lists of allowed values may differ.
@@ -175,7 +176,7 @@ package final class KeyRules: Sendable {
         if one === other { return true }
         guard let one, let other else { return false }
         guard one.isLimitedToList == other.isLimitedToList, one.hasTraits == other.hasTraits,
-            one.migration?.formerType == other.migration?.formerType
+            one.formerType?.type == other.formerType?.type
         else { return false }
         return one.limits == other.limits && (!one.hasTraits || one.traits == other.traits)
     }

@@ -135,11 +135,8 @@ public protocol OptionalSetting: DefaultsSerializable, ExpressibleByNilLiteral {
 
 extension Optional: OptionalSetting where Wrapped: DefaultsSerializable {}
 
-/// A number, which a range can limit. A type that has a number as its raw value can conform without code.
+/// A number, which a range can limit. A comparable type that has a number as its raw value can conform without code.
 public protocol NumericSetting: DefaultsSerializable, Comparable {}
-
-extension Double: NumericSetting {}
-extension Float: NumericSetting {}
 
 /// Text, which a length and a pattern can limit. A type that has text as its raw value can conform without code.
 public protocol TextSetting: DefaultsSerializable {}

@@ -5,12 +5,11 @@ public import SettingsModel
 /// Making one compiles the key's schema, which takes microseconds.
 public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     /// The key.
-    public let key: DefaultsKey<Value>
+    package let key: DefaultsKey<Value>
     package let schema: KeySchema
 
     private let bridge: Value.Bridge
-    /// The elements of a key that drops unknown ones; nil for any other key.
-    private let elements: (any ElementReading)?
+    private let dropsUnknownElements: Bool
 
     /// Compiles a key. Throws if its name, pattern or default is not valid.
     public init(_ key: DefaultsKey<Value>) throws(SchemaError) {
@@ -21,7 +20,7 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     package init(_ key: DefaultsKey<Value>, like model: KeyCodec?) throws(SchemaError) {
         self.key = key
         bridge = key.bridge
-        elements = key.traits.dropsUnknownElements ? bridge as? any ElementReading : nil
+        dropsUnknownElements = key.rules?.traits.dropsUnknownElements ?? false
         do {
             _ = try KeyName(key.name)
         } catch {
@@ -52,8 +51,12 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     /// An object that an older program stored may lack a member that the type requires. The member is then that of the key's
     /// default value.
     public func decode(_ stored: JSONValue?) throws(InvalidValue) -> Value {
-        guard var stored else { return key.defaultValue }
-        if let elements { stored = elements.droppingUnknownElements(of: stored) }
+        guard let stored else { return key.defaultValue }
+        if dropsUnknownElements, let elements { return try value(of: elements.droppingUnknownElements(of: stored)) }
+        return try value(of: stored)
+    }
+
+    private func value(of stored: JSONValue) throws(InvalidValue) -> Value {
         try check(stored)
         do {
             return try bridge.decode(stored)
@@ -84,10 +87,15 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         throw InvalidValue(failure, key: key)
     }
 
+    /// The elements of an array or a set; nil for other types.
+    private var elements: (any ElementReading)? {
+        bridge as? any ElementReading
+    }
+
     /// Returns new JSON of a change in place together with the elements of the stored JSON that the key does not read.
     /// Returns the new JSON itself if the key drops no unknown elements.
     package func keepingUnknownElements(of stored: JSONValue?, in new: JSONValue?) -> JSONValue? {
-        guard let elements, let stored, let new else { return new }
+        guard dropsUnknownElements, let elements, let stored, let new else { return new }
         return elements.keepingUnknownElements(of: stored, in: new)
     }
 
@@ -160,7 +168,16 @@ extension Schema {
     ///
     /// A key whose type says nothing of its values, as a `Codable` type without a schema of its own, agrees with any rule. Of a
     /// key that the schema admits without listing it, only the type is compared. Throws if the key's default has no JSON form.
-    public func differences(from key: some AnyDefaultsKey) throws(SchemaError) -> [SchemaDifference] {
+    public func differences<Value>(from key: DefaultsKey<Value>) throws(SchemaError) -> [SchemaDifference] {
+        try differences(fromKey: key)
+    }
+
+    /// Lists what a program's key of any type and this schema disagree on.
+    package func differences(from key: some AnyDefaultsKey) throws(SchemaError) -> [SchemaDifference] {
+        try differences(fromKey: key)
+    }
+
+    private func differences(fromKey key: some AnyDefaultsKey) throws(SchemaError) -> [SchemaDifference] {
         differences(from: try key.documentForSchema(), named: key.name, isSecret: key.traits.isSecret)
     }
 }

@@ -55,8 +55,9 @@ struct NumberBounds: Equatable, Sendable {
 
     init<Number: NumericSetting>(_ range: some RangeExpression<Number>) {
         let (least, greatest, includesGreatest) = Self.ends(of: range)
-        minimum = least.flatMap { Self.limit($0, unlessEqualTo: "-Infinity") }
-        maximum = greatest.flatMap { Self.limit($0, unlessEqualTo: "Infinity") }
+        let bridge = Number.defaultsBridge.allowingNonFinite()
+        minimum = least.flatMap { Self.limit($0, bridge, unlessNamed: "-Infinity") }
+        maximum = greatest.flatMap { Self.limit($0, bridge, unlessNamed: "Infinity") }
         includesMaximum = includesGreatest
     }
 
@@ -77,14 +78,17 @@ struct NumberBounds: Equatable, Sendable {
 
     /// Returns the JSON of an end; nil for infinity where every number lies within it. NaN, the other infinity and an integer
     /// beyond Int64 are strings, which no schema accepts as a limit.
-    private static func limit<Number: NumericSetting>(_ end: Number, unlessEqualTo infinity: JSONValue) -> JSONValue? {
-        let json = (try? Number.defaultsBridge.allowingNonFinite().encode(end)) ?? .null
-        return json == infinity ? nil : json
+    private static func limit<Bridge: DefaultsBridge>(
+        _ end: Bridge.Value, _ bridge: Bridge, unlessNamed infinity: String
+    ) -> JSONValue? {
+        let json = (try? bridge.encode(end)) ?? .null
+        if case .string(let name) = json, name == infinity { return nil }
+        return json
     }
 }
 
 /// A rule for a change in place (`+= 1`, `append`) of a value that another writer has changed since it was read.
-public enum MergeRule: String, Hashable, Sendable {
+package enum MergeRule: String, Hashable, Sendable {
     /// The same number is added to the other writer's value.
     case sum
     /// The same elements are added to the other writer's value.
@@ -94,7 +98,7 @@ public enum MergeRule: String, Hashable, Sendable {
 /// A rule that fits the type of a key: `merge: .sum` on numbers, `merge: .append` on arrays and sets.
 public struct MergePolicy<Value: DefaultsSerializable>: Sendable {
     /// The rule.
-    public let rule: MergeRule
+    package let rule: MergeRule
 
     private init(_ rule: MergeRule) {
         self.rule = rule

@@ -4,9 +4,7 @@ internal import SettingsModel
 ///
 ///     DefaultsKey<Int>("timeout", defaultValue: 30, migrating: .from(String.self) { Int($0) ?? 30 })
 public struct KeyMigration<Value: DefaultsSerializable>: Sendable {
-    let formerType: any DefaultsSerializable.Type
-    /// Returns nil if the JSON is no value of the former type. Throws the error of the conversion.
-    private let conversion: @Sendable (JSONValue) throws -> Value?
+    let conversion: Conversion<Value>
 
     /// Converts each stored value that the former type decodes and the type of the key does not.
     ///
@@ -14,27 +12,38 @@ public struct KeyMigration<Value: DefaultsSerializable>: Sendable {
     public static func from<Former: DefaultsSerializable>(
         _ type: Former.Type, _ convert: @escaping @Sendable (Former) throws -> Value
     ) -> KeyMigration {
-        KeyMigration(formerType: type) { json in
+        let conversion = Conversion<Value>(from: type) { json in
             guard let former = try? Former.defaultsBridge.decode(json) else { return nil }
             return try convert(former)
         }
-    }
-
-    /// Converts stored JSON. Returns nil if the JSON is no value of the former type.
-    func convert(_ json: JSONValue) throws(BridgeError) -> Value? {
-        do {
-            return try conversion(json)
-        } catch {
-            throw BridgeError("cannot be converted from a stored \(formerType) to \(Value.self): \(error)")
-        }
+        return KeyMigration(conversion: conversion)
     }
 }
 
-extension KeyMigration: AnyKeyMigration {}
+/// The former type of a key. Two closures cannot be compared, so conversions from one type count as the same.
+protocol FormerType: AnyObject, Sendable {
+    var type: any DefaultsSerializable.Type { get }
+}
 
-/// A migration to any type. Two closures cannot be compared, so migrations from one type count as the same.
-protocol AnyKeyMigration: Sendable {
-    var formerType: any DefaultsSerializable.Type { get }
+/// A conversion of JSON that the former type encoded. An object, so that a key without one costs no more to make.
+final class Conversion<Value: DefaultsSerializable>: FormerType {
+    let type: any DefaultsSerializable.Type
+    /// Returns nil if the JSON is no value of the former type. Throws the error of the conversion.
+    private let convert: @Sendable (JSONValue) throws -> Value?
+
+    init(from type: any DefaultsSerializable.Type, convert: @escaping @Sendable (JSONValue) throws -> Value?) {
+        self.type = type
+        self.convert = convert
+    }
+
+    /// Converts stored JSON. Returns nil if the JSON is no value of the former type.
+    func callAsFunction(_ json: JSONValue) throws(BridgeError) -> Value? {
+        do {
+            return try convert(json)
+        } catch {
+            throw BridgeError("cannot be converted from a stored \(type) to \(Value.self): \(error)")
+        }
+    }
 }
 
 extension KeyCodec {
@@ -44,9 +53,9 @@ extension KeyCodec {
     /// type does not decode the JSON, or the result is nil. Throws if the conversion throws, or if its result is no value of the
     /// key.
     package func migrated(_ stored: JSONValue) throws(InvalidValue) -> JSONValue? {
-        guard let migration = key.migration, (try? decode(stored)) == nil else { return nil }
+        guard let conversion = key.conversion, (try? decode(stored)) == nil else { return nil }
         let value: Value?
-        do { value = try migration.convert(stored) } catch { throw InvalidValue(error, key: key) }
+        do { value = try conversion(stored) } catch { throw InvalidValue(error, key: key) }
         guard let value else { return nil }
         return try encode(value)
     }
