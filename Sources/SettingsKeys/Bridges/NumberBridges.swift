@@ -73,7 +73,7 @@ struct FloatingPointBridge<Value: BinaryFloatingPoint & LosslessStringConvertibl
     func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         if value.isFinite { return .double(Self.shortestDouble(value)) }
         guard allowsNonFinite else {
-            throw BridgeError("must be a finite number, but is \(value); a key may opt in to others")
+            throw BridgeError("must be a finite number, but is \(value); a key with nonFinite: true stores others")
         }
         return .string(value.isNaN ? "NaN" : value > 0 ? "Infinity" : "-Infinity")
     }

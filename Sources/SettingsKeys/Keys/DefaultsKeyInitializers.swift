@@ -124,6 +124,52 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
     }
 }
 
+// Without these, the compiler reports a constraint of an extension. Each is disfavored, so that a limit which fits wins.
+extension DefaultsKey {
+    /// Refuses a range that is not one of the key's numbers.
+    @available(
+        *, unavailable,
+        message:
+            "in: takes a range of the key's numbers; limit text with maxLength: or matching:, other values with allowed:"
+    )
+    @_disfavoredOverload
+    public init(
+        _ name: String, defaultValue: Value? = nil, in range: some RangeExpression, description: String? = nil,
+        secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil,
+        merge: MergePolicy<Value>? = nil
+    ) {
+        // Nothing that compiles can call this.
+        fatalError("unavailable")
+    }
+
+    /// Refuses a length of anything but text.
+    @available(
+        *, unavailable, message: "maxLength: limits text; limit numbers with in:, other values with allowed:"
+    )
+    @_disfavoredOverload
+    public init(
+        _ name: String, defaultValue: Value? = nil, maxLength: Int, matching pattern: String? = nil,
+        description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
+        migrating: KeyMigration<Value>? = nil
+    ) {
+        // Nothing that compiles can call this.
+        fatalError("unavailable")
+    }
+
+    /// Refuses a pattern of anything but text.
+    @available(
+        *, unavailable, message: "matching: limits text; limit numbers with in:, other values with allowed:"
+    )
+    @_disfavoredOverload
+    public init(
+        _ name: String, defaultValue: Value? = nil, matching pattern: String, description: String? = nil,
+        secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil
+    ) {
+        // Nothing that compiles can call this.
+        fatalError("unavailable")
+    }
+}
+
 /// An optional type.
 ///
 /// `ExpressibleByNilLiteral` gives the value while nothing is stored. A requirement of this protocol would be a member of

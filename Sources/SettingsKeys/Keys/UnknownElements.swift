@@ -29,6 +29,16 @@ where
     }
 }
 
+extension ElementPolicy {
+    /// Only arrays and sets of raw values have elements that one program knows and another does not.
+    @available(*, unavailable, message: "only an array or a set of raw values can have unknown elements")
+    @_disfavoredOverload
+    public static var droppingUnknown: ElementPolicy {
+        // Nothing that compiles can call this.
+        fatalError("unavailable")
+    }
+}
+
 /// A bridge of values that are arrays in JSON.
 protocol ElementReading: Sendable {
     /// True if the elements are those of a set.
