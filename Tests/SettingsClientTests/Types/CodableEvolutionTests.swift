@@ -75,18 +75,31 @@ struct CodableEvolutionTests {
     }
 
     @Test(
-        "A new required field makes old values unreadable, which is reported and not overwritten",
+        "A new required field of an optional key without a default makes old values unreadable, and none is overwritten",
         arguments: Place.allCases)
     func addedStrictly(_ place: Place) throws {
         let world = try world(place)
-        let key = DefaultsKey<Strictly>("account", defaultValue: Strictly(name: "", port: 0, host: ""))
+        let key = DefaultsKey<Strictly?>("account")
         let defaults = world.adapter()
-        #expect(defaults[key: key].host == "")
-        defaults[key: key].port += 1
+        #expect(defaults[key: key] == nil)
+        defaults[key: key]?.port += 1
         let issues = world.takeIssues()
-        #expect(issues.map(\.attempt) == [.read, .write])
+        #expect(issues.first?.attempt == .read)
         #expect(issues.first?.description.contains("host") == true)
         #expect(world.adapter()[key: first] == First(name: "home", port: 80))
+    }
+
+    @Test("A new required field of old values is that of the key's default", arguments: Place.allCases)
+    func addedWithDefault(_ place: Place) throws {
+        let world = try world(place)
+        let key = DefaultsKey<Strictly>("account", defaultValue: Strictly(name: "", port: 0, host: "localhost"))
+        let defaults = world.adapter()
+        #expect(defaults[key: key] == Strictly(name: "home", port: 80, host: "localhost"))
+        #expect(defaults["account"].value == ["name": "home", "port": 80])
+        defaults[key: key].port += 1
+        #expect(defaults["account"].value == ["name": "home", "port": 81, "host": "localhost"])
+        #expect(world.adapter()[key: first] == First(name: "home", port: 81))
+        #expect(world.takeIssues() == [])
     }
 
     @Test("A field that went away is not missed, and is gone when the value is written", arguments: Place.allCases)
