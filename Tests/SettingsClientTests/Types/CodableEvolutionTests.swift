@@ -22,6 +22,12 @@ struct CodableEvolutionTests {
         var host: String
     }
 
+    /// With a field of another type.
+    struct Retyped: Codable, DefaultsSerializable, Equatable {
+        var name: String
+        var port: String
+    }
+
     /// With a field less.
     struct Shorter: Codable, DefaultsSerializable, Equatable {
         var name: String
@@ -100,6 +106,21 @@ struct CodableEvolutionTests {
         #expect(defaults["account"].value == ["name": "home", "port": 81, "host": "localhost"])
         #expect(world.adapter()[key: first] == First(name: "home", port: 81))
         #expect(world.takeIssues() == [])
+    }
+
+    @Test(
+        "A field of another type makes old values unreadable, which is reported and not overwritten",
+        arguments: Place.allCases)
+    func retyped(_ place: Place) throws {
+        let world = try world(place)
+        let key = DefaultsKey<Retyped>("account", defaultValue: Retyped(name: "", port: "0"))
+        let defaults = world.adapter()
+        #expect(defaults[key: key] == Retyped(name: "", port: "0"))
+        defaults[key: key].port += "1"
+        let issues = world.takeIssues()
+        #expect(issues.map(\.attempt) == [.read, .write])
+        #expect(issues.first?.description.contains("port") == true)
+        #expect(world.adapter()[key: first] == First(name: "home", port: 80))
     }
 
     @Test("A field that went away is not missed, and is gone when the value is written", arguments: Place.allCases)
