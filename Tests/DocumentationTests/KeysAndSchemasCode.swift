@@ -19,6 +19,30 @@ extension DefaultsKeys {
     var theme: DefaultsKey<Theme> { .init("theme", defaultValue: .light) }
 }
 
+struct Proxy: Codable, DefaultsSerializable, Equatable {
+    var host = "localhost"
+    var port = 8080
+    var isSecure = true
+}
+
+extension DefaultsKeys {
+    var proxy: DefaultsKey<Proxy> { .init("proxy", defaultValue: Proxy()) }
+}
+
+enum Feature: String, CaseIterable, DefaultsSerializable {
+    case search, voice
+}
+
+extension DefaultsKeys {
+    var features: DefaultsKey<[Feature]> { .init("features", defaultValue: [], elements: .droppingUnknown) }
+}
+
+extension DefaultsKeys {
+    var timeout: DefaultsKey<Int> {
+        .init("timeout", defaultValue: 30, migrating: .from(String.self) { Int($0) ?? 30 })
+    }
+}
+
 struct Account: Codable, DefaultsSerializable, Equatable {
     var name: String
     var port: Int

@@ -90,6 +90,15 @@ struct KeysAndSchemasTests {
         #expect(schema.keys.map(\.name) == ["folders", "paths", "shelves"])
     }
 
+    @Test func `An object without a new member of the type reads as the article says`() throws {
+        let stored: JSONValue = ["host": "example.com", "port": 3128]
+        #expect(try KeyCodec(DefaultsKeys().proxy).decode(stored) == Proxy(host: "example.com", port: 3128))
+    }
+
+    @Test func `An array with an unknown case reads as the article says`() throws {
+        #expect(try KeyCodec(DefaultsKeys().features).decode(["search", "holograms"]) == [.search])
+    }
+
     @Test("Codable types, bridged types and namespaces work as shown")
     func ownTypes() throws {
         let account = Account(name: "home", port: 993, lastUsed: Date(timeIntervalSinceReferenceDate: 0))

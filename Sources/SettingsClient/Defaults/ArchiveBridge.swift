@@ -94,22 +94,22 @@ extension DefaultsSerializable where Self: NSObject & NSCoding {
 
 extension DefaultsSerializable where Self: NSObject & NSCoding & Codable {
     /// By what `Codable` says.
-    public static var defaultsBridge: CodableBridge<Self> {
-        CodableBridge()
+    public static var defaultsBridge: some DefaultsBridge<Self> {
+        CodableBridge<Self>()
     }
 }
 
 extension DefaultsSerializable where Self: NSObject & NSCoding & RawRepresentable, RawValue: DefaultsSerializable {
     /// By the raw value.
-    public static var defaultsBridge: RawRepresentableBridge<Self> {
-        RawRepresentableBridge()
+    public static var defaultsBridge: some DefaultsBridge<Self> {
+        RawRepresentableBridge<Self>()
     }
 }
 
 extension DefaultsSerializable
 where Self: NSObject & NSCoding & Codable & RawRepresentable, RawValue: DefaultsSerializable {
     /// By the raw value.
-    public static var defaultsBridge: RawRepresentableBridge<Self> {
-        RawRepresentableBridge()
+    public static var defaultsBridge: some DefaultsBridge<Self> {
+        RawRepresentableBridge<Self>()
     }
 }

@@ -50,8 +50,8 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
 extension AdapterCore {
     fileprivate func register<Namespace: DefaultsNamespace>(
         _ type: Namespace.Type
-    ) throws(NamespaceRegistry.Conflict) {
-        try namespaces.withLock { namespaces throws(NamespaceRegistry.Conflict) in try namespaces.register(type) }
+    ) throws(NamespaceConflict) {
+        try namespaces.withLock { namespaces throws(NamespaceConflict) in try namespaces.register(type) }
     }
 }
 
@@ -64,7 +64,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// Gives a type its namespace, as its first use does. Throws if another type has it.
     public func register<Namespace: DefaultsNamespace>(
         namespace type: Namespace.Type
-    ) throws(NamespaceRegistry.Conflict) {
+    ) throws(NamespaceConflict) {
         try core.register(type)
     }
 }

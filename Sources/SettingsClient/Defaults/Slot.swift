@@ -70,7 +70,7 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
     func normalized(_ json: JSONValue) throws(DefaultsError) -> JSONValue? {
         let codec = try codec.get()
         do {
-            return try codec.encode(codec.decode(json))
+            return try codec.normalized(json)
         } catch {
             throw .invalid(error)
         }

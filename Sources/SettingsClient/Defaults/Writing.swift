@@ -111,8 +111,9 @@ struct InPlaceChange<Value: DefaultsSerializable> {
             // What the program reads where nothing is stored.
             start = slot.name.flatMap(core.registered) ?? (try? slot.encode(setting.defaultValue)) ?? nil
         }
+        let kept = (try? slot.codec.get())?.keepingUnknownElements(of: reading.base, in: new) ?? new
         return PendingChange.Plan(
-            base: reading.base, new: new, delta: delta, start: start, isSecret: slot.key.traits.isSecret)
+            base: reading.base, new: kept, delta: delta, start: start, isSecret: slot.key.traits.isSecret)
     }
 }
 

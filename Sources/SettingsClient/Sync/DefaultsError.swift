@@ -52,7 +52,7 @@ public enum DefaultsError: Error, Equatable, Sendable {
     /// What is stored under the former name of a key was left there, for this reason.
     indirect case notTakenOver(from: String, DefaultsError)
     /// Two types claim one namespace.
-    indirect case namespaceTaken(NamespaceRegistry.Conflict)
+    indirect case namespaceTaken(NamespaceConflict)
     /// The server does not answer, or answers that it cannot do it at present, for this reason.
     case unreachable(String)
     /// The server does not take it at present, for this reason. The write is kept: it is seen here, and is sent as soon as

@@ -144,9 +144,10 @@ final class CodingSession {
         }
         switch error {
         case let error as BridgeError:
-            return BridgeError(at: JSONPointer(place.tokens + error.pointer.tokens), error.reason)
+            return place.tokens.reversed().reduce(error) { $0.inside($1) }
         case DecodingError.keyNotFound(let key, let context):
-            return failure(context.codingPath, "is missing the member \"\(key.stringValue)\"")
+            let pointer = JSONPointer(place.tokens + context.codingPath.map(\.stringValue))
+            return BridgeError(missingMember: key.stringValue, at: pointer)
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
             DecodingError.dataCorrupted(let context):
             return failure(context.codingPath, context.debugDescription, context.underlyingError)

@@ -1,11 +1,11 @@
-public import SettingsModel
+internal import SettingsModel
 
 /// Arrays as JSON arrays.
-public struct ArrayBridge<Element: DefaultsBridge>: DefaultsBridge {
-    fileprivate let element: Element
+struct ArrayBridge<Element: DefaultsBridge>: DefaultsBridge {
+    let element: Element
 
     /// Encodes element by element.
-    public func encode(_ value: [Element.Value]) throws(BridgeError) -> JSONValue {
+    func encode(_ value: [Element.Value]) throws(BridgeError) -> JSONValue {
         var elements: [JSONValue] = []
         elements.reserveCapacity(value.count)
         for (index, part) in value.enumerated() {
@@ -15,7 +15,7 @@ public struct ArrayBridge<Element: DefaultsBridge>: DefaultsBridge {
     }
 
     /// Decodes an array.
-    public func decode(_ json: JSONValue) throws(BridgeError) -> [Element.Value] {
+    func decode(_ json: JSONValue) throws(BridgeError) -> [Element.Value] {
         guard case .array(let elements) = json else { throw BridgeError(expected: "an array", found: json) }
         var value: [Element.Value] = []
         value.reserveCapacity(elements.count)
@@ -26,30 +26,30 @@ public struct ArrayBridge<Element: DefaultsBridge>: DefaultsBridge {
     }
 
     /// An array of the elements' form.
-    public var schema: WireSchema {
+    var schema: WireSchema {
         .array(of: element.schema)
     }
 
     /// Returns the array of the element's bridge that allows it.
-    public func allowingNonFinite() -> Self {
+    func allowingNonFinite() -> Self {
         ArrayBridge(element: element.allowingNonFinite())
     }
 }
 
 extension Array: DefaultsSerializable where Element: DefaultsSerializable {
     /// A JSON array.
-    public static var defaultsBridge: ArrayBridge<Element.Bridge> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         ArrayBridge(element: Element.defaultsBridge)
     }
 }
 
 /// Sets as JSON arrays in canonical order, so that equal sets are equal text.
-public struct SetBridge<Element: DefaultsBridge>: DefaultsBridge where Element.Value: Hashable {
-    fileprivate let elements: ArrayBridge<Element>
+struct SetBridge<Element: DefaultsBridge>: DefaultsBridge where Element.Value: Hashable {
+    let elements: ArrayBridge<Element>
 
     /// Encodes the elements in order: numbers by size, text by its bytes. Throws if no schema tells two elements apart, as
     /// `1` and `1.0`, or two that are not a number.
-    public func encode(_ value: Set<Element.Value>) throws(BridgeError) -> JSONValue {
+    func encode(_ value: Set<Element.Value>) throws(BridgeError) -> JSONValue {
         let sorted = (try elements.encode(Array(value)).array ?? []).canonicallySorted()
         guard Set(sorted.map(MathematicalJSON.init)).count == sorted.count else {
             throw BridgeError("must not hold two elements that are the same in JSON")
@@ -58,7 +58,7 @@ public struct SetBridge<Element: DefaultsBridge>: DefaultsBridge where Element.V
     }
 
     /// Decodes an array in any order. Throws if an element is repeated.
-    public func decode(_ json: JSONValue) throws(BridgeError) -> Set<Element.Value> {
+    func decode(_ json: JSONValue) throws(BridgeError) -> Set<Element.Value> {
         var value: Set<Element.Value> = []
         for (index, element) in try elements.decode(json).enumerated() where !value.insert(element).inserted {
             throw BridgeError(at: JSONPointer([String(index)]), "must not repeat an element that came before")
@@ -67,69 +67,57 @@ public struct SetBridge<Element: DefaultsBridge>: DefaultsBridge where Element.V
     }
 
     /// An array of unique items.
-    public var schema: WireSchema {
+    var schema: WireSchema {
         var schema = elements.schema
         schema.document["uniqueItems"] = true
         return schema
     }
 
     /// Returns the set of the element's bridge that allows it.
-    public func allowingNonFinite() -> Self {
+    func allowingNonFinite() -> Self {
         SetBridge(elements: elements.allowingNonFinite())
     }
 }
 
 extension Set: DefaultsSerializable where Element: DefaultsSerializable {
     /// A sorted JSON array.
-    public static var defaultsBridge: SetBridge<Element.Bridge> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         SetBridge(elements: ArrayBridge(element: Element.defaultsBridge))
     }
 }
 
-/// A type that can name the members of a JSON object.
+/// A type whose values name the members of a JSON object, as keys of a dictionary.
 ///
-/// An enumeration whose raw value is a string conforms without code.
-public protocol DefaultsDictionaryKey: Hashable, Sendable {
-    /// The name.
-    var memberName: String { get }
+/// An enumeration whose raw value is a string conforms without code. Any other type implements `CodingKeyRepresentable`; the
+/// text of the coding key is the name of the member.
+public protocol DefaultsDictionaryKey: CodingKeyRepresentable, Hashable, Sendable {}
 
-    /// Makes the key of a name; nil if there is none.
-    init?(memberName: String)
-}
+extension String: DefaultsDictionaryKey {}
 
-extension DefaultsDictionaryKey where Self: RawRepresentable, RawValue == String {
-    /// The raw value.
-    public var memberName: String {
-        rawValue
+extension DefaultsDictionaryKey {
+    /// The name of the member. A string names itself, without the cost of a coding key.
+    fileprivate var nameOfMember: String {
+        if Self.self == String.self, let name = self as? String { name } else { codingKey.stringValue }
     }
 
-    /// Makes the key of a raw value.
-    public init?(memberName: String) {
-        self.init(rawValue: memberName)
-    }
-}
-
-extension String: DefaultsDictionaryKey {
-    /// The string itself.
-    public var memberName: String {
-        self
-    }
-
-    /// Takes any name.
-    public init?(memberName: String) {
-        self = memberName
+    fileprivate init?(nameOfMember name: String) {
+        if Self.self == String.self, let key = name as? Self {
+            self = key
+        } else {
+            self.init(codingKey: PlainKey.name(name))
+        }
     }
 }
 
 /// Dictionaries as JSON objects, members ordered by the bytes of their names.
-public struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBridge>: DefaultsBridge {
+struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBridge>: DefaultsBridge {
     fileprivate let element: Element
 
     /// Encodes name by name. Throws if two keys have one name.
-    public func encode(_ value: [Key: Element.Value]) throws(BridgeError) -> JSONValue {
+    func encode(_ value: [Key: Element.Value]) throws(BridgeError) -> JSONValue {
         var members = JSONObject()
         for (key, part) in value {
-            let name = key.memberName
+            let name = key.nameOfMember
             let json: JSONValue
             do { json = try element.encode(part) } catch { throw error.inside(name) }
             guard members.append(JSONObject.Member(name: name, value: json)) else {
@@ -140,12 +128,12 @@ public struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBrid
     }
 
     /// Decodes an object. Throws if a name is no key, or the same key as another name.
-    public func decode(_ json: JSONValue) throws(BridgeError) -> [Key: Element.Value] {
+    func decode(_ json: JSONValue) throws(BridgeError) -> [Key: Element.Value] {
         guard case .object(let members) = json else { throw BridgeError(expected: "an object", found: json) }
         var value: [Key: Element.Value] = [:]
         value.reserveCapacity(members.count)
         for member in members {
-            guard let key = Key(memberName: member.name) else {
+            guard let key = Key(nameOfMember: member.name) else {
                 throw BridgeError(at: JSONPointer([member.name]), "is not the name of a \(Key.self)")
             }
             let part: Element.Value
@@ -159,23 +147,23 @@ public struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBrid
     }
 
     /// An object of the elements' form, with the keys listed where they can be.
-    public var schema: WireSchema {
+    var schema: WireSchema {
         var schema = WireSchema.object(of: element.schema)
         if let keys = CaseList.cases(of: Key.self) {
-            schema.document["propertyNames"] = WireSchema.oneOf(keys.map { .string($0.memberName) }).json
+            schema.document["propertyNames"] = WireSchema.oneOf(keys.map { .string($0.nameOfMember) }).json
         }
         return schema
     }
 
     /// Returns the dictionary of the element's bridge that allows it.
-    public func allowingNonFinite() -> Self {
+    func allowingNonFinite() -> Self {
         DictionaryBridge(element: element.allowingNonFinite())
     }
 }
 
 extension Dictionary: DefaultsSerializable where Key: DefaultsDictionaryKey, Value: DefaultsSerializable {
     /// A JSON object.
-    public static var defaultsBridge: DictionaryBridge<Key, Value.Bridge> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         DictionaryBridge(element: Value.defaultsBridge)
     }
 }
@@ -184,55 +172,55 @@ extension Dictionary: DefaultsSerializable where Key: DefaultsDictionaryKey, Val
 ///
 /// Where the wrapped type itself reads `null`, as `JSONValue` does, a stored `null` is that type's; inside an array
 /// or a dictionary such an optional cannot tell its own `nil` from it.
-public struct OptionalBridge<Wrapped: DefaultsBridge>: DefaultsBridge {
-    fileprivate let wrapped: Wrapped
+struct OptionalBridge<Wrapped: DefaultsBridge>: DefaultsBridge {
+    let wrapped: Wrapped
 
     /// Encodes `null` for nil.
-    public func encode(_ value: Wrapped.Value?) throws(BridgeError) -> JSONValue {
+    func encode(_ value: Wrapped.Value?) throws(BridgeError) -> JSONValue {
         try encodeStored(value) ?? .null
     }
 
     /// Encodes nothing for nil.
-    public func encodeStored(_ value: Wrapped.Value?) throws(BridgeError) -> JSONValue? {
+    func encodeStored(_ value: Wrapped.Value?) throws(BridgeError) -> JSONValue? {
         guard let value else { return nil }
         return try wrapped.encode(value)
     }
 
     /// Decodes nil from `null`.
-    public func decode(_ json: JSONValue) throws(BridgeError) -> Wrapped.Value? {
+    func decode(_ json: JSONValue) throws(BridgeError) -> Wrapped.Value? {
         json.isNull && !wrapped.readsNull ? nil : try wrapped.decode(json)
     }
 
     /// The wrapped type's form, or `null`.
-    public var schema: WireSchema {
+    var schema: WireSchema {
         wrapped.readsNull ? wrapped.schema : wrapped.schema.orNull
     }
 
     /// The wrapped type's form, as nothing is stored for nil.
-    public var storedSchema: WireSchema {
+    var storedSchema: WireSchema {
         wrapped.schema
     }
 
     /// True, for nil.
-    public var readsNull: Bool {
+    var readsNull: Bool {
         true
     }
 
     /// Returns the optional of the wrapped bridge that allows it.
-    public func allowingNonFinite() -> Self {
+    func allowingNonFinite() -> Self {
         OptionalBridge(wrapped: wrapped.allowingNonFinite())
     }
 }
 
 extension Optional: DefaultsSerializable where Wrapped: DefaultsSerializable {
     /// Nil or the form of the wrapped type.
-    public static var defaultsBridge: OptionalBridge<Wrapped.Bridge> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         OptionalBridge(wrapped: Wrapped.defaultsBridge)
     }
 }
 
 /// A range that has two ends: `Range` and `ClosedRange`.
-public protocol BoundedRange<Bound> {
+protocol BoundedRange<Bound> {
     /// The type of the ends.
     associatedtype Bound: Comparable
 
@@ -249,12 +237,12 @@ extension Range: BoundedRange {}
 extension ClosedRange: BoundedRange {}
 
 /// Ranges as `{"lowerBound":…,"upperBound":…}`.
-public struct RangeBridge<Value: BoundedRange, Bound: DefaultsBridge>: DefaultsBridge
+struct RangeBridge<Value: BoundedRange, Bound: DefaultsBridge>: DefaultsBridge
 where Bound.Value == Value.Bound {
     fileprivate let bound: Bound
 
     /// Encodes both ends.
-    public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
+    func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         var members = JSONObject()
         for (name, end) in [("lowerBound", value.lowerBound), ("upperBound", value.upperBound)] {
             do { members[name] = try bound.encode(end) } catch { throw error.inside(name) }
@@ -263,7 +251,7 @@ where Bound.Value == Value.Bound {
     }
 
     /// Decodes two ends. Throws if they are not in order.
-    public func decode(_ json: JSONValue) throws(BridgeError) -> Value {
+    func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         guard case .object(let members) = json, members.count == 2 else { throw Self.badForm }
         let (lower, upper) = (try end("lowerBound", members), try end("upperBound", members))
         guard lower <= upper else { throw BridgeError("must have a lowerBound that is not above its upperBound") }
@@ -278,26 +266,26 @@ where Bound.Value == Value.Bound {
     private static var badForm: BridgeError { BridgeError("must be an object of lowerBound and upperBound") }
 
     /// An object of the two ends.
-    public var schema: WireSchema {
+    var schema: WireSchema {
         .object(exactly: ["lowerBound": bound.schema, "upperBound": bound.schema])
     }
 
     /// Returns the range of the bound's bridge that allows it.
-    public func allowingNonFinite() -> Self {
+    func allowingNonFinite() -> Self {
         RangeBridge(bound: bound.allowingNonFinite())
     }
 }
 
 extension Range: DefaultsSerializable where Bound: DefaultsSerializable {
     /// An object of the two ends.
-    public static var defaultsBridge: RangeBridge<Range<Bound>, Bound.Bridge> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         RangeBridge(bound: Bound.defaultsBridge)
     }
 }
 
 extension ClosedRange: DefaultsSerializable where Bound: DefaultsSerializable {
     /// An object of the two ends.
-    public static var defaultsBridge: RangeBridge<ClosedRange<Bound>, Bound.Bridge> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         RangeBridge(bound: Bound.defaultsBridge)
     }
 }

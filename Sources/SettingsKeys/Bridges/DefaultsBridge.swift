@@ -69,22 +69,22 @@ public protocol DefaultsSerializable: Sendable {
 
 extension DefaultsSerializable where Self: RawRepresentable, RawValue: DefaultsSerializable {
     /// The bridge by the raw value.
-    public static var defaultsBridge: RawRepresentableBridge<Self> {
-        RawRepresentableBridge()
+    public static var defaultsBridge: some DefaultsBridge<Self> {
+        RawRepresentableBridge<Self>()
     }
 }
 
 extension DefaultsSerializable where Self: Codable {
     /// The bridge by `Codable`.
-    public static var defaultsBridge: CodableBridge<Self> {
-        CodableBridge()
+    public static var defaultsBridge: some DefaultsBridge<Self> {
+        CodableBridge<Self>()
     }
 }
 
 extension DefaultsSerializable where Self: RawRepresentable & Codable, RawValue: DefaultsSerializable {
     /// The bridge by the raw value, which is the plainer form where a type is both.
-    public static var defaultsBridge: RawRepresentableBridge<Self> {
-        RawRepresentableBridge()
+    public static var defaultsBridge: some DefaultsBridge<Self> {
+        RawRepresentableBridge<Self>()
     }
 }
 
@@ -94,6 +94,8 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
     public let pointer: JSONPointer
     /// The cause, as `must be an integer, but is a string`.
     public let reason: String
+    /// The name of the member that the object at the pointer lacks, if the lack is the cause.
+    let missingMember: String?
 
     /// Makes an error about a value as a whole.
     public init(_ reason: String) {
@@ -102,8 +104,18 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// Makes an error about a part of a value.
     public init(at pointer: JSONPointer, _ reason: String) {
+        self.init(at: pointer, reason, missingMember: nil)
+    }
+
+    /// Makes an error about an object that lacks a member.
+    init(missingMember name: String, at pointer: JSONPointer) {
+        self.init(at: pointer, "is missing the member \"\(name)\"", missingMember: name)
+    }
+
+    private init(at pointer: JSONPointer, _ reason: String, missingMember: String?) {
         self.pointer = pointer
         self.reason = reason
+        self.missingMember = missingMember
     }
 
     /// Makes an error about a value of the wrong kind.
@@ -118,8 +130,8 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Returns the same error seen from the array or object around the value.
-    public func inside(_ token: String) -> BridgeError {
-        BridgeError(at: JSONPointer([token] + pointer.tokens), reason)
+    package func inside(_ token: String) -> BridgeError {
+        BridgeError(at: JSONPointer([token] + pointer.tokens), reason, missingMember: missingMember)
     }
 
     /// The reason, after the place if that is not the value as a whole.
@@ -157,7 +169,7 @@ public struct WireSchema: Sendable {
     }
 
     /// A string of a format.
-    public static func string(format: String) -> WireSchema {
+    package static func string(format: String) -> WireSchema {
         WireSchema(["type": "string", "format": .string(format)])
     }
 
@@ -172,12 +184,12 @@ public struct WireSchema: Sendable {
     }
 
     /// An array of equal elements.
-    public static func array(of element: WireSchema) -> WireSchema {
+    package static func array(of element: WireSchema) -> WireSchema {
         WireSchema(["type": "array", "items": element.json])
     }
 
     /// An object of any names.
-    public static func object(of value: WireSchema) -> WireSchema {
+    package static func object(of value: WireSchema) -> WireSchema {
         WireSchema(["type": "object", "additionalProperties": value.json])
     }
 
@@ -192,7 +204,7 @@ public struct WireSchema: Sendable {
     }
 
     /// A value that one of several schemas allows.
-    public static func anyOf(_ schemas: [WireSchema]) -> WireSchema {
+    package static func anyOf(_ schemas: [WireSchema]) -> WireSchema {
         WireSchema(["anyOf": .array(schemas.map(\.json))])
     }
 
@@ -201,7 +213,7 @@ public struct WireSchema: Sendable {
     }
 
     /// The schema as a JSON value.
-    public var json: JSONValue {
+    package var json: JSONValue {
         .object(document)
     }
 }

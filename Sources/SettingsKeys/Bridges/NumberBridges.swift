@@ -1,16 +1,16 @@
-public import SettingsModel
+internal import SettingsModel
 
 /// Integers as JSON integers.
 ///
 /// A value beyond Int64, as a UInt or UInt64 can be, is the string of its digits, since every JSON integer must fit Int64.
-public struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge {
+struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge {
     /// Encodes any value.
-    public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
+    func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         if let integer = Int64(exactly: value) { .integer(integer) } else { .string(String(value)) }
     }
 
     /// Decodes an integer in the range of the type, also one written as `1.0`.
-    public func decode(_ json: JSONValue) throws(BridgeError) -> Value {
+    func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         if case .string(let digits) = json, Int64(exactly: Value.max) == nil { return try value(ofDigits: digits) }
         guard let integer = json.exactInteger else { throw BridgeError(expected: "an integer", found: json) }
         guard let value = Value(exactly: integer) else {
@@ -27,7 +27,7 @@ public struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge
     }
 
     /// An integer in the range of the type.
-    public var schema: WireSchema {
+    var schema: WireSchema {
         guard let lower = Int64(exactly: Value.min) else {
             return .anyOf([.integer, .string(pattern: "^-?[0-9]{19,}$")])
         }
@@ -42,7 +42,7 @@ public struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge
 
 extension DefaultsSerializable where Self: FixedWidthInteger & Codable {
     /// A JSON integer.
-    public static var defaultsBridge: IntegerBridge<Self> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         IntegerBridge()
     }
 }
@@ -62,7 +62,7 @@ extension UInt64: NumericSetting, StandardForm {}
 ///
 /// A float is written with its own shortest digits, `0.1` and not `0.10000000149011612`. Numbers that are not finite
 /// have no JSON form unless the key opts in; then they are the strings `Infinity`, `-Infinity` and `NaN`.
-public struct FloatingPointBridge<Value: SettingFloat>: DefaultsBridge {
+struct FloatingPointBridge<Value: BinaryFloatingPoint & LosslessStringConvertible & Sendable>: DefaultsBridge {
     private static var nonFinite: [(name: String, value: Value)] {
         [("Infinity", .infinity), ("-Infinity", -.infinity), ("NaN", .nan)]
     }
@@ -70,16 +70,16 @@ public struct FloatingPointBridge<Value: SettingFloat>: DefaultsBridge {
     private var allowsNonFinite = false
 
     /// Encodes a number. Throws for one that is not finite, unless that is allowed.
-    public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
+    func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         if value.isFinite { return .double(Self.shortestDouble(value)) }
         guard allowsNonFinite else {
-            throw BridgeError("must be a finite number, but is \(value); a key may opt in to others")
+            throw BridgeError("must be a finite number, but is \(value); a key with nonFinite: true stores others")
         }
         return .string(value.isNaN ? "NaN" : value > 0 ? "Infinity" : "-Infinity")
     }
 
     /// Decodes any number that the type can hold, rounded to the nearest.
-    public func decode(_ json: JSONValue) throws(BridgeError) -> Value {
+    func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         switch json {
         case .integer(let integer):
             return Value(integer)
@@ -98,7 +98,7 @@ public struct FloatingPointBridge<Value: SettingFloat>: DefaultsBridge {
     }
 
     /// A number, or one of the three strings if those are allowed.
-    public var schema: WireSchema {
+    var schema: WireSchema {
         var number = WireSchema.number
         let limit = Self.shortestDouble(.greatestFiniteMagnitude)
         if limit < .greatestFiniteMagnitude {
@@ -109,7 +109,7 @@ public struct FloatingPointBridge<Value: SettingFloat>: DefaultsBridge {
     }
 
     /// Returns a bridge that writes numbers that are not finite as strings.
-    public func allowingNonFinite() -> Self {
+    func allowingNonFinite() -> Self {
         var bridge = self
         bridge.allowsNonFinite = true
         return bridge
@@ -122,55 +122,16 @@ public struct FloatingPointBridge<Value: SettingFloat>: DefaultsBridge {
     }
 }
 
-/// The floating-point types of settings: `Double` and `Float`.
-public protocol SettingFloat: BinaryFloatingPoint, LosslessStringConvertible, Codable, DefaultsSerializable {}
-
-extension SettingFloat {
+extension Double: NumericSetting {
     /// A JSON number.
-    public static var defaultsBridge: FloatingPointBridge<Self> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         FloatingPointBridge()
     }
 }
 
-extension Double: SettingFloat {}
-extension Float: SettingFloat {}
-
-/// A number, or an optional one, which a range can limit.
-public protocol NumericSetting: DefaultsSerializable {
-    /// The type of the number.
-    associatedtype Bound: NumericSetting & Comparable = Self
-
-    /// The number as a limit in a schema; nil for nil.
-    var limit: JSONValue? { get }
-}
-
-extension Optional: NumericSetting where Wrapped: NumericSetting {
-    /// The type of the wrapped number.
-    public typealias Bound = Wrapped.Bound
-
-    /// The limit that the wrapped number is.
-    public var limit: JSONValue? {
-        self?.limit
-    }
-}
-
-extension NumericSetting where Self: FixedWidthInteger {
-    /// The integer; above the largest Int64 its digits, which no schema takes for a limit.
-    public var limit: JSONValue? {
-        Int64(exactly: self).map(JSONValue.integer) ?? .string(String(self))
-    }
-}
-
-extension Double: NumericSetting {
-    /// The number.
-    public var limit: JSONValue? {
-        .double(self)
-    }
-}
-
 extension Float: NumericSetting {
-    /// The number in its own shortest digits.
-    public var limit: JSONValue? {
-        (try? Float.defaultsBridge.encode(self)) ?? .double(Double(self))
+    /// A JSON number.
+    public static var defaultsBridge: some DefaultsBridge<Self> {
+        FloatingPointBridge()
     }
 }

@@ -1,12 +1,12 @@
 public import SettingsModel
 
 /// Types with a raw value by that value; an enumeration that lists its cases lists them in its schema too.
-public struct RawRepresentableBridge<Value: RawRepresentable & Sendable>: DefaultsBridge
+package struct RawRepresentableBridge<Value: RawRepresentable & Sendable>: DefaultsBridge
 where Value.RawValue: DefaultsSerializable {
     private let raw: Value.RawValue.Bridge
 
     /// Makes the bridge by the raw value's own.
-    public init() {
+    package init() {
         raw = Value.RawValue.defaultsBridge
     }
 
@@ -15,29 +15,29 @@ where Value.RawValue: DefaultsSerializable {
     }
 
     /// Encodes the raw value.
-    public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
+    package func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         try raw.encode(value.rawValue)
     }
 
     /// Decodes a raw value. Throws if the type has no such value.
-    public func decode(_ json: JSONValue) throws(BridgeError) -> Value {
+    package func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         if let value = Value(rawValue: try raw.decode(json)) { return value }
         guard let cases = encodedCases else { throw BridgeError("is no \(Value.self)") }
         throw BridgeError("must be one of \(cases.map(\.description).joined(separator: ", ")), but is \(json)")
     }
 
     /// The cases, or the form of raw values.
-    public var schema: WireSchema {
+    package var schema: WireSchema {
         encodedCases.map { .oneOf($0) } ?? raw.schema
     }
 
     /// True if the raw value is `null` for some value.
-    public var readsNull: Bool {
+    package var readsNull: Bool {
         raw.readsNull
     }
 
     /// Returns the bridge by a raw value that allows it.
-    public func allowingNonFinite() -> Self {
+    package func allowingNonFinite() -> Self {
         RawRepresentableBridge(raw: raw.allowingNonFinite())
     }
 

@@ -7,12 +7,12 @@ public import SettingsModel
 #endif
 
 /// A bridge of a standard type without parts.
-public struct StandardBridge<Value>: DefaultsBridge {
+struct StandardBridge<Value>: DefaultsBridge {
     private let encoding: @Sendable (Value) throws(BridgeError) -> JSONValue
     private let decoding: @Sendable (JSONValue) throws(BridgeError) -> Value
     private let form: @Sendable () -> WireSchema
     /// True if `null` is the JSON of some value.
-    public let readsNull: Bool
+    let readsNull: Bool
 
     fileprivate init(
         _ form: @escaping @autoclosure @Sendable () -> WireSchema, readsNull: Bool = false,
@@ -26,17 +26,17 @@ public struct StandardBridge<Value>: DefaultsBridge {
     }
 
     /// Encodes a value in the standard form of its type.
-    public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
+    func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         try encoding(value)
     }
 
     /// Decodes the standard form of the type.
-    public func decode(_ json: JSONValue) throws(BridgeError) -> Value {
+    func decode(_ json: JSONValue) throws(BridgeError) -> Value {
         try decoding(json)
     }
 
     /// The standard form of the type.
-    public var schema: WireSchema {
+    var schema: WireSchema {
         form()
     }
 }
@@ -51,7 +51,7 @@ extension JSONValue {
 
 extension Bool: DefaultsSerializable {
     /// A JSON boolean. A number is none.
-    public static var defaultsBridge: StandardBridge<Bool> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(.boolean) {
             .bool($0)
         } decode: { json throws(BridgeError) in
@@ -63,7 +63,7 @@ extension Bool: DefaultsSerializable {
 
 extension String: DefaultsSerializable {
     /// A JSON string.
-    public static var defaultsBridge: StandardBridge<String> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(.string) {
             .string($0)
         } decode: { json throws(BridgeError) in
@@ -74,7 +74,7 @@ extension String: DefaultsSerializable {
 
 extension JSONValue: DefaultsSerializable {
     /// The value itself. Encoding throws for a number that is not finite and for more than 128 levels.
-    public static var defaultsBridge: StandardBridge<JSONValue> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(.any, readsNull: true) { value throws(BridgeError) in
             guard value.isNested(atMost: JSONValue.maximumDepth) else {
                 throw BridgeError("must nest at most \(JSONValue.maximumDepth) levels deep")
@@ -89,7 +89,7 @@ extension JSONValue: DefaultsSerializable {
 
 extension Data: DefaultsSerializable, StandardForm {
     /// Base64 text with its padding.
-    public static var defaultsBridge: StandardBridge<Data> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(WireSchema(["type": "string", "contentEncoding": "base64"])) {
             .string($0.base64EncodedString())
         } decode: { json throws(BridgeError) in
@@ -105,7 +105,7 @@ extension Data: DefaultsSerializable, StandardForm {
 extension Date: DefaultsSerializable, StandardForm {
     /// RFC 3339 text in UTC, with the shortest fraction that reads back to the same instant; outside the years 0 to 9999 the
     /// distance from the reference date, as `2001-01-01T00:00:00Z+2.5e+11s`. Encoding throws for a date infinitely far away.
-    public static var defaultsBridge: StandardBridge<Date> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(.anyOf([.string(format: "date-time"), .string(pattern: InstantText.extendedPattern)])) {
             date throws(BridgeError) in
             guard let text = InstantText.text(for: date) else { throw BridgeError("must be a finite date") }
@@ -123,7 +123,7 @@ extension Date: DefaultsSerializable, StandardForm {
 extension URL: DefaultsSerializable, StandardForm {
     /// The text of an absolute URL, also for a relative one with a base. The schema refuses what Foundation takes and RFC
     /// 3986 does not, as a zone in an IPv6 address.
-    public static var defaultsBridge: StandardBridge<URL> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(WireSchema(["type": "string", "format": "uri-reference", "minLength": 1])) {
             .string($0.absoluteString)
         } decode: { json throws(BridgeError) in
@@ -138,7 +138,7 @@ extension URL: DefaultsSerializable, StandardForm {
 
 extension UUID: DefaultsSerializable, StandardForm {
     /// Text with four hyphens, read in either case.
-    public static var defaultsBridge: StandardBridge<UUID> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(.string(format: "uuid")) {
             .string($0.uuidString)
         } decode: { json throws(BridgeError) in
@@ -152,7 +152,7 @@ extension UUID: DefaultsSerializable, StandardForm {
 
 extension Decimal: DefaultsSerializable, StandardForm {
     /// The string of the digits, as a JSON number would be rounded to a double. Read from an integer, too.
-    public static var defaultsBridge: StandardBridge<Decimal> {
+    public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(WireSchema(["type": ["string", "integer"], "pattern": "^-?[0-9]+([.][0-9]+)?$"])) {
             value throws(BridgeError) in
             guard value.isFinite else { throw BridgeError("must be a decimal number, but is not a number") }

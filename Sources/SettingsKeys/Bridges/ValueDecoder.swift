@@ -166,7 +166,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     private func part(_ key: some CodingKey) throws -> ValueDecoder {
         guard let json = members[key.stringValue] else {
-            let reason = "is missing the member \"\(key.stringValue)\""
+            let reason = BridgeError(missingMember: key.stringValue, at: .root).reason
             throw DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: reason))
         }
         return parts(json, key)

@@ -1,4 +1,4 @@
-public import SettingsModel
+package import SettingsModel
 
 /// A key that names a setting, its type and its default.
 ///
@@ -15,24 +15,33 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
     /// The value while nothing is stored; nil for an optional without a default.
     public let defaultValue: Value
     /// The only values that are allowed, if they were listed.
-    public let allowed: [Value]?
+    package let allowed: [Value]?
     /// The limits and traits; nil for none, as of most keys.
     package let rules: KeyRules?
 
-    init(name: String, defaultValue: Value, limits: KeyLimits, allowed: [Value]?, traits: KeyTraits) {
+    init(
+        name: String, defaultValue: Value, limits: KeyLimits, allowed: [Value]?, traits: KeyTraits,
+        migration: KeyMigration<Value>?
+    ) {
         self.name = name
         self.defaultValue = defaultValue
         self.allowed = allowed
-        rules = KeyRules(limits: limits, traits: traits, isLimitedToList: allowed != nil)
+        rules = KeyRules(
+            limits: limits, traits: traits, isLimitedToList: allowed != nil, formerType: migration?.conversion)
     }
 
     /// The properties beside type, default and limits.
-    public var traits: KeyTraits {
+    package var traits: KeyTraits {
         rules?.traits ?? KeyTraits()
     }
 
     var limits: KeyLimits {
         rules?.limits ?? KeyLimits()
+    }
+
+    /// The conversion of stored values of the key's former type.
+    var conversion: Conversion<Value>? {
+        rules?.formerType as? Conversion<Value>
     }
 
     /// True if both keys have the same limits and traits. The default may differ.
@@ -53,38 +62,43 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
 }
 
 /// The properties of a key beside type, default and limits.
-public struct KeyTraits: Equatable, Sendable {
+package struct KeyTraits: Equatable, Sendable {
     /// The purpose of the setting, for people.
-    public var description: String?
+    package var description: String?
     /// True if the value is a secret, which no message repeats.
-    public var isSecret: Bool
+    package var isSecret: Bool
     /// The former names of the key, the latest first. A value stored under one of them is taken over.
-    public var renamedFrom: [String]
+    package var renamedFrom: [String]
     /// True if floating-point numbers that are not finite may be stored, as strings.
-    public var allowsNonFinite: Bool
+    package var allowsNonFinite: Bool
+    /// True if reading leaves out the elements of an array or a set that do not decode.
+    package var dropsUnknownElements: Bool
     /// The rule for a change in place that meets another writer's change; nil to keep the other's.
-    public var merge: MergeRule?
+    package var merge: MergeRule?
 
     package init(
         description: String? = nil, isSecret: Bool = false, renamedFrom: [String] = [], allowsNonFinite: Bool = false,
-        merge: MergeRule? = nil
+        dropsUnknownElements: Bool = false, merge: MergeRule? = nil
     ) {
         self.description = description
         self.isSecret = isSecret
         self.renamedFrom = renamedFrom
         self.allowsNonFinite = allowsNonFinite
+        self.dropsUnknownElements = dropsUnknownElements
         self.merge = merge
     }
 
     var isEmpty: Bool {
-        description == nil && !isSecret && renamedFrom.isEmpty && !allowsNonFinite && merge == nil
+        description == nil && !isSecret && renamedFrom.isEmpty && !allowsNonFinite && !dropsUnknownElements
+            && merge == nil
     }
 }
 
 extension KeyTraits {
     /// True if both have the same properties, text by its bytes.
-    public static func == (one: KeyTraits, other: KeyTraits) -> Bool {
-        one.isSecret == other.isSecret && one.allowsNonFinite == other.allowsNonFinite && one.merge == other.merge
+    package static func == (one: KeyTraits, other: KeyTraits) -> Bool {
+        one.isSecret == other.isSecret && one.allowsNonFinite == other.allowsNonFinite
+            && one.dropsUnknownElements == other.dropsUnknownElements && one.merge == other.merge
             && one.texts == other.texts
     }
 
@@ -94,7 +108,7 @@ extension KeyTraits {
 }
 
 /// A key of any type.
-public protocol AnyDefaultsKey: Sendable {
+package protocol AnyDefaultsKey: Sendable {
     /// The name under which the value is stored.
     var name: String { get }
     /// The type of the values.
@@ -109,13 +123,13 @@ public protocol AnyDefaultsKey: Sendable {
 
 extension DefaultsKey: AnyDefaultsKey {
     /// The type of the values.
-    public var valueType: any DefaultsSerializable.Type {
+    package var valueType: any DefaultsSerializable.Type {
         Value.self
     }
 
     /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed
     /// value has no JSON form.
-    public func schemaDocument() throws(BridgeError) -> JSONObject {
+    package func schemaDocument() throws(BridgeError) -> JSONObject {
         let bridge = bridge
         var document = bridge.storedSchema.document
         limits.apply(to: &document)
@@ -145,21 +159,25 @@ package final class KeyRules: Sendable {
     private let hasTraits: Bool
     /// True if the key lists the allowed values. They are not here, as comparing them needs their type.
     let isLimitedToList: Bool
+    let formerType: (any FormerType)?
 
     /// Returns nil without limits and traits.
-    init?(limits: KeyLimits, traits: KeyTraits, isLimitedToList: Bool) {
-        guard !limits.isEmpty || !traits.isEmpty || isLimitedToList else { return nil }
+    init?(limits: KeyLimits, traits: KeyTraits, isLimitedToList: Bool, formerType: (any FormerType)?) {
+        guard !limits.isEmpty || !traits.isEmpty || isLimitedToList || formerType != nil else { return nil }
         self.limits = limits
         self.traits = traits
         hasTraits = !traits.isEmpty
         self.isLimitedToList = isLimitedToList
+        self.formerType = formerType
     }
 
     /// True if two keys have the same limits and traits. Lists of allowed values may differ.
     static func areSame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
         if one === other { return true }
         guard let one, let other else { return false }
-        guard one.isLimitedToList == other.isLimitedToList, one.hasTraits == other.hasTraits else { return false }
+        guard one.isLimitedToList == other.isLimitedToList, one.hasTraits == other.hasTraits,
+            one.formerType?.type == other.formerType?.type
+        else { return false }
         return one.limits == other.limits && (!one.hasTraits || one.traits == other.traits)
     }
 

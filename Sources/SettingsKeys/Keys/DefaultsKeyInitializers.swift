@@ -8,13 +8,15 @@ extension DefaultsKey {
     /// For an optional the default also holds after nil was assigned, as that removes what is stored.
     public init(
         _ name: String, defaultValue: Value, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = [], nonFinite: Bool = false, merge: MergePolicy<Value>? = nil
+        renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil, nonFinite: Bool = false,
+        elements: ElementPolicy<Value>? = nil,
+        merge: MergePolicy<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(), allowed: allowed,
             traits: KeyTraits(
                 description: description, isSecret: secret, renamedFrom: renamedFrom, allowsNonFinite: nonFinite,
-                merge: merge?.rule))
+                dropsUnknownElements: elements != nil, merge: merge?.rule), migration: migrating)
     }
 
     /// Refuses a key without a default that is not optional.
@@ -33,35 +35,41 @@ extension DefaultsKey where Value: OptionalSetting {
     /// A key that is nil while nothing is stored.
     public init(
         _ name: String, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = [], nonFinite: Bool = false, merge: MergePolicy<Value>? = nil
+        renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil, nonFinite: Bool = false,
+        elements: ElementPolicy<Value>? = nil,
+        merge: MergePolicy<Value>? = nil
     ) {
         self.init(
-            name, defaultValue: .unset, allowed: allowed, description: description, secret: secret,
-            renamedFrom: renamedFrom, nonFinite: nonFinite, merge: merge)
+            name, defaultValue: nil, allowed: allowed, description: description, secret: secret,
+            renamedFrom: renamedFrom, migrating: migrating, nonFinite: nonFinite, elements: elements, merge: merge)
     }
 }
 
 extension DefaultsKey where Value: NumericSetting {
     /// A key for numbers in a range of any form: `0...1`, `0..<10`, `1...`, `...100`, `..<0`.
     public init(
-        _ name: String, defaultValue: Value, in range: some LimitRange<Value.Bound>, description: String? = nil,
-        secret: Bool = false, renamedFrom: [String] = [], merge: MergePolicy<Value>? = nil
+        _ name: String, defaultValue: Value, in range: some RangeExpression<Value>, description: String? = nil,
+        secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil,
+        merge: MergePolicy<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(bounds: NumberBounds(range)), allowed: nil,
-            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom, merge: merge?.rule))
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom, merge: merge?.rule),
+            migration: migrating)
     }
 }
 
-extension DefaultsKey where Value: NumericSetting & OptionalSetting {
-    /// A key for numbers in a range that is nil while nothing is stored.
+extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: NumericSetting {
+    /// A key for numbers in a range of any form; without a default it is nil while nothing is stored.
     public init(
-        _ name: String, in range: some LimitRange<Value.Bound>, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = [], merge: MergePolicy<Value>? = nil
+        _ name: String, defaultValue: Value = nil, in range: some RangeExpression<Value.Wrapped>,
+        description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
+        migrating: KeyMigration<Value>? = nil, merge: MergePolicy<Value>? = nil
     ) {
         self.init(
-            name, defaultValue: .unset, in: range, description: description, secret: secret, renamedFrom: renamedFrom,
-            merge: merge)
+            name: name, defaultValue: defaultValue, limits: KeyLimits(bounds: NumberBounds(range)), allowed: nil,
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom, merge: merge?.rule),
+            migration: migrating)
     }
 }
 
@@ -69,68 +77,120 @@ extension DefaultsKey where Value: TextSetting {
     /// A key for text of at most so many characters (Unicode scalars), and of a pattern if one is given.
     public init(
         _ name: String, defaultValue: Value, maxLength: Int, matching pattern: String? = nil,
-        description: String? = nil, secret: Bool = false, renamedFrom: [String] = []
+        description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
+        migrating: KeyMigration<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(maxLength: maxLength, pattern: pattern),
-            allowed: nil, traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+            allowed: nil, traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom),
+            migration: migrating)
     }
 
     /// A key for text that matches a pattern of ECMA-262; anchor it with `^` and `$` to mean the whole text.
     public init(
         _ name: String, defaultValue: Value, matching pattern: String, description: String? = nil,
-        secret: Bool = false, renamedFrom: [String] = []
+        secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(pattern: pattern), allowed: nil,
-            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom),
+            migration: migrating)
     }
 }
 
-extension DefaultsKey where Value: TextSetting & OptionalSetting {
-    /// A key for text of at most so many characters that is nil while nothing is stored.
+extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
+    /// A key for text of at most so many characters (Unicode scalars), and of a pattern if one is given; without a default it
+    /// is nil while nothing is stored.
     public init(
-        _ name: String, maxLength: Int, matching pattern: String? = nil, description: String? = nil,
-        secret: Bool = false, renamedFrom: [String] = []
+        _ name: String, defaultValue: Value = nil, maxLength: Int, matching pattern: String? = nil,
+        description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
+        migrating: KeyMigration<Value>? = nil
     ) {
         self.init(
-            name, defaultValue: .unset, maxLength: maxLength, matching: pattern, description: description,
-            secret: secret, renamedFrom: renamedFrom)
+            name: name, defaultValue: defaultValue, limits: KeyLimits(maxLength: maxLength, pattern: pattern),
+            allowed: nil, traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom),
+            migration: migrating)
     }
 
-    /// A key for text of a pattern that is nil while nothing is stored.
+    /// A key for text that matches a pattern of ECMA-262; without a default it is nil while nothing is stored.
     public init(
-        _ name: String, matching pattern: String, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = []
+        _ name: String, defaultValue: Value = nil, matching pattern: String, description: String? = nil,
+        secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil
     ) {
         self.init(
-            name, defaultValue: .unset, matching: pattern, description: description, secret: secret,
-            renamedFrom: renamedFrom)
+            name: name, defaultValue: defaultValue, limits: KeyLimits(pattern: pattern), allowed: nil,
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom),
+            migration: migrating)
+    }
+}
+
+// Without these, the compiler reports a constraint of an extension. Each is disfavored, so that a limit which fits wins.
+extension DefaultsKey {
+    /// Refuses a range that is not one of the key's numbers.
+    @available(
+        *, unavailable,
+        message:
+            "in: takes a range of the key's numbers; limit text with maxLength: or matching:, other values with allowed:"
+    )
+    @_disfavoredOverload
+    public init(
+        _ name: String, defaultValue: Value? = nil, in range: some RangeExpression, description: String? = nil,
+        secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil,
+        merge: MergePolicy<Value>? = nil
+    ) {
+        // Nothing that compiles can call this.
+        fatalError("unavailable")
+    }
+
+    /// Refuses a length of anything but text.
+    @available(
+        *, unavailable, message: "maxLength: limits text; limit numbers with in:, other values with allowed:"
+    )
+    @_disfavoredOverload
+    public init(
+        _ name: String, defaultValue: Value? = nil, maxLength: Int, matching pattern: String? = nil,
+        description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
+        migrating: KeyMigration<Value>? = nil
+    ) {
+        // Nothing that compiles can call this.
+        fatalError("unavailable")
+    }
+
+    /// Refuses a pattern of anything but text.
+    @available(
+        *, unavailable, message: "matching: limits text; limit numbers with in:, other values with allowed:"
+    )
+    @_disfavoredOverload
+    public init(
+        _ name: String, defaultValue: Value? = nil, matching pattern: String, description: String? = nil,
+        secret: Bool = false, renamedFrom: [String] = [], migrating: KeyMigration<Value>? = nil
+    ) {
+        // Nothing that compiles can call this.
+        fatalError("unavailable")
     }
 }
 
 /// An optional type.
-public protocol OptionalSetting: DefaultsSerializable {
-    /// The value while nothing is stored.
-    static var unset: Self { get }
+///
+/// `ExpressibleByNilLiteral` gives the value while nothing is stored. A requirement of this protocol would be a member of
+/// `Optional` and would hide an enumeration case of the same name.
+public protocol OptionalSetting: DefaultsSerializable, ExpressibleByNilLiteral {
+    /// The type without the optional.
+    associatedtype Wrapped: DefaultsSerializable
 }
 
-extension Optional: OptionalSetting where Wrapped: DefaultsSerializable {
-    /// Nil.
-    public static var unset: Self {
-        nil
-    }
-}
+extension Optional: OptionalSetting where Wrapped: DefaultsSerializable {}
 
-/// Text, or optional text, which a length and a pattern can limit.
+/// A number, which a range can limit. A comparable type that has a number as its raw value can conform without code.
+public protocol NumericSetting: DefaultsSerializable, Comparable {}
+
+/// Text, which a length and a pattern can limit. A type that has text as its raw value can conform without code.
 public protocol TextSetting: DefaultsSerializable {}
 
 extension String: TextSetting {}
-extension Optional: TextSetting where Wrapped: TextSetting {}
 
-/// An array or a set, or an optional one, to which elements can be added.
+/// An array or a set, to which elements can be added.
 public protocol CollectionSetting: DefaultsSerializable {}
 
 extension Array: CollectionSetting where Element: DefaultsSerializable {}
 extension Set: CollectionSetting where Element: DefaultsSerializable {}
-extension Optional: CollectionSetting where Wrapped: CollectionSetting {}

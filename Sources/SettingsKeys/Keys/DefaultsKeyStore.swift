@@ -132,38 +132,37 @@ extension DefaultsNamespace {
     }
 }
 
+/// An error about two types that claim one namespace.
+public struct NamespaceConflict: Error, Hashable, Sendable, CustomStringConvertible {
+    package let namespace: String
+    /// The type that registered the namespace.
+    package let owner: String
+    /// The other type.
+    package let claimant: String
+
+    /// The conflict in a sentence.
+    public var description: String {
+        "the namespace \(namespace) is \(owner)'s already; give \(claimant) another one (static var namespace)"
+    }
+}
+
 /// A registry that gives each namespace to one type. Otherwise two types of one name in different modules would share their
 /// settings.
-public struct NamespaceRegistry: Sendable {
-    /// An error about two types that claim one namespace.
-    public struct Conflict: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The namespace.
-        public let namespace: String
-        /// The type that registered it.
-        public let owner: String
-        /// The other type.
-        public let claimant: String
-
-        /// The conflict in a sentence.
-        public var description: String {
-            "the namespace \(namespace) is \(owner)'s already; give \(claimant) another one (static var namespace)"
-        }
-    }
-
+package struct NamespaceRegistry: Sendable {
     private var owners: [(namespace: String, type: any Any.Type)] = []
 
     /// Makes a registry without namespaces.
     package init() {}
 
     /// Registers a type. Throws if another type has the namespace; the same type may ask again.
-    package mutating func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(Conflict) {
+    package mutating func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(NamespaceConflict) {
         let namespace = Namespace.namespace
         guard let owner = owners.first(where: { $0.namespace.hasSameBytes(as: namespace) }) else {
             owners.append((namespace, type))
             return
         }
         if owner.type == type { return }
-        throw Conflict(
+        throw NamespaceConflict(
             namespace: namespace, owner: String(reflecting: owner.type), claimant: String(reflecting: type))
     }
 }

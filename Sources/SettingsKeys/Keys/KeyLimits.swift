@@ -46,58 +46,49 @@ extension KeyLimits {
 
 /// The ends of a range as JSON numbers.
 ///
-/// An end that every number lies within is none. Any other that is not a finite number stays, to be refused when the schema is
-/// made.
+/// An end that every number lies within is none. Any other end that is not a finite number stays, so that making the schema
+/// refuses it.
 struct NumberBounds: Equatable, Sendable {
     let minimum: JSONValue?
     let maximum: JSONValue?
     let includesMaximum: Bool
 
-    init<Bound: NumericSetting>(_ range: some LimitRange<Bound>) {
-        let ends = range.ends
-        let (least, greatest) = (ends.least?.limit, ends.greatest?.limit)
-        minimum = least == .double(-.infinity) ? nil : least
-        maximum = greatest == .double(.infinity) ? nil : greatest
-        includesMaximum = ends.includesGreatest
+    init<Number: NumericSetting>(_ range: some RangeExpression<Number>) {
+        let (least, greatest, includesGreatest) = Self.ends(of: range)
+        let bridge = Number.defaultsBridge.allowingNonFinite()
+        minimum = least.flatMap { Self.limit($0, bridge, unlessNamed: "-Infinity") }
+        maximum = greatest.flatMap { Self.limit($0, bridge, unlessNamed: "Infinity") }
+        includesMaximum = includesGreatest
+    }
+
+    /// Returns the ends of any of Swift's five forms of ranges.
+    private static func ends<Number: NumericSetting>(
+        of range: some RangeExpression<Number>
+    ) -> (least: Number?, greatest: Number?, includesGreatest: Bool) {
+        switch range {
+        case let range as ClosedRange<Number>: (range.lowerBound, range.upperBound, true)
+        case let range as Range<Number>: (range.lowerBound, range.upperBound, false)
+        case let range as PartialRangeFrom<Number>: (range.lowerBound, nil, false)
+        case let range as PartialRangeThrough<Number>: (nil, range.upperBound, true)
+        case let range as PartialRangeUpTo<Number>: (nil, range.upperBound, false)
+        default:
+            preconditionFailure("in: takes a range of Swift's standard library, not \(type(of: range))")
+        }
+    }
+
+    /// Returns the JSON of an end; nil for infinity where every number lies within it. NaN, the other infinity and an integer
+    /// beyond Int64 are strings, which no schema accepts as a limit.
+    private static func limit<Bridge: DefaultsBridge>(
+        _ end: Bridge.Value, _ bridge: Bridge, unlessNamed infinity: String
+    ) -> JSONValue? {
+        let json = (try? bridge.encode(end)) ?? .null
+        if case .string(let name) = json, name == infinity { return nil }
+        return json
     }
 }
 
-/// A range that can limit a key: any of Swift's five forms.
-public protocol LimitRange<Bound> {
-    /// The type of the limits.
-    associatedtype Bound: Comparable
-
-    /// The limits, and true if the upper one itself is allowed.
-    var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { get }
-}
-
-extension ClosedRange: LimitRange {
-    /// Both ends, which the range includes.
-    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (lowerBound, upperBound, true) }
-}
-
-extension Range: LimitRange {
-    /// Both ends, without the upper one.
-    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (lowerBound, upperBound, false) }
-}
-
-extension PartialRangeFrom: LimitRange {
-    /// The lower end.
-    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (lowerBound, nil, false) }
-}
-
-extension PartialRangeThrough: LimitRange {
-    /// The upper end, which the range includes.
-    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (nil, upperBound, true) }
-}
-
-extension PartialRangeUpTo: LimitRange {
-    /// The upper end, which the range excludes.
-    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (nil, upperBound, false) }
-}
-
 /// A rule for a change in place (`+= 1`, `append`) of a value that another writer has changed since it was read.
-public enum MergeRule: String, Hashable, Sendable {
+package enum MergeRule: String, Hashable, Sendable {
     /// The same number is added to the other writer's value.
     case sum
     /// The same elements are added to the other writer's value.
@@ -107,7 +98,7 @@ public enum MergeRule: String, Hashable, Sendable {
 /// A rule that fits the type of a key: `merge: .sum` on numbers, `merge: .append` on arrays and sets.
 public struct MergePolicy<Value: DefaultsSerializable>: Sendable {
     /// The rule.
-    public let rule: MergeRule
+    package let rule: MergeRule
 
     private init(_ rule: MergeRule) {
         self.rule = rule
@@ -121,7 +112,21 @@ extension MergePolicy where Value: NumericSetting {
     }
 }
 
+extension MergePolicy where Value: OptionalSetting, Value.Wrapped: NumericSetting {
+    /// Adds the same number, so that of two programs that count none loses anything.
+    public static var sum: MergePolicy {
+        MergePolicy(.sum)
+    }
+}
+
 extension MergePolicy where Value: CollectionSetting {
+    /// Appends the same elements.
+    public static var append: MergePolicy {
+        MergePolicy(.append)
+    }
+}
+
+extension MergePolicy where Value: OptionalSetting, Value.Wrapped: CollectionSetting {
     /// Appends the same elements.
     public static var append: MergePolicy {
         MergePolicy(.append)

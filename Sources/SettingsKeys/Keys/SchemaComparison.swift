@@ -3,7 +3,7 @@ internal import SettingsModel
 /// A difference between a program's key and the schema of its suite.
 public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
     /// The part of a key's description that differs.
-    public enum Aspect: Hashable, Sendable {
+    package enum Aspect: Hashable, Sendable {
         /// The schema does not admit the key.
         case key
         /// No value of the program's type is allowed by the schema, nor the other way round.
@@ -17,11 +17,11 @@ public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The key.
-    public let key: String
+    package let key: String
     /// The part that differs.
-    public let aspect: Aspect
+    package let aspect: Aspect
     /// The difference in a sentence, as `player.volume: the program allows 0...1, the server 0...2`.
-    public let sentence: String
+    package let sentence: String
 
     init(_ key: String, _ aspect: Aspect, _ detail: String) {
         self.key = key
@@ -29,7 +29,7 @@ public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
         sentence = "\(key): \(detail)"
     }
 
-    /// The sentence.
+    /// The difference in a sentence, as `player.volume: the program allows 0...1, the server 0...2`.
     public var description: String { sentence }
 }
 

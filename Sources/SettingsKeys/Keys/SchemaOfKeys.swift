@@ -7,7 +7,7 @@ extension Schema {
     ///     print(schema)
     ///
     /// Throws if a key is not valid, or if two keys of one name differ. `additionalProperties` is the schema of keys that are
-    /// not listed; by default there are none. Former names (``KeyTraits/renamedFrom``) are keys of any value, so that values
+    /// not listed; by default there are none. Former names of a key are keys of any value, so that values
     /// stored under them can stay until they are taken over.
     public init<Store: DefaultsKeyStore>(
         of store: Store.Type, additionalProperties: JSONValue = false,
@@ -24,7 +24,7 @@ extension Schema {
     }
 
     /// Makes the schema of a list of keys.
-    public init(keys: [any AnyDefaultsKey], additionalProperties: JSONValue = false) throws(SchemaError) {
+    package init(keys: [any AnyDefaultsKey], additionalProperties: JSONValue = false) throws(SchemaError) {
         var properties = JSONObject()
         var positions: [UTF8Text: Int] = [:]
         var problems: [SchemaError.Problem] = []

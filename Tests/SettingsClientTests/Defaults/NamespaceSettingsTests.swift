@@ -55,7 +55,7 @@ struct NamespaceSettingsTests {
         let defaults = world.adapter()
         try defaults.register(namespace: Settings.Account.self)
         try defaults.register(namespace: Settings.Account.self)
-        #expect(throws: NamespaceRegistry.Conflict.self) { try defaults.register(namespace: Other.Account.self) }
+        #expect(throws: NamespaceConflict.self) { try defaults.register(namespace: Other.Account.self) }
         defaults.namespace(Settings.Account.self).set("a", forKey: .email)
         defaults.namespace(Other.Account.self).set("b", forKey: .email)
         #expect(defaults.namespace(Other.Account.self)[.email]?.value == nil)

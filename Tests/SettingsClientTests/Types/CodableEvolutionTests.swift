@@ -22,6 +22,12 @@ struct CodableEvolutionTests {
         var host: String
     }
 
+    /// With a field of another type.
+    struct Retyped: Codable, DefaultsSerializable, Equatable {
+        var name: String
+        var port: String
+    }
+
     /// With a field less.
     struct Shorter: Codable, DefaultsSerializable, Equatable {
         var name: String
@@ -75,17 +81,45 @@ struct CodableEvolutionTests {
     }
 
     @Test(
-        "A new required field makes old values unreadable, which is reported and not overwritten",
+        "A new required field of an optional key without a default makes old values unreadable, and none is overwritten",
         arguments: Place.allCases)
     func addedStrictly(_ place: Place) throws {
         let world = try world(place)
-        let key = DefaultsKey<Strictly>("account", defaultValue: Strictly(name: "", port: 0, host: ""))
+        let key = DefaultsKey<Strictly?>("account")
         let defaults = world.adapter()
-        #expect(defaults[key: key].host == "")
+        #expect(defaults[key: key] == nil)
+        defaults[key: key]?.port += 1
+        let issues = world.takeIssues()
+        #expect(issues.first?.attempt == .read)
+        #expect(issues.first?.description.contains("host") == true)
+        #expect(world.adapter()[key: first] == First(name: "home", port: 80))
+    }
+
+    @Test("A new required field of old values is that of the key's default", arguments: Place.allCases)
+    func addedWithDefault(_ place: Place) throws {
+        let world = try world(place)
+        let key = DefaultsKey<Strictly>("account", defaultValue: Strictly(name: "", port: 0, host: "localhost"))
+        let defaults = world.adapter()
+        #expect(defaults[key: key] == Strictly(name: "home", port: 80, host: "localhost"))
+        #expect(defaults["account"].value == ["name": "home", "port": 80])
         defaults[key: key].port += 1
+        #expect(defaults["account"].value == ["name": "home", "port": 81, "host": "localhost"])
+        #expect(world.adapter()[key: first] == First(name: "home", port: 81))
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test(
+        "A field of another type makes old values unreadable, which is reported and not overwritten",
+        arguments: Place.allCases)
+    func retyped(_ place: Place) throws {
+        let world = try world(place)
+        let key = DefaultsKey<Retyped>("account", defaultValue: Retyped(name: "", port: "0"))
+        let defaults = world.adapter()
+        #expect(defaults[key: key] == Retyped(name: "", port: "0"))
+        defaults[key: key].port += "1"
         let issues = world.takeIssues()
         #expect(issues.map(\.attempt) == [.read, .write])
-        #expect(issues.first?.description.contains("host") == true)
+        #expect(issues.first?.description.contains("port") == true)
         #expect(world.adapter()[key: first] == First(name: "home", port: 80))
     }
 

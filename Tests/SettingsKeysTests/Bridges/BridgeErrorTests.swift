@@ -75,7 +75,8 @@ struct BridgeErrorTests {
     @Test("Encoding a number that is not finite, unless the key opted in")
     func encoding() {
         let error = #expect(throws: BridgeError.self) { _ = try [[Double]].defaultsBridge.encode([[0], [1, .nan]]) }
-        #expect(error?.description == "/1/1 must be a finite number, but is nan; a key may opt in to others")
+        #expect(
+            error?.description == "/1/1 must be a finite number, but is nan; a key with nonFinite: true stores others")
         #expect(throws: BridgeError.self) {
             _ = try Date.defaultsBridge.encode(Date(timeIntervalSinceReferenceDate: .infinity))
         }

@@ -100,7 +100,7 @@ struct CodableEncodingErrorTests {
         },
         Case(
             "a number that is not finite in a single value",
-            "/0 must be a finite number, but is inf; a key may opt in to others"
+            "/0 must be a finite number, but is inf; a key with nonFinite: true stores others"
         ) { encoder in
             var container = encoder.unkeyedContainer()
             try container.encode(

@@ -57,7 +57,8 @@ struct KeyCodecTests {
         Refusal(\.volume, encoding: 1.5, "player.volume must be at most 1.0, but is 1.5"),
         Refusal(\.volume, decoding: "loud", "player.volume must be a number, but is a string"),
         Refusal(
-            \.volume, encoding: .nan, "player.volume must be a finite number, but is nan; a key may opt in to others"),
+            \.volume, encoding: .nan,
+            "player.volume must be a finite number, but is nan; a key with nonFinite: true stores others"),
         Refusal(\.gain, encoding: 0, "gain must be less than 0.0, but is 0.0"),
         Refusal(\.retries, encoding: 10, "retries must be less than 10, but is 10"),
         Refusal(\.retries, decoding: 0, "retries must be at least 1, but is 0"),

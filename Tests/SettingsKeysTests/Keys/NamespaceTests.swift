@@ -31,7 +31,7 @@ struct NamespaceTests {
         try registry.register(Account.self)
         try registry.register(Account.self)
         try registry.register(Other.Renamed.self)
-        let conflict = #expect(throws: NamespaceRegistry.Conflict.self) { try registry.register(Other.Account.self) }
+        let conflict = #expect(throws: NamespaceConflict.self) { try registry.register(Other.Account.self) }
         #expect(conflict?.namespace == "Account")
         #expect(conflict?.description.contains("Other.Account") == true)
     }

@@ -1,0 +1,126 @@
+import SettingsKeys
+import Testing
+
+/// A stored object that lacks members of the type because an older program stored it.
+struct MissingMemberTests {
+    struct Proxy: Codable, Equatable, DefaultsSerializable {
+        var host = "localhost"
+        var port = 8080
+    }
+
+    struct Account: Codable, Equatable, DefaultsSerializable {
+        var name = "guest"
+        var retries = 3
+        var note: String?
+        var proxy = Proxy()
+        var backup: Proxy?
+        var mirrors: [Proxy] = [Proxy()]
+        var ports = ["http": 80]
+    }
+
+    private func decode(_ stored: JSONValue, default value: Account = Account()) throws -> Account {
+        try KeyCodec(DefaultsKey<Account>("account", defaultValue: value)).decode(stored)
+    }
+
+    private let whole: JSONValue = [
+        "name": "radek", "retries": 5, "proxy": ["host": "h", "port": 1], "mirrors": [], "ports": [:],
+    ]
+
+    private func whole(without name: String) -> JSONValue {
+        .object(JSONObject((whole.object ?? [:]).members.filter { $0.name != name }) ?? [:])
+    }
+
+    @Test func `A missing member is that of the key's default`() throws {
+        let own = Account(retries: 7)
+        #expect(try decode(whole(without: "retries"), default: own).retries == 7)
+        #expect(try decode(whole(without: "retries"), default: own).name == "radek")
+        #expect(try decode(whole(without: "proxy"), default: own).proxy == Proxy())
+        #expect(try decode([:], default: own) == own)
+    }
+
+    @Test func `A missing member of an object inside the value is that of the key's default`() throws {
+        var stored = whole.object ?? [:]
+        stored["proxy"] = ["host": "h"]
+        #expect(try decode(.object(stored)).proxy == Proxy(host: "h", port: 8080))
+    }
+
+    @Test func `The default of the key fills in an optional value too`() throws {
+        let codec = try KeyCodec(DefaultsKey<Account?>("account", defaultValue: Account(retries: 9)))
+        #expect(try codec.decode(["name": "radek"])?.retries == 9)
+        let without = try KeyCodec(DefaultsKey<Account?>("account"))
+        #expect(throws: InvalidValue.self) { try without.decode(["name": "radek"]) }
+    }
+
+    @Test func `A missing optional member stays nil, also if the default has a value for the member`() throws {
+        let own = Account(note: "default", backup: Proxy())
+        let read = try decode(whole(without: "retries"), default: own)
+        #expect(read.note == nil && read.backup == nil)
+        #expect(try decode([:], default: own) == Account(note: nil, backup: nil))
+    }
+
+    @Test func `A dictionary gets no entries of the default`() throws {
+        #expect(try decode(whole(without: "retries")).ports == [:])
+        let servers = DefaultsKey<[String: Proxy]>("servers", defaultValue: ["a": Proxy()])
+        let error = #expect(throws: InvalidValue.self) { try KeyCodec(servers).decode(["b": ["host": "h"]]) }
+        #expect(error?.description == #"servers at /b is missing the member "port""#)
+    }
+
+    @Test func `An element of an array is not filled in`() throws {
+        var stored = whole.object ?? [:]
+        stored["mirrors"] = [["host": "h"]]
+        let error = #expect(throws: InvalidValue.self) { try decode(.object(stored)) }
+        #expect(error?.description == #"account at /mirrors/0 is missing the member "port""#)
+    }
+
+    @Test func `A member of the wrong type is an error, with and without a missing member beside it`() throws {
+        for name in ["retries", "none"] {
+            var stored = whole(without: name).object ?? [:]
+            stored["name"] = 1
+            let error = #expect(throws: InvalidValue.self) { try decode(.object(stored)) }
+            #expect(error?.description == "account at /name must be a string, but is an integer")
+        }
+        #expect(throws: InvalidValue.self) { try decode("text") }
+        #expect(throws: InvalidValue.self) { try decode(["proxy": 1]) }
+    }
+
+    struct Shape: Codable, DefaultsSerializable, Equatable {
+        static var defaultsBridge: CodableBridge<Shape> {
+            CodableBridge(schema: .object(exactly: ["sides": .integer, "color": .string]))
+        }
+
+        var sides = 3
+        var color = "red"
+    }
+
+    @Test func `A schema that requires the member refuses the object`() throws {
+        let error = #expect(throws: InvalidValue.self) {
+            try KeyCodec(DefaultsKey<Shape>("shape", defaultValue: Shape())).decode(["sides": 4])
+        }
+        #expect(error?.violations.first?.keyword == "required")
+    }
+
+    /// A type that always asks for the member which its own default does not encode.
+    struct Demanding: Codable, DefaultsSerializable {
+        var count = 1
+
+        enum Keys: CodingKey { case count, secret }
+
+        init() {}
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Keys.self)
+            count = try container.decode(Int.self, forKey: .count) + container.decode(Int.self, forKey: .secret)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Keys.self)
+            try container.encode(count, forKey: .count)
+        }
+    }
+
+    @Test func `A member that the default lacks is an error`() throws {
+        let error = #expect(throws: InvalidValue.self) {
+            try KeyCodec(DefaultsKey<Demanding>("d", defaultValue: Demanding())).decode([:])
+        }
+        #expect(error?.description == #"d is missing the member "secret""#)
+    }
+}

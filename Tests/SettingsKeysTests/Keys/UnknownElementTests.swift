@@ -1,0 +1,70 @@
+import SettingsKeys
+import Testing
+
+/// Elements of arrays and sets that a newer program stored and that the type of this program does not have.
+struct UnknownElementTests {
+    enum Feature: String, CaseIterable, DefaultsSerializable {
+        case search, voice, mail
+    }
+
+    private let list = DefaultsKey<[Feature]>("features", defaultValue: [], elements: .droppingUnknown)
+    private let set = DefaultsKey<Set<Feature>>("features", defaultValue: [], elements: .droppingUnknown)
+    private let optional = DefaultsKey<[Feature]?>("features", elements: .droppingUnknown)
+
+    @Test func `An unknown element makes an array unreadable unless the key drops unknown elements`() throws {
+        let strict = try KeyCodec(DefaultsKey<[Feature]>("features", defaultValue: []))
+        #expect(throws: InvalidValue.self) { try strict.decode(["search", "holograms"]) }
+        #expect(try KeyCodec(list).decode(["search", "holograms", "mail"]) == [.search, .mail])
+        #expect(try KeyCodec(set).decode(["holograms", "mail", "search"]) == [.search, .mail])
+        #expect(try KeyCodec(optional).decode(["holograms"]) == [])
+        let optionalSet = DefaultsKey<Set<Feature>?>("features", elements: .droppingUnknown)
+        #expect(try KeyCodec(optionalSet).decode(["holograms", 3, "mail"]) == [.mail])
+    }
+
+    @Test func `The schema of a key that drops unknown elements is that of a strict key`() throws {
+        let strict = try KeyCodec(DefaultsKey<[Feature]>("features", defaultValue: []))
+        #expect(try KeyCodec(list).schema.document == strict.schema.document)
+        #expect(!list.hasSameRules(as: DefaultsKey<[Feature]>("features", defaultValue: [])))
+    }
+
+    @Test func `A value that is no array or repeats a known element of a set is still refused`() throws {
+        #expect(throws: InvalidValue.self) { try KeyCodec(list).decode("search") }
+        #expect(throws: InvalidValue.self) { try KeyCodec(set).decode(["search", "search"]) }
+        #expect(throws: InvalidValue.self) { try KeyCodec(optional).decode(.null) }
+    }
+
+    @Test func `A change in place of an array keeps the unknown elements`() throws {
+        let codec = try KeyCodec(list)
+        func kept(_ new: JSONValue?) -> JSONValue? {
+            codec.keepingUnknownElements(of: ["search", "holograms", "mail"], in: new)
+        }
+        // Elements added at the end follow what is stored.
+        #expect(kept(["search", "mail", "voice"]) == ["search", "holograms", "mail", "voice"])
+        // After any other change the unknown elements stand at the end.
+        #expect(kept(["mail"]) == ["mail", "holograms"])
+        #expect(kept([]) == ["holograms"])
+        // A removal of the setting removes everything.
+        #expect(kept(nil) == nil)
+        #expect(codec.keepingUnknownElements(of: ["search"], in: ["mail"]) == ["mail"])
+        #expect(codec.keepingUnknownElements(of: nil, in: ["mail"]) == ["mail"])
+    }
+
+    @Test func `A change in place of a set keeps the unknown elements in canonical order`() throws {
+        let codec = try KeyCodec(set)
+        #expect(
+            codec.keepingUnknownElements(of: ["holograms", "search"], in: ["mail", "voice"])
+                == ["holograms", "mail", "voice"])
+    }
+
+    @Test func `The normal form of stored JSON keeps the unknown elements`() throws {
+        #expect(try KeyCodec(list).normalized(["search", "holograms"]) == ["search", "holograms"])
+        #expect(try KeyCodec(set).normalized(["search", "holograms"]) == ["holograms", "search"])
+        let number = try KeyCodec(DefaultsKey<Int>("n", defaultValue: 0))
+        #expect(try number.normalized(7.0) == 7)
+    }
+
+    @Test func `A key that refuses unknown elements changes nothing about a write`() throws {
+        let codec = try KeyCodec(DefaultsKey<[Feature]>("features", defaultValue: []))
+        #expect(codec.keepingUnknownElements(of: ["holograms"], in: ["mail"]) == ["mail"])
+    }
+}
