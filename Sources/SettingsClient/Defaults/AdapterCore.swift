@@ -1,9 +1,10 @@
 internal import Dispatch
+internal import SettingsAPI
 internal import SettingsKeys
 internal import Synchronization
 
-/// The state that an adapter shares with its scopes, references and observers: resolved keys, the layers over and under
-/// what is stored, and the session of the suite.
+/// The state that an adapter shares with its scopes, references and observers: resolved keys, the layers over and under the
+/// stored values, and the session of the suite.
 final class AdapterCore: Sendable {
     let session: SuiteSession
     let arguments: LaunchArguments
@@ -17,16 +18,16 @@ final class AdapterCore: Sendable {
     /// The reported differences between keys and the schema.
     let reportedDifferences = Mutex<[UTF8Text: [SchemaDifference]]>([:])
     let observers: ObserverTable
-
-    /// Where async forms wait for the backend, so that they block no thread of the pool.
-    let work = KeyedWork()
+    let writeMode: WriteMode
 
     init(
-        keyStore: any Sendable, session: SuiteSession, arguments: [String], log: @escaping IssueBoard.Log
+        keyStore: any Sendable, session: SuiteSession, arguments: [String], writes: WriteMode,
+        log: @escaping IssueBoard.Log
     ) {
         self.keyStore = keyStore
         self.session = session
         self.arguments = LaunchArguments(arguments)
+        writeMode = writes
         observers = ObserverTable(session)
         let issues = IssueBoard(log: log)
         self.issues = issues
@@ -37,7 +38,8 @@ final class AdapterCore: Sendable {
         session.join(
             SuiteSession.Handlers(
                 report: { issues.reportLater($0) },
-                // Not weakly to the core: references to an object that has weak ones are slow to count, and each read does.
+                // Not weakly to the core: counting references to an object that has weak references is slow, and each read
+                // counts.
                 onLoaded: { [weak observers] in observers?.beginWaiting() }))
     }
 
@@ -50,22 +52,101 @@ final class AdapterCore: Sendable {
     func report(_ error: DefaultsError, _ key: String?, _ attempt: DefaultsIssue.Attempt) {
         issues.report(DefaultsIssue(suite: suite, key: key, attempt: attempt, error: error))
     }
+
+    /// Reports that a value could not be read. A failure to load the suite is reported once for each attempt.
+    func reportUnread(_ error: DefaultsError, _ key: String?) {
+        if session.isNews(error) { report(error, key, .read) }
+    }
 }
 
 /// The session, with errors of adapters.
 extension AdapterCore {
-    func load(for key: KeyName? = nil, unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(DefaultsError) {
-        try throwingDefaultsError { () throws(BackendError) in try session.load(for: key, unlessFailedSince: moment) }
+    /// Loads the suite for a getter, which blocks the calling thread.
+    func load(for key: KeyName? = nil, until deadline: ContinuousClock.Instant) throws(DefaultsError) {
+        do throws(BackendError) {
+            try session.load(for: key, until: deadline)
+        } catch {
+            throw DefaultsError(error)
+        }
     }
 
-    /// Sends what is kept and brings the replica to where the server is.
-    func synchronize(since moment: ContinuousClock.Instant = .now) throws(DefaultsError) {
-        defer { issues.finishReporting() }
-        try throwingDefaultsError { () throws(BackendError) in try session.synchronize(since: moment) }
+    /// Loads the suite for an async form.
+    nonisolated(nonsending) func load() async throws(DefaultsError) {
+        try await throwingDefaultsError { () async throws(BackendError) in
+            try await session.load(until: session.deadline)
+        }
     }
 
-    /// Reports that something could not be read; that the suite could not be loaded, once for each attempt.
-    func reportUnread(_ error: DefaultsError, _ key: String?) {
-        if session.isToBeReported(error) { report(error, key, .read) }
+    /// Waits until the daemon has all writes, and brings the replica up to date.
+    nonisolated(nonsending) func synchronize() async throws(DefaultsError) {
+        let result = await Result { () async throws(BackendError) in
+            try await session.synchronize(until: session.deadline)
+        }
+        await issues.finishReportingInBackground()
+        if case .failure(let error) = result { throw DefaultsError(error) }
+    }
+
+    /// Carries out a write of a setter: in the background, or with a wait for the answer.
+    ///
+    /// - Parameters:
+    ///   - start: when the setter began. Its timeout counts from there.
+    ///   - isAllowed: returns true if a value that a conflict has merged is a value of the key.
+    func submit(
+        _ change: PendingChange, since start: ContinuousClock.Instant = .now,
+        isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
+    ) throws(DefaultsError) {
+        do throws(BackendError) {
+            switch writeMode {
+            case .background: try session.enqueue(change, isAllowed: isAllowed)
+            case .confirmed:
+                let deadline = start + session.options.timeout
+                _ = try session.commitBlocking(change, until: deadline, isAllowed: isAllowed)
+            }
+        } catch {
+            // A write that gives way to a stored value is no error.
+            if case .refused(let problem) = error, change.conflict == .yielding, problem.conflicting != nil { return }
+            throw DefaultsError(error)
+        }
+    }
+
+    /// Carries out a write of an async form.
+    @discardableResult
+    nonisolated(nonsending) func commit(_ change: PendingChange) async throws(DefaultsError) -> WriteSummary {
+        try await throwingDefaultsError { () async throws(BackendError) in try await session.commit(change) }
+    }
+
+    /// Runs a setter. Errors are reported, because a setter cannot throw. A queued write has not failed.
+    func attempt(_ key: String?, _ body: () throws(DefaultsError) -> Void) {
+        do {
+            try body()
+        } catch {
+            if case .kept = error { return }
+            report(error, key, .write)
+        }
+    }
+}
+
+/// Runs a call of the session, whose errors are thrown as the errors of an adapter.
+nonisolated(nonsending) func throwingDefaultsError<Result>(
+    _ body: nonisolated(nonsending) () async throws(BackendError) -> Result
+) async throws(DefaultsError) -> Result {
+    do throws(BackendError) {
+        return try await body()
+    } catch {
+        throw DefaultsError(error)
+    }
+}
+
+extension Result where Success == Void {
+    /// Runs an asynchronous call, and returns its error instead of throwing the error.
+    nonisolated(nonsending) init(
+        _ body: nonisolated(nonsending) () async throws(Failure) -> Void
+    ) async {
+        do throws(Failure) {
+            try await body()
+            self = .success(())
+        } catch {
+            self = .failure(error)
+        }
     }
 }

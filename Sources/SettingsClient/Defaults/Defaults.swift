@@ -10,7 +10,8 @@ public import SettingsKeys
 ///     }
 ///     Defaults.launchCount += 1
 ///
-/// The server is the one that `SETTINGS_URL` names, else `http://127.0.0.1:7070`; the suite the one that `SETTINGS_SUITE`
+/// With `SETTINGS_URL=memory:` the settings are in memory and last as long as the program, for tests and previews. Otherwise
+/// the server is the one that `SETTINGS_URL` names, else `http://127.0.0.1:7070`; the suite the one that `SETTINGS_SUITE`
 /// names, else the program's name with a hyphen for each character that no suite may have in its name. If a variable is
 /// wrong, every access is an issue that says so, and reads give defaults.
 ///
@@ -23,12 +24,15 @@ public import SettingsKeys
 public let Defaults = DefaultsAdapter<DefaultsKeys>(
     keyStore: DefaultsKeys(),
     session: ProgramEnvironment.current.session(suite: nil, server: nil, timeout: .seconds(2), outbox: .usual),
-    arguments: DefaultsAdapter<DefaultsKeys>.ownArguments)
+    arguments: DefaultsAdapter<DefaultsKeys>.ownArguments, writes: .background)
 
 /// The environment of a program, which says where its settings are.
 struct ProgramEnvironment: Sendable {
     /// The variable that names the suite.
     static let suiteVariable = "SETTINGS_SUITE"
+
+    /// The value of `SETTINGS_URL` for settings in memory, without a daemon.
+    static let memoryServer = "memory:"
 
     /// The value of `SETTINGS_URL`, if it is set.
     var server: String?
@@ -53,9 +57,12 @@ struct ProgramEnvironment: Sendable {
         let suite = given ?? suiteOfProgram
         do {
             let named = try given ?? suiteOfEnvironment() ?? suite
+            if address == nil, server == Self.memoryServer {
+                return SuiteSession(InMemoryBackend(suite: named), options: .init(timeout: timeout))
+            }
             let address = try address ?? ServerAddress.from(variable: server)
             let backend = RemoteBackend(suite: named, server: .at(address), timeout: timeout)
-            return SuiteSession(backend, outbox: outbox, cache: cache, of: address, patience: timeout)
+            return SuiteSession(backend, outbox: outbox, cache: cache, of: address, timeout: timeout)
         } catch let error as ServerAddressError {
             return SuiteSession(NoBackend(suite: suite, reason: "\(ServerAddress.variable): \(error)"))
         } catch {

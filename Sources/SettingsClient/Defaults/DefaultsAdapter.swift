@@ -1,3 +1,4 @@
+internal import SettingsAPI
 public import SettingsKeys
 
 /// The settings of a suite, by their keys.
@@ -23,11 +24,11 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
     let core: AdapterCore
 
     init(
-        keyStore: KeyStore, session: SuiteSession, arguments: [String] = [],
+        keyStore: KeyStore, session: SuiteSession, arguments: [String] = [], writes: WriteMode = .confirmed,
         log: @escaping @Sendable (DefaultsIssue) -> Void = IssueBoard.standardLog
     ) where KeyStore: DefaultsKeyStore {
         if let problem = nestedStoreProblem(in: keyStore) { assertionFailure(problem) }
-        core = AdapterCore(keyStore: keyStore, session: session, arguments: arguments, log: log)
+        core = AdapterCore(keyStore: keyStore, session: session, arguments: arguments, writes: writes, log: log)
     }
 
     /// Settings without a daemon, which behave the same and last as long as the adapter: for tests and previews.
@@ -70,7 +71,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// Removes everything that is stored in this suite.
     public func removeAll() {
         core.attempt(nil) { () throws(DefaultsError) in
-            try throwingDefaultsError { () throws(BackendError) in try core.session.removeAll() }
+            try core.submit(PendingChange(action: .reset, requestKey: .unique()))
         }
     }
 
@@ -102,6 +103,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - outbox: where writes wait that could not be sent; with `.none` they are rolled back, with an issue.
     ///   - cache: where the known values of the suite are saved, for a start without a daemon. Programs that can read the
     ///     user's files can read it, secrets included.
+    ///   - writes: whether a setter waits for the daemon.
     ///   - arguments: the command line without the program's name, for settings that lie over what is stored; by default
     ///     this program's own.
     ///   - log: called with each issue; by default a line on standard error.
@@ -109,7 +111,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - line: the line there.
     public convenience init(
         suite: StaticString, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
-        outbox: KeptFiles = .usual, cache: KeptFiles = .none, arguments: [String]? = nil,
+        outbox: KeptFiles = .usual, cache: KeptFiles = .none, writes: WriteMode = .background,
+        arguments: [String]? = nil,
         log: (@Sendable (DefaultsIssue) -> Void)? = nil, file: StaticString = #fileID,
         line: UInt = #line
     ) {
@@ -122,7 +125,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         }
         self.init(
             suite: name, keyStore: keyStore, server: server, timeout: timeout, outbox: outbox, cache: cache,
-            arguments: arguments, log: log)
+            writes: writes, arguments: arguments, log: log)
     }
 
     /// The settings of a suite.
@@ -134,18 +137,20 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - timeout: how long a request to the daemon may take; the requests of one getter or setter share it.
     ///   - outbox: where writes wait that could not be sent; with `.none` they are rolled back, with an issue.
     ///   - cache: where the known values of the suite are saved, for a start without a daemon.
+    ///   - writes: whether a setter waits for the daemon.
     ///   - arguments: the command line without the program's name; by default this program's own.
     ///   - log: called with each issue; by default a line on standard error.
     public convenience init(
         suite: SuiteName, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
-        outbox: KeptFiles = .usual, cache: KeptFiles = .none, arguments: [String]? = nil,
+        outbox: KeptFiles = .usual, cache: KeptFiles = .none, writes: WriteMode = .background,
+        arguments: [String]? = nil,
         log: (@Sendable (DefaultsIssue) -> Void)? = nil
     ) {
         self.init(
             keyStore: keyStore,
             session: ProgramEnvironment.current.session(
                 suite: suite, server: server, timeout: timeout, outbox: outbox, cache: cache),
-            arguments: arguments ?? Self.ownArguments, log: log ?? IssueBoard.standardLog)
+            arguments: arguments ?? Self.ownArguments, writes: writes, log: log ?? IssueBoard.standardLog)
     }
 
     /// A name that is made at run time may be none of a suite: that is thrown where it is read.
@@ -153,7 +158,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     @_disfavoredOverload
     public convenience init(
         suite: String, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
-        outbox: KeptFiles = .usual, cache: KeptFiles = .none, arguments: [String]? = nil,
+        outbox: KeptFiles = .usual, cache: KeptFiles = .none, writes: WriteMode = .background,
+        arguments: [String]? = nil,
         log: (@Sendable (DefaultsIssue) -> Void)? = nil
     ) {
         // Nothing that compiles can call this.
@@ -164,4 +170,13 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     static var ownArguments: [String] {
         Array(CommandLine.arguments.dropFirst())
     }
+}
+
+/// Whether a setter waits for the daemon. Async forms always wait.
+public enum WriteMode: Hashable, Sendable {
+    /// The setter updates the replica, writes the outbox file and returns. The write is sent in the background. A refusal rolls
+    /// the value back and is an issue.
+    case background
+    /// The setter blocks the calling thread until the daemon has confirmed the write, at most for the timeout of the adapter.
+    case confirmed
 }

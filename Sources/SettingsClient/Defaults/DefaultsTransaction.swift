@@ -4,8 +4,9 @@ internal import Synchronization
 
 /// Reads and writes of several keys that are done together or not at all.
 ///
-/// A read gives the value when the transaction first read it, or as the transaction wrote it; if one of the keys read changes
-/// before the end, the transaction is run again. So all values read were there at one time, also if it writes nothing.
+/// A read returns the value at the first read of the transaction, or the value that the transaction wrote. If another program
+/// changes one of the keys that were read before the end, the transaction runs again. So all values that were read existed at
+/// one moment, also if the transaction writes nothing.
 @dynamicMemberLookup
 public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
     private let scope: DefaultsScope<KeyStore>
@@ -50,6 +51,22 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         }
     }
 
+    /// Removes the stored value of a key.
+    public mutating func unset<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) {
+        record.unset(scope.reference(path))
+    }
+
+    /// Removes the stored value of a key.
+    public mutating func unset<Value>(_: Void = (), key: DefaultsKey<Value>) {
+        record.unset(scope.reference(key: key))
+    }
+
+    /// The value of a name as JSON, without a declared type. Nil for no value. Assigning nil removes the stored value.
+    public subscript<Name: SettingName>(name name: Name) -> JSONValue? {
+        mutating get { record.value(ofName: String(name)) }
+        set { record.set(String(name), to: newValue) }
+    }
+
     /// The keys of a store within this one: `t.player.volume`.
     public subscript<Inner: DefaultsKeyStore>(
         dynamicMember path: KeyPath<KeyStore, Inner>
@@ -71,20 +88,20 @@ private struct TransactionRecord {
     struct Change<Value: DefaultsSerializable> {
         let reference: DefaultsReference<Value>
         var value: Value
-        /// The value as it was read, as JSON; nil for nothing.
+        /// The JSON of the value that was read. Nil for no value.
         let before: Result<JSONValue?, DefaultsError>
     }
 
     let core: AdapterCore
-    /// The keys of which the server was asked after an earlier run: what is still not known is taken as it is.
+    /// The keys that were prepared after an earlier run. What is still unknown of them is accepted.
     let prepared: Set<KeyName>
-    /// The keys of which the server has to be asked. That blocks, and the body runs on the caller's thread: so it is done
-    /// after the run, and the transaction is run again.
-    private(set) var lacking: [KeyName: @Sendable () -> Void] = [:]
-    /// The state of each key when it was read first.
+    /// The keys of which the replica lacks something. The body runs without a suspension, so they are prepared after the run,
+    /// and the body runs again.
+    private(set) var lacking: [KeyName: @Sendable () async -> Void] = [:]
+    /// The state of each key at its first read.
     private(set) var read: [KeyName: KeySight] = [:]
     private var written: [KeyName: JSONValue?] = [:]
-    /// The keys written, in order.
+    /// The keys that were written, in order.
     private var order: [KeyName] = []
     private var failure: DefaultsError?
 
@@ -107,12 +124,10 @@ private struct TransactionRecord {
     mutating func value<Value>(_ reference: DefaultsReference<Value>) -> Value {
         note { () throws(DefaultsError) in _ = try reference.slot.codec.get() }
         guard let key = reference.slot.name else { return reference.defaultValue }
-        // Fails if no value that the server may hold is one of the key's type.
-        note { [core] () throws(DefaultsError) in try core.refuseAnotherType(reference.knownDifferences() ?? []) }
-        let sight = read[key] ?? reference.sight(key, asks: .never)
-        if reference.isRenameOpen || reference.knownDifferences() == nil || sight.isUnsure {
-            prepare(key) { reference.prepare(key) }
-        }
+        // Fails if no value that the schema allows is a value of the key's type.
+        note { [core] () throws(DefaultsError) in try core.refuseAnotherType(reference.differences()) }
+        let sight = read[key] ?? reference.sight(key)
+        if sight.isUnsure || reference.slot.rename?.isOpen ?? false { prepare(reference, key) }
         if let written = written[key] {
             let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
             return reference.resolve(own, over: core.registered(key)).value ?? reference.defaultValue
@@ -128,7 +143,49 @@ private struct TransactionRecord {
         guard note({ () throws(DefaultsError) in json = try reference.slot.encode(value) }),
             let key = reference.slot.name
         else { return }
-        if reference.isRenameOpen { prepare(key) { reference.prepare(key) } }
+        if reference.slot.rename?.isOpen ?? false { prepare(reference, key) }
+        write(key, json)
+    }
+
+    private mutating func prepare<Value>(_ reference: DefaultsReference<Value>, _ key: KeyName) {
+        guard !prepared.contains(key) else { return }
+        lacking[key] = {
+            await reference.takeOverAndWait()
+            if reference.sight(key).isUnsure { _ = try? await reference.core.fetchSource(key) }
+        }
+    }
+
+    mutating func unset<Value>(_ reference: DefaultsReference<Value>) {
+        guard let key = reference.slot.name else { return }
+        for name in [key] + (reference.slot.rename?.openNames ?? []) { write(name, nil) }
+    }
+
+    mutating func value(ofName name: String) -> JSONValue? {
+        guard let key = key(name) else { return nil }
+        if let written = written[key] { return written }
+        let sight =
+            read[key]
+            ?? KeySight(visible: core.session.visible(key), origin: core.session.visible(key), registered: nil)
+        read[key] = sight
+        return sight.visible.value
+    }
+
+    mutating func set(_ name: String, to json: JSONValue?) {
+        guard let key = key(name) else { return }
+        note { [core] () throws(DefaultsError) in try core.refuseNonFinite(json, name) }
+        write(key, json)
+    }
+
+    private mutating func key(_ name: String) -> KeyName? {
+        do {
+            return try KeyName(name)
+        } catch {
+            failure = failure ?? .unusableName(error)
+            return nil
+        }
+    }
+
+    private mutating func write(_ key: KeyName, _ json: JSONValue?) {
         if written.updateValue(json, forKey: key) == nil { order.append(key) }
     }
 
@@ -137,14 +194,14 @@ private struct TransactionRecord {
         return Change(reference: reference, value: value, before: reference.slot.encoded(value))
     }
 
-    /// Stores a value, if it became another.
+    /// Stores a value, if it became another value.
     mutating func finish<Value>(_ change: Change<Value>) {
         if !isSameJSON(change.before, change.reference.slot.encoded(change.value)) {
             set(change.reference, to: change.value)
         }
     }
 
-    /// Keeps the first error of the run; true if there is none here.
+    /// Keeps the first error of the run. Returns true if there is no error here.
     @discardableResult
     private mutating func note(_ body: () throws(DefaultsError) -> Void) -> Bool {
         do {
@@ -155,21 +212,6 @@ private struct TransactionRecord {
             return false
         }
     }
-
-    private mutating func prepare(_ key: KeyName, _ body: @escaping @Sendable () -> Void) {
-        if !prepared.contains(key) { lacking[key] = body }
-    }
-}
-
-extension DefaultsReference {
-    fileprivate var isRenameOpen: Bool { slot.rename?.isOpen ?? false }
-
-    /// Asks for what a transaction lacks of a key, and takes over the value of a renamed one.
-    fileprivate func prepare(_ key: KeyName) {
-        takeOver()
-        _ = differences()
-        _ = sight(key, asks: .unlessPaused)
-    }
 }
 
 extension DefaultsScope {
@@ -179,80 +221,140 @@ extension DefaultsScope {
     nonisolated(nonsending) func transaction<Result>(
         _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
     ) async throws -> Result {
-        let moment = ContinuousClock.now
-        // Hardly any transaction can do without these.
-        try await core.work.run { [core] () throws(DefaultsError) in
-            try core.load(unlessFailedSince: moment)
-            if let place = core.session.schema { _ = try? core.session.serverSchema(at: place) }
-        }
+        if Task.isCancelled { throw DefaultsError.cancelled }
+        try await core.load()
+        if let place = core.session.schema { _ = try? await core.session.fetchSchema(at: place) }
         var prepared: Set<KeyName> = []
-        var attempts = 0
-        while true {
-            var transaction = DefaultsTransaction(self, TransactionRecord(core, prepared: prepared))
-            let outcome = Swift.Result { try body(&transaction) }
-            let record = transaction.record
-            if !record.lacking.isEmpty {
-                try await core.work.run { () throws(DefaultsError) in
-                    for prepare in record.lacking.values { prepare() }
-                }
-                prepared.formUnion(record.lacking.keys)
-                continue
+        for attempt in 1...Self.maxAttempts {
+            let submission = try await core.session.changeTurn.run { () throws in
+                var transaction = DefaultsTransaction(self, TransactionRecord(core, prepared: prepared))
+                let outcome = Swift.Result { try body(&transaction) }
+                let record = transaction.record
+                // A run that lacked something may have failed because of that.
+                guard record.lacking.isEmpty else { return Submission<Result>.lacks(record.lacking) }
+                let result = try outcome.get()
+                return try core.submit(record.finished(), holds: core.holds(record.read), result)
             }
-            let result = try outcome.get()
-            attempts += 1
-            if try await core.isDone(
-                record.finished(), holds: core.holds(record.read), isLast: attempts == Self.maxAttempts)
-            {
-                return result
+            switch submission {
+            case .lacks(let keys):
+                for prepare in keys.values { await prepare() }
+                prepared.formUnion(keys.keys)
+                continue
+            case .done(let result): return result
+            case .changed: break
+            case .sent(let waiter, let result):
+                if try await core.isConfirmed(waiter, isLast: attempt == Self.maxAttempts) { return result }
             }
             prepared = []
         }
+        throw DefaultsError.refused(
+            Refusal(
+                .preconditionFailed, "suite \(core.suite) is changed all the time, so the transaction cannot be done"))
     }
 }
 
+/// The outcome of one run of a transaction.
+private enum Submission<Result> {
+    case lacks([KeyName: @Sendable () async -> Void])
+    /// The transaction has read a consistent state and writes nothing.
+    case done(Result)
+    /// The transaction writes nothing, and something that it read has changed.
+    case changed
+    /// The transaction is in the queue.
+    case sent(Promise<WriteResult>, Result)
+}
+
 extension AdapterCore {
-    /// Sends a transaction; false if it has to be run again, as something that it read has changed.
-    ///
-    /// - Parameter holds: true if what it read is so now. The server decides that of one that writes something.
-    fileprivate nonisolated(nonsending) func isDone(
-        _ transaction: Transaction, holds: Bool, isLast: Bool
-    ) async throws(DefaultsError) -> Bool {
-        if transaction.operations.isEmpty {
-            guard !isLast || holds else {
-                throw .refused(Refusal(.preconditionFailed, "what is read of suite \(suite) is changed all the time"))
-            }
-            return holds
+    /// Adds a transaction to the queue, still in turn, so that the next transaction of the process sees its writes.
+    fileprivate func submit<Result>(
+        _ transaction: Transaction, holds: Bool, _ result: Result
+    ) throws(DefaultsError) -> Submission<Result> {
+        guard !transaction.operations.isEmpty else { return holds ? .done(result) : .changed }
+        let waiter = Promise<WriteResult>()
+        do throws(BackendError) {
+            try session.enqueueInBackground(
+                self.transaction(transaction.operations, if: transaction.conditions), waiter: waiter)
+        } catch {
+            throw DefaultsError(error)
         }
-        return try await work.run(about: Set(transaction.operations.map(\.key))) { [self] () throws(DefaultsError) in
-            do throws(BackendError) {
-                try session.commit(transaction.operations, if: transaction.conditions)
-                return true
-            } catch {
-                guard !isLast, case .refused(let problem) = error, problem.code == .preconditionFailed,
-                    !problem.failed.isEmpty
-                else { throw DefaultsError(error) }
-                session.learn(problem)
-                return false
+        return .sent(waiter, result)
+    }
+
+    /// Waits for the answer to a transaction. Returns false if the transaction has to run again.
+    fileprivate nonisolated(nonsending) func isConfirmed(
+        _ waiter: Promise<WriteResult>, isLast: Bool
+    ) async throws(DefaultsError) -> Bool {
+        do throws(BackendError) {
+            _ = try await session.result(of: waiter)
+            return true
+        } catch {
+            guard !isLast, case .refused(let problem) = error, problem.code == .preconditionFailed,
+                !problem.failed.isEmpty
+            else { throw DefaultsError(error) }
+            // A refusal does not contain secrets.
+            for failed in problem.failed {
+                if case .setting(let current) = failed.current, current.isConcealed {
+                    _ = try? await session.fetch(current.key)
+                }
             }
+            return false
         }
     }
 }
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// Reads and writes several keys, all or none. The body runs again if something that it read changes. If the
-    /// transaction is kept until the server is back, it does not: what was read has to hold by then, or nothing is done.
+    /// Reads and writes several keys, all or none, and waits until the daemon has confirmed the writes. The body runs again if
+    /// another program changes something that the body has read, and if the replica lacks something.
     ///
-    /// The body also runs again if something has to be asked for that it read, as it runs where it was called.
+    /// If the daemon does not answer in time, the call throws ``DefaultsError/kept(_:)``. The transaction then stays in the queue,
+    /// and the daemon carries it out only if the values that it read are still the same.
     public nonisolated(nonsending) func transaction<Result>(
         _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
     ) async throws -> Result {
         try await Self.scope(of: self).transaction(body)
     }
 
-    /// Waits until the server has what was written here, and what is read here is what the server has: everything that
-    /// was acknowledged before.
+    /// Waits until the suite is loaded. Getters then never wait.
+    ///
+    /// Throws if the daemon does not answer within the timeout of the adapter, or refuses the suite.
+    public nonisolated(nonsending) func ready() async throws(DefaultsError) {
+        try await core.load()
+    }
+
+    /// Waits until the daemon has confirmed everything that was written before the call.
+    ///
+    /// Throws ``DefaultsError/kept(_:)`` if a write has to wait longer than the timeout of the adapter. Refused writes are no
+    /// error here: they are reported in ``issues``.
+    public nonisolated(nonsending) func flush() async throws(DefaultsError) {
+        let result = await Result { () async throws(BackendError) in
+            try await core.session.flush(until: core.session.deadline)
+        }
+        await core.issues.finishReportingInBackground()
+        if case .failure(let error) = result { throw DefaultsError(error) }
+    }
+
+    /// Waits until the daemon has everything that was written here, and the replica has everything that the daemon had
+    /// confirmed before the call.
     public nonisolated(nonsending) func synchronize() async throws(DefaultsError) {
-        let moment = ContinuousClock.now
-        try await core.work.run(about: nil) { [core] () throws(DefaultsError) in try core.synchronize(since: moment) }
+        try await core.synchronize()
+    }
+
+    /// Blocks the calling thread until the daemon has everything that was written here, and the replica has everything that the
+    /// daemon had confirmed before the call.
+    public func synchronize() throws(DefaultsError) {
+        defer { core.issues.finishReporting() }
+        let session = core.session
+        do throws(BackendError) {
+            try session.blocking(until: session.deadline) { () async throws(BackendError) in
+                try await session.synchronize(until: session.deadline)
+            }
+        } catch {
+            throw DefaultsError(error)
+        }
+    }
+
+    /// Removes all stored values of the suite, and waits until the daemon has confirmed the removal.
+    public nonisolated(nonsending) func unsetAll() async throws(DefaultsError) {
+        try await core.commit(PendingChange(action: .reset, requestKey: .unique()))
     }
 }

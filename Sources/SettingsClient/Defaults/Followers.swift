@@ -107,18 +107,3 @@ final class SuiteFollower: Sendable {
         return core.untyped(setting.visible, over: setting.registered)
     }
 }
-
-extension AdapterCore {
-    /// Asks the server for the sources that a notice lacks, which blocks.
-    func completed(_ notice: ObserverNotice) -> ObserverNotice {
-        guard notice.lacksSource else { return notice }
-        var notice = notice
-        for index in notice.settings.indices where notice.settings[index].lacksSource {
-            let seen = notice.settings[index]
-            let current = withSource(seen.visible, seen.key)
-            // The source at that time cannot be asked for. Stored values change most, and a default only with a schema.
-            notice.settings[index].visible.source = current.value == seen.visible.value ? current.source : .stored
-        }
-        return notice
-    }
-}

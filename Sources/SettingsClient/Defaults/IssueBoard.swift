@@ -14,8 +14,11 @@ final class IssueBoard: Sendable {
     /// At most so many wait for a slow reader; beyond that the oldest are dropped. They stand in the log.
     private static let maxWaiting = 1024
 
+    private static let isQueue = DispatchSpecificKey<Bool>()
+
     init(log: @escaping Log) {
         self.log = log
+        queue.setSpecific(key: Self.isQueue, value: true)
     }
 
     deinit {
@@ -23,7 +26,7 @@ final class IssueBoard: Sendable {
     }
 
     func report(_ issue: DefaultsIssue) {
-        WaitingTime.apart { log(issue) }
+        log(issue)
         for stream in readers.withLock({ Array($0.streams.values) }) { stream.yield(issue) }
     }
 
@@ -32,9 +35,16 @@ final class IssueBoard: Sendable {
         queue.async { self.report(issue) }
     }
 
-    /// Waits until the queue has delivered all issues.
+    /// Blocks the calling thread until the queue has delivered all issues. Does nothing in a log function.
     func finishReporting() {
-        queue.sync {}
+        if DispatchQueue.getSpecific(key: Self.isQueue) != true { queue.sync {} }
+    }
+
+    /// Waits without blocking a thread until the queue has delivered all issues.
+    nonisolated(nonsending) func finishReportingInBackground() async {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume() }
+        }
     }
 
     /// The issues from here on.

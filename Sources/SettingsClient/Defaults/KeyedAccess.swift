@@ -43,8 +43,9 @@ extension KeyedAccess {
         nonmutating set { reference(path).assign(newValue) }
         nonmutating _modify {
             var change = reference(path).begin()
+            defer { change.end() }
             yield &change.value
-            change.finish()
+            change.write()
         }
     }
 
@@ -54,8 +55,9 @@ extension KeyedAccess {
         nonmutating set { reference(key: key).assign(newValue) }
         nonmutating _modify {
             var change = reference(key: key).begin()
+            defer { change.end() }
             yield &change.value
-            change.finish()
+            change.write()
         }
     }
 
@@ -66,8 +68,9 @@ extension KeyedAccess {
         // Not through `self[path]`: that would write after a change that throws, too.
         nonmutating _modify {
             var change = reference(path).begin()
+            defer { change.end() }
             yield &change.value
-            change.finish()
+            change.write()
         }
     }
 
@@ -132,16 +135,15 @@ extension KeyedAccess {
     }
 }
 
-// The forms for async code block no thread and throw what goes wrong. They return when the server has acknowledged the write:
-// one that is kept until the server is back throws `DefaultsError.kept`. Work of a cancelled task that has not begun is not
-// done. A key path may not leave its isolation, so each is resolved at once.
-
+// The async forms block no thread and throw errors. The writes among them return when the daemon has confirmed the write. If the
+// daemon does not answer in time, they throw `DefaultsError.kept`, and the write stays in the queue. A key path may not leave its
+// isolation, so each is resolved at once.
 extension KeyedAccess {
     /// The value of a key. Throws if the suite could not be loaded, or if what is stored is no value of the key.
     public nonisolated(nonsending) func value<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Value {
-        try await reference(path).valueForTask()
+        try await reference(path).readValue()
     }
 
     // Without a second form for paths, the compiler has no message at all for one with a typo.
@@ -151,46 +153,50 @@ extension KeyedAccess {
     public nonisolated(nonsending) func value<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Value? {
-        try await reference(path).valueForTask()
+        try await reference(path).readValue()
     }
 
     /// The value of a key. Throws if the suite could not be loaded, or if what is stored is no value of the key.
     public nonisolated(nonsending) func value<Value>(
         _: Void = (), key: DefaultsKey<Value>
     ) async throws(DefaultsError) -> Value {
-        try await reference(key: key).valueForTask()
+        try await reference(key: key).readValue()
     }
 
-    /// Stores a value. Throws ``DefaultsError/kept(_:)`` if that is done only when the server is back.
+    /// Stores a value and waits until the daemon has confirmed it. Throws ``DefaultsError/kept(_:)`` if that takes longer than
+    /// the timeout of the adapter.
     public nonisolated(nonsending) func set<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ value: Value
     ) async throws(DefaultsError) {
         try await reference(path).set(value)
     }
 
-    /// Stores a value. Throws ``DefaultsError/kept(_:)`` if that is done only when the server is back.
+    /// Stores a value and waits until the daemon has confirmed it. Throws ``DefaultsError/kept(_:)`` if that takes longer than
+    /// the timeout of the adapter.
     public nonisolated(nonsending) func set<Value>(
         _: Void = (), key: DefaultsKey<Value>, _ value: Value
     ) async throws(DefaultsError) {
         try await reference(key: key).set(value)
     }
 
-    /// Changes a value, again if it was changed meanwhile: the body may run several times.
+    /// Changes a value and waits until the daemon has confirmed the change. If another program changes the value meanwhile, the
+    /// body runs again.
     public nonisolated(nonsending) func update<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ body: (inout Value) throws -> Void
     ) async throws {
         try await Self.scope(of: self).transaction { try body(&$0[path]) }
     }
 
-    /// Changes a value, again if it was changed meanwhile: the body may run several times.
+    /// Changes a value and waits until the daemon has confirmed the change. If another program changes the value meanwhile, the
+    /// body runs again.
     public nonisolated(nonsending) func update<Value>(
         _: Void = (), key: DefaultsKey<Value>, _ body: (inout Value) throws -> Void
     ) async throws {
         try await Self.scope(of: self).transaction { try body(&$0[key: key]) }
     }
 
-    /// Stores a value if nothing is stored, which the server decides; true if it did. The body runs only if nothing
-    /// seems to be stored.
+    /// Stores a value if nothing is stored. The daemon decides. Returns true if the daemon stored the value. The body runs only
+    /// if nothing seems to be stored.
     @discardableResult
     public nonisolated(nonsending) func setIfAbsent<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ body: nonisolated(nonsending) () async throws -> Value
@@ -198,13 +204,57 @@ extension KeyedAccess {
         try await reference(path).setIfAbsent(body)
     }
 
-    /// Stores a value if nothing is stored, which the server decides; true if it did. The body runs only if nothing
-    /// seems to be stored.
+    /// Stores a value if nothing is stored. The daemon decides. Returns true if the daemon stored the value. The body runs only
+    /// if nothing seems to be stored.
     @discardableResult
     public nonisolated(nonsending) func setIfAbsent<Value>(
         _: Void = (), key: DefaultsKey<Value>, _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Bool {
         try await reference(key: key).setIfAbsent(body)
+    }
+}
+
+extension KeyedAccess where KeyStore: DefaultsKeyStore {
+    /// Removes the stored value of a key, so that the default applies, and waits until the daemon has confirmed the removal.
+    public nonisolated(nonsending) func unset<Value>(
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>
+    ) async throws(DefaultsError) {
+        try await reference(path).unset()
+    }
+
+    /// Removes the stored value of a key, and waits until the daemon has confirmed the removal.
+    public nonisolated(nonsending) func unset<Value>(
+        _: Void = (), key: DefaultsKey<Value>
+    ) async throws(DefaultsError) {
+        try await reference(key: key).unset()
+    }
+
+    /// True if a value is stored for a key.
+    public nonisolated(nonsending) func isStored<Value>(
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>
+    ) async throws(DefaultsError) -> Bool {
+        try await reference(path).isStored()
+    }
+
+    /// True if a value is stored for a key.
+    public nonisolated(nonsending) func isStored<Value>(
+        _: Void = (), key: DefaultsKey<Value>
+    ) async throws(DefaultsError) -> Bool {
+        try await reference(key: key).isStored()
+    }
+
+    /// True if a key has a value that is not a default: from the command line, stored, or registered.
+    public nonisolated(nonsending) func hasValue<Value>(
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>
+    ) async throws(DefaultsError) -> Bool {
+        try await reference(path).hasValue()
+    }
+
+    /// True if a key has a value that is not a default.
+    public nonisolated(nonsending) func hasValue<Value>(
+        _: Void = (), key: DefaultsKey<Value>
+    ) async throws(DefaultsError) -> Bool {
+        try await reference(key: key).hasValue()
     }
 }
 

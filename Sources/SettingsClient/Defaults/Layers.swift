@@ -56,6 +56,15 @@ struct LaunchArguments: Sendable {
         }
     }
 
+    /// The argument that gives a value for a key, as it stands on the command line.
+    func spelling(of key: String, hidesValue: Bool) -> String {
+        switch values[UTF8Text(key)] {
+        case nil: "-\(key)"
+        case .text(let text): "-\(key) \(hidesValue ? "…" : text)"
+        case .json(let value): "--set \(key)=\(hidesValue ? "…" : value.description)"
+        }
+    }
+
     private static func forms(of text: String) -> [JSONValue] {
         var forms: [JSONValue] = [.string(text)]
         if let truth = UntypedConversion.truth(of: text) { forms.append(.bool(truth)) }

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Platform
 internal import SettingsModel
 internal import Synchronization
 
@@ -6,9 +7,7 @@ internal import Synchronization
 struct ObserverNotice: Equatable, Sendable {
     /// True if observing begins here, with these settings; else one key may have another value.
     let isBeginning: Bool
-    var settings: [ObservedSetting]
-
-    var lacksSource: Bool { settings.contains(where: \.lacksSource) }
+    let settings: [ObservedSetting]
 }
 
 /// The keys whose notices an observer wants, and the function that makes updates of them.
@@ -49,6 +48,8 @@ final class Observer<Update: Sendable>: AnyObserver {
         var waiter: Waiter?
         var isClaimed = false
         var isEnded = false
+        /// The call of the handler that is running, with its thread.
+        var running: (thread: UInt, end: Promise<Void>)?
     }
 
     let id: UInt64
@@ -58,8 +59,6 @@ final class Observer<Update: Sendable>: AnyObserver {
     /// Nil if tasks take the updates.
     private let handler: (@Sendable (Update) -> Void)?
     private let state = Mutex(State())
-    /// Taken while the handler runs, so that ending can wait for it.
-    private let turn = Turn()
 
     init(_ core: AdapterCore, _ trails: [Trail<Update>], handler: (@Sendable (Update) -> Void)?) {
         id = core.observers.nextID()
@@ -89,26 +88,33 @@ final class Observer<Update: Sendable>: AnyObserver {
             return state.backlog.popFirst()
         }
         guard let handler, let notice else { return }
-        let completed = core.completed(notice)
         for trail in trails {
-            for update in trail.follow(completed) {
-                try? turn.take(orThrow: CancellationError()) { () throws(CancellationError) in
-                    if !state.withLock({ $0.isEnded }) { handler(update) }
-                }
-            }
+            for update in trail.follow(notice) { call(handler, update) }
         }
     }
 
+    private func call(_ handler: (Update) -> Void, _ update: Update) {
+        let end = Promise<Void>()
+        let isEnded = state.withLock { state in
+            if !state.isEnded { state.running = (CurrentThread.identifier, end) }
+            return state.isEnded
+        }
+        guard !isEnded else { return }
+        handler(update)
+        state.withLock { $0.running = nil }
+        end.fulfill(())
+    }
+
     func end(waits: Bool) {
-        let waiter = state.withLock { state in
+        let (waiter, running) = state.withLock { state in
             state.isEnded = true
             state.backlog = NoticeBacklog()
-            return state.waiter.take()
+            return (state.waiter.take(), state.running)
         }
         core.observers.remove(self)
         waiter?.resume(returning: nil)
-        // Within the handler itself this is the thread's own turn, and nothing to wait for.
-        if waits { try? turn.take(orThrow: CancellationError()) { () throws(CancellationError) in } }
+        // Within the handler itself there is nothing to wait for.
+        if waits, let running, running.thread != CurrentThread.identifier { running.end.waitForever() }
     }
 }
 
@@ -132,7 +138,7 @@ extension Observer {
     }
 
     private func nextNotice(isolation actor: isolated (any Actor)?) async -> ObserverNotice? {
-        let notice = await withTaskCancellationHandler {
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (notice, former) = state.withLock { state -> (ObserverNotice??, Waiter?) in
                     if state.isEnded { return (.some(nil), nil) }
@@ -148,11 +154,6 @@ extension Observer {
         } onCancel: {
             end(waits: false)
         }
-        guard let notice, notice.lacksSource else { return notice }
-        // Asking blocks, and a task must not.
-        let core = core
-        let completed = try? await core.work.run { () throws(DefaultsError) in core.completed(notice) }
-        return completed ?? notice
     }
 }
 

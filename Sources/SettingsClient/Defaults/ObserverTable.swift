@@ -16,10 +16,10 @@ final class ObserverTable: Sendable {
 
     fileprivate struct Shared {
         var observers: [UInt64: any AnyObserver] = [:]
-        /// By key in the order in which they were added; under nil those of all keys.
+        /// The observers of each key, in the order of their numbers. The observers of all keys are under nil.
         var byKey: [KeyName?: [any AnyObserver]] = [:]
-        /// The observers that begin when the suite is loaded.
-        var waiting: [any AnyObserver] = []
+        /// The observers that begin when the suite is loaded, by their numbers.
+        var waiting: [UInt64: any AnyObserver] = [:]
         var listener: UInt64?
     }
 
@@ -45,14 +45,17 @@ final class ObserverTable: Sendable {
     func add(_ observer: any AnyObserver) {
         shared.withLock { shared in
             shared.observers[observer.id] = observer
-            for key in Self.places(of: observer) { shared.byKey[key, default: []].append(observer) }
+            for key in Self.places(of: observer) {
+                let index = shared.index(of: observer.id, under: key)
+                shared.byKey[key, default: []].insert(observer, at: index)
+            }
         }
     }
 
     /// Lets an observer wait for the suite, unless it was removed.
     func wait(_ observer: any AnyObserver) {
         shared.withLock { shared in
-            if shared.observers[observer.id] != nil { shared.waiting.append(observer) }
+            if shared.observers[observer.id] != nil { shared.waiting[observer.id] = observer }
         }
     }
 
@@ -61,10 +64,11 @@ final class ObserverTable: Sendable {
         let removed = shared.withLock { shared -> (any AnyObserver)? in
             guard let removed = shared.observers.removeValue(forKey: observer.id) else { return nil }
             for key in Self.places(of: removed) {
-                shared.byKey[key]?.removeAll { $0.id == removed.id }
+                let index = shared.index(of: removed.id, under: key)
+                shared.byKey[key]?.remove(at: index)
                 if shared.byKey[key]?.isEmpty ?? false { shared.byKey[key] = nil }
             }
-            shared.waiting.removeAll { $0.id == removed.id }
+            shared.waiting[removed.id] = nil
             return removed
         }
         withExtendedLifetime(removed) {}
@@ -77,10 +81,10 @@ final class ObserverTable: Sendable {
     /// Lets the observers begin that wait for the suite.
     func beginWaiting() {
         let waiting = shared.withLock { shared in
-            defer { shared.waiting = [] }
-            return shared.waiting
+            defer { shared.waiting = [:] }
+            return shared.waiting.values.sorted { $0.id < $1.id }
         }
-        for observer in waiting { observer.core.begin(observer) }
+        for observer in waiting { observer.core.begin(observer, isLate: true) }
     }
 
     /// Takes news from the replica. Calls come one after the other.
@@ -93,6 +97,17 @@ final class ObserverTable: Sendable {
 }
 
 extension ObserverTable.Shared {
+    /// The index of the observer among those of a key. A binary search, because thousands of observers may end at the same time.
+    fileprivate func index(of id: UInt64, under key: KeyName?) -> Int {
+        guard let list = byKey[key] else { return 0 }
+        var (low, high) = (0, list.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if list[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
     /// The notice of news, with its observers in the order in which they were added.
     fileprivate func notice(of news: ReplicaNews) -> (ObserverNotice, [any AnyObserver]) {
         switch news {

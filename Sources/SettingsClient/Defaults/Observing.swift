@@ -15,8 +15,8 @@ extension KeyedAccess {
     /// rolled back is another change. Reading, writing and disposing are fine within a handler. Slow handlers get every
     /// update as long as no more than about a thousand changes wait; beyond that, of each key the newest.
     ///
-    /// The suite is loaded first, if it was not, as a getter does. If that fails, it is an issue, and observing begins
-    /// when the suite could be loaded. Stored values that are none of the key are issues, too, and passed over.
+    /// The suite is loaded first, if it was not, as a getter does. If that fails, it is an issue, and observing begins when the
+    /// suite is loaded. A stored value that is no value of the key is an issue, too, and no update.
     public func observe<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
@@ -38,14 +38,16 @@ extension KeyedAccess {
         _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (KeyedUpdate<KeyStore>) -> Void
     ) -> DefaultsObservation {
-        core.observe(Self.scope(of: self).trails(first, second, repeat each more, options: options), handler)
+        core.observe(Self.scope(of: self).trails(first, second, repeat each more, options: options), options, handler)
     }
 
     /// Every new value of a key, from here on: nothing is missed between this call and the loop.
     ///
     ///     for await update in Defaults.updates(of: \.theme) { apply(update.newValue) }
     ///
-    /// It gets the updates that a handler of ``observe(_:options:handler:)`` gets.
+    /// It gets the updates that a handler of ``observe(_:options:handler:)`` gets, but the call never waits. If the suite is not
+    /// loaded, it is loaded in the background. A stored value that is not the default is then the first update; with the
+    /// option ``ObservingOptions/initial`` the loop begins with the loaded value.
     public func updates<Value>(
         of path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<DefaultsUpdate<Value>> {
@@ -64,7 +66,7 @@ extension KeyedAccess {
         of first: KeyPath<KeyStore, DefaultsKey<First>>, _ second: KeyPath<KeyStore, DefaultsKey<Second>>,
         _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<KeyedUpdate<KeyStore>> {
-        core.updates(Self.scope(of: self).trails(first, second, repeat each more, options: options))
+        core.updates(Self.scope(of: self).trails(first, second, repeat each more, options: options), options)
     }
 }
 
@@ -73,12 +75,12 @@ extension DefaultsAdapter {
     public func observe(
         options: ObservingOptions = [.old, .new], handler: @escaping @Sendable (UntypedUpdate) -> Void
     ) -> DefaultsObservation {
-        core.observe([core.trail(options)], handler)
+        core.observe([core.trail(options)], options, handler)
     }
 
     /// Every new value of the suite, of whatever key, from here on.
     public func updates(options: ObservingOptions = [.old, .new]) -> DefaultsUpdates<UntypedUpdate> {
-        core.updates([core.trail(options)])
+        core.updates([core.trail(options)], options)
     }
 }
 
@@ -86,17 +88,17 @@ extension DefaultsReference {
     func observe(
         _ options: ObservingOptions, _ handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
-        core.observe([trail(options) { $0 }], handler)
+        core.observe([trail(options) { $0 }], options, handler)
     }
 
     func updates(_ options: ObservingOptions) -> DefaultsUpdates<DefaultsUpdate<Value>> {
-        core.updates([trail(options) { $0 }])
+        core.updates([trail(options) { $0 }], options)
     }
 
     fileprivate func trail<Update: Sendable>(
         _ options: ObservingOptions, _ make: @escaping @Sendable (DefaultsUpdate<Value>) -> Update
     ) -> Trail<Update> {
-        settleRename()
+        if core.session.isLoaded { takeOver() }
         let follower = KeyFollower(self, options)
         return Trail(keys: slot.name.map { [$0] } ?? []) { notice in follower.follow(notice).map { [make($0)] } ?? [] }
     }
@@ -122,42 +124,60 @@ extension AdapterCore {
     }
 
     fileprivate func observe<Update: Sendable>(
-        _ trails: [Trail<Update>], _ handler: @escaping @Sendable (Update) -> Void
+        _ trails: [Trail<Update>], _ options: ObservingOptions, _ handler: @escaping @Sendable (Update) -> Void
     ) -> DefaultsObservation {
         let observer = Observer(self, trails, handler: handler)
-        start(observer)
+        observers.add(observer)
+        do {
+            try load(until: session.deadline)
+        } catch {
+            reportUnread(error, observer.keys?.first?.text)
+        }
+        start(observer, options)
         return DefaultsObservation(observer)
     }
 
-    fileprivate func updates<Update: Sendable>(_ trails: [Trail<Update>]) -> DefaultsUpdates<Update> {
+    fileprivate func updates<Update: Sendable>(
+        _ trails: [Trail<Update>], _ options: ObservingOptions
+    ) -> DefaultsUpdates<Update> {
         let observer = Observer(self, trails, handler: nil)
-        start(observer)
+        observers.add(observer)
+        start(observer, options)
         return DefaultsUpdates(observer)
     }
 
-    /// Lets an observer begin: at once, or if the suite cannot be loaded, as soon as it can.
-    private func start(_ observer: any AnyObserver) {
-        observers.add(observer)
-        do {
-            try load()
-            begin(observer)
-        } catch {
-            reportUnread(error, observer.keys?.first?.text)
-            observers.wait(observer)
-            // A thread that loaded it meanwhile let only those begin that waited then.
-            if (try? load()) != nil { observers.beginWaiting() }
-            session.loadWhenPossible()
+    /// Starts an observer: at once, or when the suite is loaded if the observer begins with the loaded value.
+    private func start(_ observer: any AnyObserver, _ options: ObservingOptions) {
+        guard options.contains(.initial) else {
+            // At once, so that no later change is missed. A value whose source is not known counts as stored.
+            mark(observer, false)
+            return session.isLoaded ? () : session.loadForObservers()
+        }
+        if session.isLoaded { return begin(observer) }
+        observers.wait(observer)
+        session.loadForObservers()
+        // The suite may have been loaded before the observer waited.
+        if session.isLoaded { observers.beginWaiting() }
+    }
+
+    /// Marks the place in the news at which an observer begins. The sources of values under registered defaults are needed at
+    /// that place, so they are fetched first.
+    func begin(_ observer: any AnyObserver, isLate: Bool = false) {
+        let registered = session.registered
+        let unsure = (observer.keys ?? Array(registered.keys)).filter {
+            registered[$0] != nil && session.visible($0).source == nil
+        }
+        if unsure.isEmpty { return mark(observer, isLate) }
+        session.startTask { [self] in
+            for key in unsure.sorted() {
+                // If the daemon does not answer, the value counts as stored.
+                guard (try? await fetchSource(key)) != nil else { break }
+            }
+            mark(observer, isLate)
         }
     }
 
-    /// Notes the place in the news at which an observer begins.
-    func begin(_ observer: any AnyObserver) {
-        // Later the source at the beginning cannot be asked for any more.
-        let registered = session.registered
-        for key in observer.keys ?? registered.keys.sorted() where registered[key] != nil {
-            // After one question without an answer no other is asked.
-            guard withSource(session.visible(key), key).source != nil else { break }
-        }
-        session.change { $0.begin(observer.id, observer.keys) }
+    private func mark(_ observer: any AnyObserver, _ isLate: Bool) {
+        session.change { $0.begin(observer.id, observer.keys, isLate: isLate) }
     }
 }

@@ -58,13 +58,11 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         }
         let shadowed = schema.keysShadowedByAdapter
         if !shadowed.isEmpty { core.report(.shadowedKeys(shadowed), nil, .check) }
-        return try await core.work.run { [core] () throws(DefaultsError) in
-            try core.publish(schema, onConflict: policy)
-        }
+        return try await core.publish(schema, onConflict: policy)
     }
 
     private nonisolated(nonsending) func checkSchema(of keys: [any AnyDefaultsKey]) async throws(DefaultsError) {
-        let differences = try await core.work.run { [core] () throws(DefaultsError) in try core.differences(of: keys) }
+        let differences = try await core.differences(of: keys)
         if !differences.isEmpty { throw .disagreement(differences) }
     }
 
@@ -89,19 +87,29 @@ private func usable<Result>(_ body: () throws(SchemaError) -> Result) throws(Def
 
 extension AdapterCore {
     /// Puts a schema to the server unless it is in force already.
-    fileprivate func publish(_ schema: Schema, onConflict policy: ConflictPolicy) throws(DefaultsError) -> Bool {
-        let isChange = try throwingDefaultsError { () throws(BackendError) in
-            if try session.backend.schema()?.document == schema.document { return false }
-            return try session.setSchema(schema.document, onConflict: policy).changed
+    fileprivate nonisolated(nonsending) func publish(
+        _ schema: Schema, onConflict policy: ConflictPolicy
+    ) async throws(DefaultsError) -> Bool {
+        let isChange = try await throwingDefaultsError { () async throws(BackendError) in
+            if try await session.backend.schema()?.document == schema.document { return false }
+            // The schema is to be checked against the writes that the queue contains.
+            try await session.flush(until: session.deadline)
+            let summary = try await session.backend.setSchema(
+                schema.document, onConflict: policy, requestKey: .unique())
+            return summary.changed
         }
-        // Its effects are visible here when this returns, unless the server went away meanwhile.
-        if isChange { try? synchronize() }
+        // The effects are visible here when this returns, unless the daemon went away meanwhile.
+        if isChange { try? await synchronize() }
         return isChange
     }
 
     /// The differences between keys and the schema in force now.
-    fileprivate func differences(of keys: [any AnyDefaultsKey]) throws(DefaultsError) -> [SchemaDifference] {
-        let document = try throwingDefaultsError { () throws(BackendError) in try session.backend.schema() }
+    fileprivate nonisolated(nonsending) func differences(
+        of keys: [any AnyDefaultsKey]
+    ) async throws(DefaultsError) -> [SchemaDifference] {
+        let document = try await throwingDefaultsError { () async throws(BackendError) in
+            try await session.backend.schema()
+        }
         guard let document else { return [] }
         let schema = try usable { () throws(SchemaError) in try Schema(stored: document.document) }
         var differences: [SchemaDifference] = []
@@ -124,26 +132,16 @@ struct KeyAgreement: Sendable {
 
 /// Each key is compared with the server's schema before its first read, and again when the schema is another.
 extension DefaultsReference {
-    /// The differences between a key and the schema. They are reported, once.
-    ///
-    /// While the schema cannot be had there are none: known values are read all the same.
-    func differences() -> [SchemaDifference] {
-        if let known = knownDifferences() { return known }
-        guard let place = core.session.schema else { return [] }
-        do {
-            return try core.session.serverSchema(at: place).map { differences(from: $0.schema, at: place) } ?? []
-        } catch {
-            core.report(error, nil, .check)
-            return []
-        }
-    }
+    /// The differences between a key and the current schema. They are reported once. While the schema is not known there are
+    /// none, and known values are read all the same.
+    func differences() -> [SchemaDifference] { knownDifferences() ?? [] }
 
-    /// The differences, if they are known without asking the server for its schema; else nil.
+    /// The differences between a key and the current schema. Nil while the schema is not known.
     func knownDifferences() -> [SchemaDifference]? {
         guard let place = core.session.schema else { return [] }
         if let known = slot.agreement.withLock({ $0.schema == place ? $0.differences : nil }) { return known }
         let server = core.session.knownSchema
-        if server.holds(at: place) { return differences(from: server.schema, at: place) }
+        if server.isSet(at: place) { return differences(from: server.schema, at: place) }
         return core.session.isPaused ? [] : nil
     }
 

@@ -1,50 +1,64 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Reading: from what is known here, and from the server where that is not enough.
+/// Reading: from the replica, and from the daemon if the replica is not enough.
 extension DefaultsReference {
-    /// The value for a plain getter. What fails is reported.
+    /// The value for a plain getter. Errors are reported.
     var value: Value {
-        (slot.cachedReading ?? look()).value ?? defaultValue
+        (slot.cachedReading ?? readAndReport()).value ?? defaultValue
     }
 
-    /// Reads a key that is not cached. An error is reported, and the default is read.
-    func look() -> Reading<Value> {
+    /// Reads a key that is not cached. If the suite is not loaded, the calling thread waits for the first load. An error is
+    /// reported, and the default is read.
+    func readAndReport() -> Reading<Value> {
         do {
-            return try WaitingTime.sharing { () throws(DefaultsError) in try read() }
+            return try read()
         } catch {
             core.reportUnread(error, name)
             return Reading(value: slot.argument, problem: error, isStoredUnreadable: true)
         }
     }
 
-    /// Reads a key and caches that. Throws if the suite is not loaded, not if a stored value is none of the key.
-    ///
-    /// - Parameter moment: the time when the caller of an async form began to wait: it insists on an answer, and gets
-    ///   an error if no value of the key fits the schema.
-    func read(since moment: ContinuousClock.Instant? = nil) throws(DefaultsError) -> Reading<Value> {
+    private func read() throws(DefaultsError) -> Reading<Value> {
         // An unusable key was reported when its slot was made.
         guard let cell = slot.cell, case .success = slot.codec else { return Reading() }
-        try core.load(for: cell.name, unlessFailedSince: moment)
-        let differences = differences()
-        if moment != nil { try core.refuseAnotherType(differences) }
-        takeOver()
+        let deadline = core.session.deadline
+        try core.load(for: cell.name, until: deadline)
+        _ = differences()
+        takeOver(until: deadline)
         let version = cell.version
-        let sight = sight(cell.name, asks: moment == nil ? .unlessPaused : .always)
+        var sight = sight(cell.name)
+        if sight.isUnsure { sight.learn(core.withSource(sight.origin, cell.name, until: deadline)) }
         let reading = reading(of: sight)
-        if sight.isLasting, moment == nil || reading.problem == nil { slot.keep(reading, version: version) }
-        if let problem = reading.problem, moment == nil { report(problem, .read) }
+        if sight.isLasting { slot.keep(reading, version: version) }
+        if slot.isNews(reading), let problem = reading.problem { report(problem, .read) }
         return reading
     }
 
-    /// Reads a key if that needs no question to the server; else nil.
-    func readingAtOnce() -> Reading<Value>? {
-        guard let key = slot.name, case .success = slot.codec, !(slot.rename?.isOpen ?? false),
+    /// Reads a key for an async form, which insists on an answer of the daemon, and on a key that the schema allows.
+    nonisolated(nonsending) func readInsisting() async throws(DefaultsError) -> Reading<Value> {
+        guard let key = slot.name, case .success = slot.codec else { return Reading() }
+        if let reading = readingAtOnce() { return reading }
+        try await core.load()
+        if let place = core.session.schema, knownDifferences() == nil {
+            _ = try await throwingDefaultsError { () async throws(BackendError) in
+                try await core.session.fetchSchema(at: place)
+            }
+        }
+        try core.refuseAnotherType(differences())
+        await takeOverAndWait()
+        var sight = sight(key)
+        if sight.isUnsure { sight.learn(try await core.fetchSource(key)) }
+        return reading(of: sight)
+    }
+
+    /// Reads a key if that needs no request; otherwise nil.
+    private func readingAtOnce() -> Reading<Value>? {
+        guard let key = slot.name, core.session.isLoaded, !(slot.rename?.isOpen ?? false),
             knownDifferences()?.isEmpty ?? false
         else { return nil }
         if let reading = slot.cachedReading { return reading }
-        guard core.session.isLoaded else { return nil }
-        let sight = sight(key, asks: .never)
+        let sight = sight(key)
         return sight.isUnsure ? nil : reading(of: sight)
     }
 
@@ -54,8 +68,9 @@ extension DefaultsReference {
         return reading
     }
 
-    /// The state that a key is read from. Until its value is taken over, a renamed key is read from its former name.
-    func sight(_ key: KeyName, asks: KeySight.Asking) -> KeySight {
+    /// The state from which a key is read. Until the value of a renamed key is taken over, the key is read under its former
+    /// name.
+    func sight(_ key: KeyName) -> KeySight {
         let seen = core.session.visible(key)
         let registered = core.registered(key)
         if let former = formerName(insteadOf: seen) {
@@ -63,64 +78,63 @@ extension DefaultsReference {
             return KeySight(visible: seen, origin: old, registered: registered, isLasting: false)
         }
         var sight = KeySight(visible: seen, origin: seen, registered: registered)
-        if sight.isUnsure {
-            // The source may become known at any time, without a change of the key.
-            sight.isLasting = false
-            if asks != .never { sight.take(core.withSource(seen, key, insists: asks == .always)) }
-        }
+        // The source may become known at any time, without a change of the key.
+        if sight.isUnsure { sight.isLasting = false }
         return sight
     }
 
-    /// True if any layer but the defaults has a value for a key.
+    /// True if any layer above the defaults has a value for a key.
     func hasKey() -> Bool {
         guard let key = slot.name else { return false }
-        return WaitingTime.sharing {
-            settleRename()
-            return slot.argument != nil || core.registered(key) != nil || core.isSet(key)
-        }
+        return slot.argument != nil || core.registered(key) != nil || isSet()
     }
 
-    /// True if a value is stored for a key; false if that cannot be found out.
+    /// True if a value is stored for a key. False if that cannot be determined.
     func isSet() -> Bool {
         guard let key = slot.name else { return false }
-        return WaitingTime.sharing {
-            settleRename()
-            return core.isSet(key)
-        }
+        loadForRename()
+        return core.isSet(key)
+    }
+
+    nonisolated(nonsending) func isStored() async throws(DefaultsError) -> Bool {
+        _ = try slot.codec.get()
+        guard let key = slot.name else { return false }
+        try await core.load()
+        await takeOverAndWait()
+        return try await core.isStored(key)
+    }
+
+    nonisolated(nonsending) func hasValue() async throws(DefaultsError) -> Bool {
+        if slot.argument != nil { return true }
+        if let key = slot.name, core.registered(key) != nil { return true }
+        return try await isStored()
     }
 }
 
-/// The state that a key is read from, at one time.
+/// The state from which a key is read, at one moment.
 struct KeySight: Sendable {
-    /// When the server may be asked for a source that is not known, which blocks.
-    enum Asking {
-        case never
-        case unlessPaused
-        case always
-    }
-
     /// The state of the key itself.
     var visible: VisibleSetting
-    /// The state that the value is read from: the same, or that of a former name.
+    /// The state that the value is read from: the same state, or the state of a former name.
     var origin: VisibleSetting
     /// The registered default.
     let registered: JSONValue?
-    /// True if it holds until the key changes.
+    /// True if the state is valid until the key changes.
     var isLasting = true
 
-    /// True if it is not known which layer is the upper one: a stored value lies over the registered default, a default of
-    /// the schema under it.
+    /// True if it is not known which layer is the upper layer: a stored value lies over the registered default, a default of
+    /// the schema lies under it.
     var isUnsure: Bool { registered != nil && origin.source == nil }
 
-    /// Takes in the answer to the question for the source.
-    mutating func take(_ answer: VisibleSetting) {
+    /// Takes over the setting with its source.
+    mutating func learn(_ answer: VisibleSetting) {
         visible = answer
         origin = answer
         isLasting = answer.source != nil
     }
 
-    /// The conditions of a write that was computed from it. Not its revision: a transaction may wait until the daemon is
-    /// another one, where that number means another value.
+    /// The conditions of a write that was computed from the state. Not the revision: a transaction may wait until the daemon
+    /// is replaced by another daemon, where the number means another value.
     var tests: [Transaction.Condition.Test] {
         // The registered default lies between a stored value and an equal default of the schema.
         let source = visible.source.map { [Transaction.Condition.Test.stored($0.isStored)] } ?? []
@@ -128,44 +142,54 @@ struct KeySight: Sendable {
         return source + [.value(value)]
     }
 
-    /// True if the state is still the same, as far as that is known.
+    /// True if the state is still the same, as far as is known.
     func holds(over now: VisibleSetting) -> Bool {
         visible.value == now.value && (visible.source == now.source || visible.source == nil || now.source == nil)
     }
 }
 
 extension AdapterCore {
-    /// A setting with its source, which the server is asked for where it is not known, unless it did not answer just
-    /// before.
-    ///
-    /// - Parameter insists: true to ask in any case.
+    /// Returns a setting with its source. If the source is not known, the calling thread waits for an answer of the daemon,
+    /// unless the daemon did not answer just before.
     func withSource(
-        _ visible: VisibleSetting, _ key: KeyName, insists: Bool = false, isReported: Bool = true
+        _ visible: VisibleSetting, _ key: KeyName, until deadline: ContinuousClock.Instant
     ) -> VisibleSetting {
-        guard visible.source == nil, insists || !session.isPaused else { return visible }
-        do {
-            let setting = try session.ask(for: key, isNewest: false)
+        guard visible.source == nil, !session.isPaused else { return visible }
+        do throws(BackendError) {
+            let setting = try session.blocking(until: deadline) { [session] () async throws(BackendError) in
+                try await session.fetch(key, isNewest: false)
+            }
             return VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
         } catch {
-            if isReported { report(DefaultsError(error), key.text, .read) }
+            report(DefaultsError(error), key.text, .read)
             return visible
         }
     }
 
-    /// True if a value is stored under a key.
-    ///
-    /// - Parameter moment: the time when an insisting caller began to wait: the suite is loaded unless that failed since.
-    func isStored(
-        _ key: KeyName, since moment: ContinuousClock.Instant? = nil, isReported: Bool = true
-    ) throws(DefaultsError) -> Bool {
-        try load(for: key, unlessFailedSince: moment)
-        let source = withSource(session.visible(key), key, insists: true, isReported: isReported).source
-        // Without an answer, the value that is there counts as stored.
-        return source?.isStored ?? true
+    /// Reads a setting with its source from the daemon.
+    nonisolated(nonsending) func fetchSource(_ key: KeyName) async throws(DefaultsError) -> VisibleSetting {
+        let setting = try await throwingDefaultsError { () async throws(BackendError) in
+            try await session.fetch(key, isNewest: false)
+        }
+        return VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
     }
 
-    /// True if nothing is stored under a key as far as is known: while the server is away the write itself, which is made
-    /// only if nothing is stored, decides.
+    /// True if a value is stored under a key. The calling thread may wait for the daemon.
+    func isStored(_ key: KeyName) throws(DefaultsError) -> Bool {
+        let deadline = session.deadline
+        try load(for: key, until: deadline)
+        // Without an answer, a value that is there counts as stored.
+        return withSource(session.visible(key), key, until: deadline).source?.isStored ?? true
+    }
+
+    nonisolated(nonsending) func isStored(_ key: KeyName) async throws(DefaultsError) -> Bool {
+        try await load()
+        if let source = session.visible(key).source { return source.isStored }
+        return try await fetchSource(key).source?.isStored ?? true
+    }
+
+    /// True if nothing is stored under a key, as far as is known. While the daemon is away, the write itself decides, because
+    /// the daemon carries it out only if nothing is stored.
     func isAbsent(_ key: KeyName) throws(DefaultsError) -> Bool {
         do {
             return try !isStored(key)
@@ -175,17 +199,17 @@ extension AdapterCore {
         }
     }
 
-    /// True if a value is stored; false if that cannot be found out.
+    /// True if a value is stored. False if that cannot be determined.
     func isSet(_ key: KeyName) -> Bool {
         do {
-            return try WaitingTime.sharing { () throws(DefaultsError) in try isStored(key) }
+            return try isStored(key)
         } catch {
             reportUnread(error, key.text)
             return false
         }
     }
 
-    /// True if all that was read is so now, at one time.
+    /// True if all that was read is the current state, at one moment.
     func holds(_ sights: [KeyName: KeySight]) -> Bool {
         let now = session.visible(Array(sights.keys))
         return sights.allSatisfy { key, sight in sight.holds(over: now[key] ?? .unset) }

@@ -71,8 +71,9 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
         // Not by way of `value`: that would be written after a change that throws, too.
         nonmutating _modify {
             var change = reference.begin()
+            defer { change.end() }
             yield &change.value
-            change.finish()
+            change.write()
             kept?.forget()
         }
     }
@@ -89,8 +90,9 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
         }
         nonmutating _modify {
             var change = reference.begin()
+            defer { change.end() }
             yield &change.value
-            change.finish()
+            change.write()
             kept?.forget()
         }
     }

@@ -8,6 +8,8 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
     let cell: KeyCell?
     /// The value on the command line, which holds whatever is stored.
     let argument: Value?
+    /// The reason why the value on the command line is no value of the key. Nil if it is a value, or if there is none.
+    let argumentProblem: InvalidValue?
     /// The result of comparing the key with the server's schema.
     let agreement = Mutex(KeyAgreement())
     /// The state of taking over the value of a former name; nil for a key that has none.
@@ -18,6 +20,9 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
 
     /// The last reading, which holds as long as the key's cell has its version.
     private let cache = Mutex<(version: UInt64, reading: Reading<Value>)?>(nil)
+
+    /// The problem that was reported last, with the stored value that it is about.
+    private let reported = Mutex<(problem: DefaultsError, base: JSONValue?)?>(nil)
 
     /// - Parameter model: the codec of a key that differs only in name and default, if there is one.
     init(_ key: DefaultsKey<Value>, like model: KeyCodec<Value>?, session: SuiteSession, arguments: LaunchArguments) {
@@ -37,10 +42,19 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
         self.codec = codec
         cell = (try? KeyName(key.name)).map { session.cell(for: $0) }
         var argument: Value?
+        var problem: InvalidValue?
         if case .success(let codec) = codec {
-            for form in arguments.forms(of: key.name) where argument == nil { argument = try? codec.decode(form) }
+            for form in arguments.forms(of: key.name) where argument == nil {
+                do {
+                    argument = try codec.decode(form)
+                } catch {
+                    // The error about the last form is the most specific error: a number is tried after a text.
+                    problem = error
+                }
+            }
         }
         self.argument = argument
+        argumentProblem = argument == nil ? problem : nil
     }
 
     /// Nil if the key has no usable name.
@@ -66,13 +80,17 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// Decodes JSON and encodes it again: the form that the key's type gives it, within the key's limits.
-    func normalized(_ json: JSONValue) throws(DefaultsError) -> JSONValue? {
-        let codec = try codec.get()
-        do {
-            return try codec.normalized(json)
-        } catch {
-            throw .invalid(error)
+    /// Returns true if the problem of a reading has not been reported for this stored value. A value may be read again, for
+    /// example when its revision becomes known.
+    func isNews(_ reading: Reading<Value>) -> Bool {
+        reported.withLock { reported in
+            guard let problem = reading.problem else {
+                reported = nil
+                return false
+            }
+            let isKnown = reported.map { $0.problem == problem && $0.base == reading.base } ?? false
+            reported = (problem, reading.base)
+            return !isKnown
         }
     }
 

@@ -146,6 +146,10 @@ extension SlotTable {
         // The compiled schema of a key without rules is the same for all of its type.
         let model = key.rules == nil ? shared.withLock { $0.models[type] } as? Slot<Value> : nil
         let slot = Slot(key, like: try? model?.codec.get(), session: session, arguments: arguments)
+        if let problem = slot.argumentProblem {
+            let argument = arguments.spelling(of: key.name, hidesValue: key.traits.isSecret)
+            report(key.name, .invalidArgument(argument, problem))
+        }
         switch slot.codec {
         case .failure(let error): report(key.name, error)
         case .success: if key.rules == nil, model == nil { shared.withLock { $0.models[type] = slot } }

@@ -143,12 +143,12 @@ public func ?= (setting: UntypedSetting, value: @autoclosure () throws -> JSONVa
 }
 
 extension UntypedSetting {
-    /// - Parameter json: evaluated only if nothing seems to be stored; the outer nil for an error that was reported.
+    /// - Parameter json: evaluated only if nothing seems to be stored. The outer nil means an error that was reported.
     fileprivate func setIfAbsent(_ json: () throws -> JSONValue??) rethrows {
-        let (isAbsent, spent) = WaitingTime.measuring { seemsAbsent }
-        guard isAbsent, let json = try json() else { return }
-        WaitingTime.sharing(spent: spent) {
-            core.writeUntyped(name, json) { cell throws(DefaultsError) in _ = try core.setIfAbsent(json, to: cell) }
+        let start = ContinuousClock.now
+        guard seemsAbsent, let json = try json() else { return }
+        core.writeUntyped(name, json) { key throws(DefaultsError) in
+            if let json { try core.submit(core.writeIfAbsent(json, to: key), since: start) }
         }
     }
 
@@ -176,15 +176,16 @@ extension AdapterCore {
 
     private func untypedBelowArguments(_ name: String) -> JSONValue? {
         guard let key = keyName(name, .read) else { return nil }
+        let deadline = session.deadline
         do {
-            try load(for: key)
+            try load(for: key, until: deadline)
         } catch {
             reportUnread(error, name)
             return registered(key)
         }
         let visible = session.visible(key)
         guard let registered = registered(key) else { return visible.value }
-        return untyped(withSource(visible, key), over: registered)
+        return untyped(withSource(visible, key, until: deadline), over: registered)
     }
 
     /// The layers below the command line: the stored value, the registered one, the schema's default.
@@ -194,17 +195,17 @@ extension AdapterCore {
 
     /// Stores JSON under a name, or removes what is stored.
     func setUntyped(_ name: String, _ json: JSONValue?) {
-        writeUntyped(name, json) { cell throws(DefaultsError) in try write(json, to: cell) }
+        writeUntyped(name, json) { key throws(DefaultsError) in try submit(write(json, to: key)) }
     }
 
     /// Writes under a name as a setter does: what fails is reported.
     fileprivate func writeUntyped(
-        _ name: String, _ json: JSONValue?, _ write: (KeyCell) throws(DefaultsError) -> Void
+        _ name: String, _ json: JSONValue?, _ write: (KeyName) throws(DefaultsError) -> Void
     ) {
         guard let key = keyName(name, .write) else { return }
         attempt(name) { () throws(DefaultsError) in
             try refuseNonFinite(json, name)
-            try session.withCell(for: key) { cell throws(DefaultsError) in try write(cell) }
+            try write(key)
         }
     }
 
@@ -232,39 +233,26 @@ extension AdapterCore {
         }
     }
 
-    /// Changes the value of a name in place, on the server: concurrent changes are not lost. Where nothing is stored, it
-    /// starts from the value that is read here, or else from what the operation adds.
+    /// Changes the value of a name in place. The daemon carries out the operation, so concurrent changes are not lost. If nothing
+    /// is stored, the operation starts from the registered value, or stores its operand.
     fileprivate func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
-        writeUntyped(name, first) { cell throws(DefaultsError) in
-            let key = cell.name
+        writeUntyped(name, first) { key throws(DefaultsError) in
             let start = registered(key)
+            let visible = session.visible(key)
             let value = start.flatMap { try? operation.applied(to: $0) } ?? first
             let plan = PendingChange.Plan(base: nil, new: value, delta: MergeDelta(operation), start: start)
-            try cell.turn.take(orThrow: DefaultsError(isReentered(key))) { () throws(DefaultsError) in
-                try WaitingTime.sharing { () throws(DefaultsError) in
-                    let hasValue = try hasValueOnServer(key, under: start)
-                    let change = PendingChange(
-                        hasValue ? .change(operation) : .set(value), to: key, in: suite,
-                        if: hasValue ? nil : .stored(false), as: .unique(), plan)
-                    try session.commit(change) { json throws(DefaultsError) in json }
-                }
-            }
+            // If the suite is not loaded, the daemon is likely to have a value. If it has none, the plan stores one.
+            let mayHaveValue =
+                visible.source?.isStored ?? (start == nil && (visible.value != nil || !session.isLoaded))
+            try submit(
+                PendingChange(
+                    mayHaveValue ? .change(operation) : .set(value), to: key, in: suite,
+                    if: mayHaveValue ? nil : .stored(false), as: .unique(), plan))
         }
     }
 
-    /// True if the server has a value to change, which no registered one hides. While it is away, it is taken to have one.
-    private func hasValueOnServer(_ key: KeyName, under registered: JSONValue?) throws(DefaultsError) -> Bool {
-        do {
-            // An error is not reported: the write itself is kept, or says why not.
-            return try isStored(key, isReported: false) || registered == nil && session.visible(key).value != nil
-        } catch {
-            guard case .unreachable = error else { throw error }
-            return true
-        }
-    }
-
-    /// Throws if no JSON text can say it: a number that is not finite would be sent as null.
-    private func refuseNonFinite(_ json: JSONValue?, _ name: String) throws(DefaultsError) {
+    /// Throws if the value has no JSON text. A number that is not finite would be sent as null.
+    func refuseNonFinite(_ json: JSONValue?, _ name: String) throws(DefaultsError) {
         guard let json else { return }
         _ = try encode(json, under: DefaultsKey<JSONValue>(name, defaultValue: .null))
     }

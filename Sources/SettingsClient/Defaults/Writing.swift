@@ -1,105 +1,136 @@
 internal import SettingsAPI
 internal import SettingsKeys
 
-/// Writing by the setters, on the calling thread.
+/// Writing.
 extension DefaultsReference {
-    /// Stores a value.
-    func set(to value: Value) throws(DefaultsError) {
-        try write(slot.encode(value))
-    }
-
-    /// Removes what is stored. What fails is reported.
-    func remove() {
-        core.attempt(name) { () throws(DefaultsError) in try write(nil) }
-    }
-
-    private func write(_ json: JSONValue?) throws(DefaultsError) {
-        guard let cell = slot.cell else { return }
-        try WaitingTime.sharing { () throws(DefaultsError) in
-            settleRename()
-            // A value under a former name that was not taken over goes with a removal.
-            let others = json == nil ? slot.rename?.openNames ?? [] : []
-            try core.write(json, to: cell, removing: others)
+    /// Stores a value as a setter does: errors are reported.
+    func assign(_ value: Value) {
+        core.attempt(name) { () throws(DefaultsError) in
+            guard let change = write(try slot.encode(value)) else { return }
+            try core.submit(change)
         }
     }
 
-    /// Stores a value if nothing is stored, which the server decides; true if it did.
-    func setIfAbsent(to value: Value) throws(DefaultsError) -> Bool {
-        let json = try slot.encode(value)
-        guard let cell = slot.cell else { return false }
-        return try core.setIfAbsent(json, to: cell)
+    /// Removes the stored value as a setter does.
+    func remove() {
+        core.attempt(name) { () throws(DefaultsError) in
+            guard let change = write(nil) else { return }
+            try core.submit(change)
+        }
     }
 
-    /// Begins a change in place. Nothing is locked while it is under way.
+    nonisolated(nonsending) func set(_ value: Value) async throws(DefaultsError) {
+        guard let change = write(try slot.encode(value)) else { return }
+        try await core.commit(change)
+    }
+
+    nonisolated(nonsending) func unset() async throws(DefaultsError) {
+        _ = try slot.codec.get()
+        guard let change = write(nil) else { return }
+        try await core.commit(change)
+    }
+
+    /// The write of a value, or with nil the removal. The value under a former name must not come back later. If the suite is
+    /// loaded, it is moved first; otherwise it is removed in the same transaction.
+    private func write(_ json: JSONValue?) -> PendingChange? {
+        guard let key = slot.name else { return nil }
+        if core.session.isLoaded { takeOver() }
+        return core.write(json, to: key, removing: slot.rename?.openNames ?? [])
+    }
+
+    /// Stores a value if nothing is stored, as a setter does. The daemon decides.
+    ///
+    /// - Parameter start: when the setter began.
+    func assignIfAbsent(_ value: Value, since start: ContinuousClock.Instant) {
+        core.attempt(name) { () throws(DefaultsError) in
+            guard let json = try slot.encode(value), let key = slot.name else { return }
+            try core.submit(core.writeIfAbsent(json, to: key), since: start)
+        }
+    }
+
+    /// Returns true if the daemon stored the value. The body runs only if nothing seems to be stored.
+    nonisolated(nonsending) func setIfAbsent(
+        _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Bool {
+        guard try await !isStored(), let key = slot.name else { return false }
+        guard let json = try slot.encode(try await body()) else { return false }
+        do throws(BackendError) {
+            _ = try await core.session.commit(core.writeIfAbsent(json, to: key))
+            return true
+        } catch {
+            guard case .refused(let problem) = error, problem.conflicting != nil else { throw DefaultsError(error) }
+            return false
+        }
+    }
+
+    /// Begins a change in place. The caller calls ``InPlaceChange/end()`` in any case.
     func begin() -> InPlaceChange<Value> {
-        let (reading, spent) = slot.cachedReading.map { ($0, .zero) } ?? WaitingTime.measuring { look() }
+        let start = ContinuousClock.now
+        let hasTurn = core.session.changeTurn.begin()
+        let reading = slot.cachedReading ?? readAndReport()
         let value = reading.value ?? defaultValue
         return InPlaceChange(
-            setting: self, value: value, before: slot.encoded(value), reading: reading, spent: spent)
+            setting: self, value: value, before: slot.encoded(value), reading: reading, start: start,
+            hasTurn: hasTurn)
     }
 }
 
-/// A change in place between its reading and its writing: `+=` and `append` work on ``value``.
-///
-/// It is a compare-and-set against what the value was computed from.
+/// A change in place between its reading and its writing. Operators such as `+=` and methods such as `append` work on
+/// ``value``.
 struct InPlaceChange<Value: DefaultsSerializable> {
     fileprivate let setting: DefaultsReference<Value>
     var value: Value
-    /// The value as it was read, as JSON; nil for nothing. Not known if even that could not be written.
+    /// The JSON of the value that was read. Nil for no value. A failure if the value has no JSON.
     fileprivate let before: Result<JSONValue?, DefaultsError>
     fileprivate let reading: Reading<Value>
-    /// How much of the setter's timeout went into the reading.
-    fileprivate let spent: Duration
+    /// When the change began. The timeout of the setter counts from there.
+    fileprivate let start: ContinuousClock.Instant
+    fileprivate let hasTurn: Bool
 
     private var core: AdapterCore { setting.core }
     private var slot: Slot<Value> { setting.slot }
 
-    /// Writes the value, if it became another.
-    func finish() {
+    /// Writes the value if it is another value now.
+    func write() {
         core.attempt(setting.name) { () throws(DefaultsError) in
+            let codec = try slot.codec.get()
             let after = slot.encoded(value)
-            if !isSameJSON(before, after) { try write(after.get()) }
+            guard !isSameJSON(before, after), let key = slot.name else { return }
+            // A newer program may have stored elements that this program does not know.
+            let new = try after.get().map { codec.keepingUnknownElements(of: reading.base, in: $0) ?? $0 }
+            try core.submit(change(to: new, of: key), since: start) { merged in (try? codec.decode(merged)) != nil }
         }
     }
 
-    private func write(_ new: JSONValue?) throws(DefaultsError) {
-        guard let cell = slot.cell else { return }
+    /// Ends the change, also if the program's code threw an error.
+    func end() {
+        if hasTurn { core.session.changeTurn.end() }
+    }
+
+    private func change(to new: JSONValue?, of key: KeyName) throws(DefaultsError) -> PendingChange {
         let plan = plan(to: new)
-        try cell.turn.take(orThrow: DefaultsError(core.isReentered(cell.name))) { () throws(DefaultsError) in
-            try WaitingTime.sharing(spent: spent) { () throws(DefaultsError) in
-                try session.commit(pending(plan, of: cell.name)) { json throws(DefaultsError) in
-                    try slot.normalized(json)
-                }
-            }
-        }
-    }
-
-    private var session: SuiteSession { core.session }
-
-    /// The change as it is sent first.
-    private func pending(_ plan: PendingChange.Plan, of key: KeyName) throws(DefaultsError) -> PendingChange {
-        func pending(
+        func change(
             _ action: Transaction.Operation.Action, if test: Transaction.Condition.Test?
         ) -> PendingChange {
             PendingChange(action, to: key, in: core.suite, if: test, as: .unique(), plan)
         }
-        let set = plan.new.map { Transaction.Operation.Action.set($0) } ?? .delete
-        guard reading.isStoredUnreadable, let problem = reading.problem else {
-            // Another value by now: what was computed from the old one would be shown, and refused.
-            if let value = session.visible(key).value, value != plan.base, let delta = plan.delta,
-                let operation = delta.operation, let merged = delta.applied(to: value)
-            {
-                _ = try slot.normalized(merged)
-                return pending(.change(operation), if: nil)
-            }
-            return pending(set, if: session.guardTest(for: key, base: plan.base))
+        let set = new.map { Transaction.Operation.Action.set($0) } ?? .delete
+        if reading.isStoredUnreadable, let problem = reading.problem {
+            // A stored value that cannot be decoded must not be overwritten by a value that was computed from the default.
+            guard case .unreachable = problem else { throw problem }
+            // The suite is not loaded, so the change was computed from the default. The daemon applies it to the stored value
+            // if the merge rule allows that, and otherwise only if nothing is stored.
+            if let operation = plan.delta?.operation { return change(.change(operation), if: nil) }
+            return change(set, if: .stored(false))
         }
-        // A stored value that cannot be decoded is not overwritten by one computed from the default.
-        guard case .unreachable = problem else { throw problem }
-        // The server is away and nothing is cached, so the change was computed from the default. It is made to whatever is
-        // stored if the merge rule allows that, else only if nothing is stored.
-        if let operation = plan.delta?.operation { return pending(.change(operation), if: nil) }
-        return pending(set, if: .stored(false))
+        // If other writes wait, the value may be another value when this write is sent. An operation of the daemon then avoids a
+        // conflict. The daemon does not know a registered default, so the change must have been computed from its value.
+        if core.session.hasUnsentWrites, let base = plan.base, let operation = plan.delta?.operation,
+            plan.delta?.applied(to: base) == new
+        {
+            return change(.change(operation), if: nil)
+        }
+        return change(set, if: plan.base.map { .value($0) } ?? .stored(false))
     }
 
     private func plan(to new: JSONValue?) -> PendingChange.Plan {
@@ -108,7 +139,7 @@ struct InPlaceChange<Value: DefaultsSerializable> {
         if let rule = slot.key.traits.merge, case .success(let before) = before, case .success(let codec) = slot.codec {
             let isSet = codec.schema.document["uniqueItems"] == true
             delta = MergeDelta(rule, ofSet: isSet, from: before, to: new)
-            // What the program reads where nothing is stored.
+            // The value that the program reads if nothing is stored.
             start = slot.name.flatMap(core.registered) ?? (try? slot.encode(setting.defaultValue)) ?? nil
         }
         let kept = (try? slot.codec.get())?.keepingUnknownElements(of: reading.base, in: new) ?? new
@@ -118,64 +149,28 @@ struct InPlaceChange<Value: DefaultsSerializable> {
 }
 
 extension AdapterCore {
-    /// What is done to a key.
     func operation(_ key: KeyName, _ action: Transaction.Operation.Action) -> Transaction.Operation {
         Transaction.Operation(suite: suite, key: key, action)
     }
 
-    /// Stores JSON, or removes what is stored.
+    /// The write of JSON, or with nil the removal of the stored value.
     ///
-    /// - Parameter others: names whose values are removed along with it.
-    func write(_ json: JSONValue?, to cell: KeyCell, removing others: [KeyName] = []) throws(DefaultsError) {
-        let operations =
-            [operation(cell.name, json.map { .set($0) } ?? .delete)] + others.map { operation($0, .delete) }
-        try throwingDefaultsError { () throws(BackendError) in
-            try cell.turn.take(orThrow: isReentered(cell.name)) { () throws(BackendError) in
-                try session.commit(operations)
-            }
-        }
+    /// - Parameter others: names whose values are removed in the same transaction.
+    func write(_ json: JSONValue?, to key: KeyName, removing others: [KeyName] = []) -> PendingChange {
+        transaction([operation(key, json.map { .set($0) } ?? .delete)] + others.map { operation($0, .delete) })
     }
 
-    /// The error of a write from within another one to the same key.
-    func isReentered(_ key: KeyName) -> BackendError {
-        .refused(Problem(.invalidOperation, "\(key) of suite \(suite) is written while it is being written"))
+    /// The write of JSON on the condition that nothing is stored.
+    func writeIfAbsent(_ json: JSONValue, to key: KeyName) -> PendingChange {
+        transaction([operation(key, .set(json))], if: [.setting(suite, key, .stored(false))], conflict: .yielding)
     }
 
-    /// Stores a value if nothing is stored, which the server decides; true if it did.
-    func setIfAbsent(_ json: JSONValue?, to cell: KeyCell) throws(DefaultsError) -> Bool {
-        guard let json else { return false }
-        return try throwingDefaultsError { () throws(BackendError) in
-            try cell.turn.take(orThrow: isReentered(cell.name)) { () throws(BackendError) in
-                do throws(BackendError) {
-                    try session.commit(
-                        [operation(cell.name, .set(json))], if: [.setting(suite, cell.name, .stored(false))],
-                        else: .yielding)
-                    return true
-                } catch {
-                    guard case .refused(let problem) = error, let current = problem.conflicting else { throw error }
-                    if !current.isConcealed { session.change { $0.learn(current, fromRefusal: true) } }
-                    return false
-                }
-            }
-        }
-    }
-
-    /// Runs a setter: what fails is reported, as it cannot be thrown. A write that is kept has not failed.
-    func attempt(_ key: String?, _ body: () throws(DefaultsError) -> Void) {
-        do {
-            try body()
-        } catch {
-            if case .kept = error { return }
-            report(error, key, .write)
-        }
-    }
-}
-
-/// Runs a call of the session, whose errors are thrown as those of programs.
-func throwingDefaultsError<Result>(_ body: () throws(BackendError) -> Result) throws(DefaultsError) -> Result {
-    do throws(BackendError) {
-        return try body()
-    } catch {
-        throw DefaultsError(error)
+    func transaction(
+        _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [],
+        conflict: PendingChange.Conflict = .refusal
+    ) -> PendingChange {
+        PendingChange(
+            action: .transaction(Transaction(if: conditions, do: operations)), requestKey: .unique(),
+            conflict: conflict)
     }
 }

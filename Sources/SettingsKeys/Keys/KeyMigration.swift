@@ -46,6 +46,11 @@ final class Conversion<Value: DefaultsSerializable>: FormerType {
     }
 }
 
+extension DefaultsKey {
+    /// True if the key describes how a value of its former type becomes a value of its type.
+    package var hasMigration: Bool { conversion != nil }
+}
+
 extension KeyCodec {
     /// Returns the JSON to store in place of a stored value of the key's former type.
     ///

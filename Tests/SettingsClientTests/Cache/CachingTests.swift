@@ -32,7 +32,7 @@ struct CachingTests {
         DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(
-                FlakyBackend(backend, holding: directory), cache: file(), times: .init(save: interval)),
+                FlakyBackend(backend, holding: directory), cache: file(), options: .init(saveInterval: interval)),
             log: { issues.add("\($0)") })
     }
 
@@ -211,7 +211,7 @@ struct CachingTests {
             let suite = try SuiteName("com.example.app")
             let file = CacheFile(in: path, of: KeptOwner(server: "server", suite: suite))
             let session = SuiteSession(
-                InMemoryBackend(suite: suite), cache: file, times: .init(save: .seconds(1000)))
+                InMemoryBackend(suite: suite), cache: file, options: .init(saveInterval: .seconds(1000)))
             let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: session, log: { _ in })
             defaults.launchCount = 1
             let limit = ContinuousClock.now + .seconds(20)

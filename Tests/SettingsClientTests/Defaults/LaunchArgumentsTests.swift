@@ -48,6 +48,21 @@ struct LaunchArgumentsTests {
         Row("-- -n x", "n"),
     ]
 
+    @Test("An argument that is no value of its key is ignored, and the issue names argument, key and rule")
+    func invalidValue() throws {
+        let world = try Place.memory.world()
+        let arguments = ["-player.volume", "5", "--set", "launchCount=\"x\"", "-token", "secrets"]
+        let defaults = world.adapter(arguments: arguments)
+        #expect(defaults.volume == 0.5 && defaults.launchCount == 0 && defaults.token == nil)
+        let issues = world.takeIssues()
+        #expect(issues.map(\.key) == ["player.volume", "launchCount", "token"])
+        let texts = issues.map(\.description)
+        #expect(texts.first?.contains("the argument -player.volume 5 is ignored: ") ?? false, "\(texts)")
+        #expect(texts.first?.contains("at most 1") ?? false, "\(texts)")
+        #expect(texts.dropFirst().first?.contains("--set launchCount=\"x\"") ?? false, "\(texts)")
+        #expect(!texts.joined().contains("secrets"), "no message repeats a secret")
+    }
+
     @Test("Each spelling is read in all forms that it may mean", arguments: rows)
     func forms(_ row: Row) {
         #expect(LaunchArguments(row.arguments).forms(of: row.key) == row.forms)

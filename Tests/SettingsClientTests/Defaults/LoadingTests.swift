@@ -1,5 +1,4 @@
 import ClientTestSupport
-import Dispatch
 import SettingsAPI
 import SettingsModel
 import TestSupport
@@ -21,24 +20,22 @@ struct LoadingTests {
         defaults = world.adapter()
     }
 
-    @Test("A setter waits for its own write only") func setterWaitsOwnWrite() {
+    @Test("A setter does not load the suite before its write is confirmed")
+    func setterBeforeLoading() {
         backend.isAway = true
+        let defaults = world.adapter(timeout: .milliseconds(50))
         defaults.launchCount = 1
-        #expect(backend.log.all.first == "launchCount")
-        #expect(world.takeIssues().map(\.attempt) == [.write])
+        #expect(backend.log.all.first == "launchCount" && backend.log.count("load") == 0)
+        #expect(defaults.launchCount == 1 && world.takeIssues() == [])
     }
 
-    @Test("After a request without an answer, getters and setters leave retries to the background")
-    func afterNobodyAnsweredGetters() async {
+    @Test("After a failed load, getters give defaults at once and the background retries")
+    func gettersAfterFailure() async {
         backend.isAway = true
-        let queue = defaults.core.session.retrying
-        queue.suspend()
         #expect(defaults.launchCount == 0)
-        #expect(backend.log.all == ["load"])
-        for number in 1...3 { defaults.launchCount = number }
-        #expect(defaults.launchCount == 0 && defaults["launchCount"].value == nil && !defaults.isSet(\.theme))
-        #expect(backend.log.all == ["load", "launchCount", "launchCount", "launchCount"])
-        queue.resume()
+        let start = ContinuousClock.now
+        for _ in 0..<1000 { #expect(defaults.theme == .light && defaults["launchCount"].value == nil) }
+        #expect(ContinuousClock.now - start < .seconds(10))
         #expect(await backend.log.waits(for: "load", times: 3))
         backend.isAway = false
         while !defaults.core.session.isLoaded { await Task.yield() }
@@ -46,29 +43,36 @@ struct LoadingTests {
         #expect(defaults.launchCount == 4)
     }
 
-    @Test("After an acknowledged write the suite is loaded") func writeWasAcknowledgedSays() {
+    @Test("After a confirmed write the suite is loaded in the background")
+    func loadedAfterWrite() async {
         backend.isAway = true
         #expect(defaults.launchCount == 0)
         backend.isAway = false
         defaults.launchCount = 4
-        #expect(defaults.core.session.isLoaded && defaults.launchCount == 4)
+        while !defaults.core.session.isLoaded { await Task.yield() }
+        #expect(defaults.launchCount == 4)
     }
 
-    @Test("A caller that waited for an attempt that failed makes no other") func whoeverWaitedAttemptFailed() {
+    @Test("Async forms at the same time share an attempt to load; a later form makes another attempt")
+    func sharedAttempt() async {
         backend.isAway = true
-        let before = ContinuousClock.now
-        #expect(throws: DefaultsError.self) { try defaults.core.load(unlessFailedSince: before) }
-        for _ in 0..<50 {
-            #expect(throws: DefaultsError.self) { try defaults.core.load(unlessFailedSince: before) }
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<50 {
+                group.addTask { [defaults] in (try? await defaults.ready()) == nil }
+            }
+            for await hasFailed in group { #expect(hasFailed) }
         }
-        #expect(backend.log.count("load") == 1)
-        #expect(throws: DefaultsError.self) { try defaults.core.load(unlessFailedSince: .now) }
-        #expect(backend.log.count("load") == 2)
+        #expect(backend.log.count("load") < 50)
+        let count = backend.log.count("load")
+        await #expect(throws: DefaultsError.self) { try await defaults.ready() }
+        #expect(backend.log.count("load") > count)
+        backend.isAway = false
+        await #expect(throws: Never.self) { try await defaults.ready() }
     }
 
     @Test("A server that answers more without progress is left alone", .timeLimit(.minutes(10)))
     func serverTellsMoreSays() async throws {
-        defaults.launchCount = 1
+        try await defaults.ready()
         let cursor = try #require(defaults.core.session.cursor)
         let scope = ObservedChanges.Scope.several(
             schemas: [SuiteRevision(suite: backend.suite, revision: .zero)], dropped: [], missing: [])

@@ -118,7 +118,7 @@ struct PastTests {
         try await defaults.set(\.launchCount, 70)
         let then = DefaultsMoment.revision(try #require(try await defaults.history().first).revision)
         try await defaults.set(\.launchCount, 1)
-        try world.put(schema: World.schema(of: ["launchCount": ["type": "integer", "maximum": 50]]))
+        try await world.put(schema: World.schema(of: ["launchCount": ["type": "integer", "maximum": 50]]))
         let refused = await #expect(throws: DefaultsError.self) { try await defaults.restore(to: then) }
         #expect(refused?.code == .schemaConflict && refused?.description.contains("at most 50") == true)
         #expect(defaults.launchCount == 1)
@@ -141,7 +141,7 @@ struct PastTests {
         #expect(try await new.history(of: \.look).map(\.key) == ["look", "look", "theme", "theme"])
         try await new.restore(\.look, to: then)
         #expect(new.look == .dark)
-        #expect(try world.storedKeys() == ["look"])
+        #expect(try await world.storedKeys() == ["look"])
     }
 
     @Test("While the daemon is away nothing is put back, and it is said")

@@ -42,14 +42,20 @@ final class World: Sendable {
     private let daemon: ServedDaemon?
     /// Where each program has its outbox and its cache.
     private let files: KeptFiles
+    private let timeout: Duration
     private let issues = Mutex<[DefaultsIssue]>([])
+    private let boards = Mutex<[WeakBoard]>([])
+    private struct WeakBoard {
+        weak var board: IssueBoard?
+    }
 
     init(
-        of daemon: ServedDaemon? = nil, files: KeptFiles = .none,
+        of daemon: ServedDaemon? = nil, files: KeptFiles = .none, timeout: Duration = .seconds(20),
         _ makeBackend: @escaping @Sendable () -> any SuiteBackend
     ) {
         self.daemon = daemon
         self.files = files
+        self.timeout = timeout
         self.makeBackend = makeBackend
     }
 
@@ -66,7 +72,9 @@ final class World: Sendable {
     convenience init(
         at address: ServerAddress, _ suite: SuiteName, timeout: Duration = .seconds(20), of daemon: ServedDaemon? = nil
     ) {
-        self.init(of: daemon) { RemoteBackend(suite: suite, server: SharedServer(address), timeout: timeout) }
+        self.init(of: daemon, timeout: timeout) {
+            RemoteBackend(suite: suite, server: SharedServer(address), timeout: timeout)
+        }
     }
 
     /// Another way to the suite.
@@ -76,26 +84,35 @@ final class World: Sendable {
 
     /// Another program that uses the suite, with files if the place has some and nothing else is said.
     func adapter<Keys: DefaultsKeyStore>(
-        _ keys: Keys, arguments: [String] = [], session: SuiteSession? = nil
+        _ keys: Keys, arguments: [String] = [], session: SuiteSession? = nil, timeout: Duration? = nil,
+        writes: WriteMode = .confirmed
     ) -> DefaultsAdapter<Keys> {
         let session =
             session
-            ?? SuiteSession(makeBackend(), outbox: files, cache: files, of: .usual, patience: .seconds(20))
-        return DefaultsAdapter(keyStore: keys, session: session, arguments: arguments) {
+            ?? SuiteSession(makeBackend(), outbox: files, cache: files, of: .usual, timeout: timeout ?? self.timeout)
+        let adapter = DefaultsAdapter(keyStore: keys, session: session, arguments: arguments, writes: writes) {
             [weak self, daemon] issue in
             withExtendedLifetime(daemon) {}
             self?.issues.withLock { $0.append(issue) }
         }
+        boards.withLock { boards in
+            boards.removeAll { $0.board == nil }
+            boards.append(WeakBoard(board: adapter.core.issues))
+        }
+        return adapter
     }
 
     /// Another program that uses the suite, with the keys of these tests.
-    func adapter(arguments: [String] = []) -> DefaultsAdapter<ClientKeys> {
-        adapter(ClientKeys(), arguments: arguments)
+    func adapter(
+        arguments: [String] = [], timeout: Duration? = nil, writes: WriteMode = .confirmed
+    ) -> DefaultsAdapter<ClientKeys> {
+        adapter(ClientKeys(), arguments: arguments, timeout: timeout, writes: writes)
     }
 
     /// What was complained of since this was asked last.
     func takeIssues() -> [DefaultsIssue] {
-        issues.withLock { issues in
+        for board in boards.withLock({ $0.compactMap(\.board) }) { board.finishReporting() }
+        return issues.withLock { issues in
             defer { issues = [] }
             return issues
         }

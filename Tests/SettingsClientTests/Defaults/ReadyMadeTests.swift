@@ -24,9 +24,37 @@ struct ReadyMadeTests {
         setenv("SETTINGS_SUITE", "com.example.ready", 1)
         Defaults.launchCount += 1
         Defaults[\.launchCount] += 1
+        try Defaults.synchronize()
         let client = try DaemonClient("http://127.0.0.1:\(daemon.port)").blocking
         let (suite, key) = (try SuiteName("com.example.ready"), try KeyName("launchCount"))
         return try client.send(.setting(key, in: suite)).value == 2 && Defaults.launchCount == 2
+    }
+
+    @Test("With SETTINGS_URL=memory: they are in memory, without a daemon")
+    func memory() async {
+        await #expect(processExitsWith: .success) {
+            setenv("SETTINGS_URL", "memory:", 1)
+            Defaults.launchCount += 1
+            Defaults.launchCount += 1
+            try await Defaults.flush()
+            let stored = try await Defaults.isStored(\.launchCount)
+            exit(stored && Defaults.launchCount == 2 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    @Test("Without HOME, setters work, and one issue says that writes do not survive the program")
+    func withoutHome() async {
+        await #expect(processExitsWith: .success) {
+            unsetenv("HOME")
+            unsetenv("XDG_STATE_HOME")
+            setenv("SETTINGS_URL", "unix:/nobody/listens/here", 1)
+            var issues = Defaults.issues.makeAsyncIterator()
+            Defaults.launchCount = 1
+            Defaults.launchCount = 2
+            let issue = await issues.next()
+            guard case .unusableFile(_, let reason)? = issue?.error, reason.contains("HOME") else { exit(EXIT_FAILURE) }
+            exit(Defaults.launchCount == 2 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
     }
 
     @Test("An environment that says what cannot be is an issue, not the end")
@@ -50,7 +78,7 @@ struct ReadyMadeTests {
     @Test("A name in the source that no suite can have ends the program, with what is wrong and where")
     func wrongLiteral() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            _ = DefaultsAdapter(suite: "my app", keyStore: DefaultsKeys())
+            _ = DefaultsAdapter(suite: "my app", keyStore: DefaultsKeys(), writes: .confirmed)
         }
         let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
         #expect(said.contains("ReadyMadeTests.swift"))
@@ -97,18 +125,18 @@ struct ReadyMadeTests {
     ]
 
     @Test("The suite is what the environment says, else the program's name made one", arguments: rows)
-    func suites(_ row: Row) throws {
+    func suites(_ row: Row) async throws {
         let backend = row.environment.session(suite: nil, server: nil, timeout: .milliseconds(1)).backend
         #expect(backend.suite.text == row.suite)
         guard let refusal = row.refusal else {
             #expect(backend is RemoteBackend)
             return
         }
-        #expect(throws: BackendError.unreachable(refusal)) { try backend.load() }
-        #expect(throws: BackendError.unreachable(refusal)) {
-            try backend.write(PendingChange(action: .reset, requestKey: .unique()))
+        await #expect(throws: BackendError.unusable(refusal)) { try await backend.load() }
+        await #expect(throws: BackendError.unusable(refusal)) {
+            try await backend.write(PendingChange(action: .reset, requestKey: .unique()))
         }
-        #expect(throws: BackendError.unreachable(refusal)) { try backend.setting(try KeyName("k")) }
+        await #expect(throws: BackendError.unusable(refusal)) { try await backend.setting(try KeyName("k")) }
     }
 
     @Test("What a program says itself does not ask the environment")

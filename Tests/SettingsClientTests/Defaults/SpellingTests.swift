@@ -32,8 +32,8 @@ struct SpellingTests {
 
     @Test("An adapter of a suite, or in memory")
     func adapters() throws {
-        let ofSuite = DefaultsAdapter(suite: "com.my.app", keyStore: DefaultsKeys())
-        let named = DefaultsAdapter(suite: try SuiteName("com.my.app"), keyStore: TypeKeys())
+        let ofSuite = DefaultsAdapter(suite: "com.my.app", keyStore: DefaultsKeys(), writes: .confirmed)
+        let named = DefaultsAdapter(suite: try SuiteName("com.my.app"), keyStore: TypeKeys(), writes: .confirmed)
         let inMemory = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
         inMemory.launchCount += 1
         #expect(type(of: ofSuite) == type(of: inMemory) && type(of: named) == DefaultsAdapter<TypeKeys>.self)

@@ -22,6 +22,11 @@ final class KeptWorld: Sendable {
     let files = FaultyFiles()
     private let directory: TemporaryDirectory
     private let issues = Mutex<[DefaultsIssue]>([])
+    /// The issue boards of the programs that run.
+    private let boards = Mutex<[WeakBoard]>([])
+    private struct WeakBoard {
+        weak var board: IssueBoard?
+    }
     private let suite: SuiteName
 
     init(schema: Schema? = nil) throws {
@@ -30,20 +35,28 @@ final class KeptWorld: Sendable {
         server = InMemoryBackend(suite: suite, schema: schema)
     }
 
-    /// Makes another program.
+    /// Makes another program, which has loaded the suite unless the server is away.
     func program(
-        isAway: Bool = false, limits: OutboxStore.Limits = .init(), patience: Duration = .seconds(20),
+        isAway: Bool = false, limits: OutboxStore.Limits = .init(), timeout: Duration = .seconds(20),
+        writes: WriteMode = .confirmed,
         lookInterval: Duration = .seconds(1000), log: (@Sendable (DefaultsIssue) -> Void)? = nil
     ) -> Program {
         let link = FlakyBackend(server)
         if isAway { link.leave() }
         let owner = KeptOwner(server: "memory", suite: suite)
         let store = OutboxStore(in: directory.path + "/outbox", of: owner, files: files, limits: limits)
-        let session = SuiteSession(link, outbox: store, times: .init(patience: patience, look: lookInterval))
-        let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: session) { [weak self] issue in
+        let session = SuiteSession(
+            link, outbox: store,
+            options: .init(timeout: timeout, outageTimeout: .zero, orphanSearchInterval: lookInterval))
+        let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: session, writes: writes) { [weak self] issue in
             self?.issues.withLock { $0.append(issue) }
             log?(issue)
         }
+        boards.withLock { boards in
+            boards.removeAll { $0.board == nil }
+            boards.append(WeakBoard(board: defaults.core.issues))
+        }
+        if !isAway { try? defaults.core.load(until: .now + .seconds(20)) }
         return Program(defaults: defaults, link: link)
     }
 
@@ -82,7 +95,8 @@ final class KeptWorld: Sendable {
 
     /// Returns the issues since the last call.
     func takeIssues() -> [DefaultsIssue] {
-        issues.withLock { issues in
+        for board in boards.withLock({ $0.compactMap(\.board) }) { board.finishReporting() }
+        return issues.withLock { issues in
             defer { issues = [] }
             return issues
         }

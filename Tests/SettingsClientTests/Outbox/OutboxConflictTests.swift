@@ -83,6 +83,7 @@ struct OutboxConflictTests {
         var one: KeptWorld.Program? = world.program()
         let two = world.program()
         one?.defaults.visits = 5
+        try await one?.defaults.ready()
         one?.link.leave()
         one?.defaults.visits += 1
         two.defaults.visits = 100

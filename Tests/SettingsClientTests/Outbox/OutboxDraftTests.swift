@@ -36,7 +36,7 @@ struct OutboxDraftTests {
             return nil
         }
         var store: OutboxStore? = harness.store()
-        #expect(throws: Never.self) { try store?.keep(samples.set(1), as: samples.set(1)) }
+        #expect(throws: Never.self) { try store?.add(samples.set(1)) }
         #expect(others.withLock { $0.count } == 1)
         others.withLock { $0 = [] }
         #expect(harness.close(&store))

@@ -22,15 +22,15 @@ struct OutboxFaultTests {
     func tornEnd(_ cut: Int) throws {
         let writes = try (1...3).map(samples.set)
         var first: OutboxStore? = harness.store()
-        try first?.keep(writes[0], as: writes[0])
-        try first?.keep(writes[1], as: writes[1])
+        try first?.add(writes[0])
+        try first?.add(writes[1])
         #expect(harness.close(&first))
         let name = try #require(names.first)
         try harness.write(harness.bytes(name) + OutboxLine.write(3, writes[2]).bytes.dropLast(cut + 1), to: name)
         var next: OutboxStore? = harness.store()
         let found = try harness.inherit(&next)
         #expect(found.writes == Array(writes[0...1]) && found.troubles == [])
-        try next?.keep(writes[2], as: writes[2])
+        try next?.add(writes[2])
         #expect(harness.close(&next))
         var last = harness.store()
         #expect(last.inherit().writes == writes)
@@ -40,7 +40,7 @@ struct OutboxFaultTests {
     func damage() throws {
         let writes = try (1...3).map(samples.set)
         var first: OutboxStore? = harness.store()
-        for write in writes { try first?.keep(write, as: write) }
+        for write in writes { try first?.add(write) }
         #expect(harness.close(&first))
         let name = try #require(names.first)
         var bytes = try harness.bytes(name)
@@ -62,7 +62,7 @@ struct OutboxFaultTests {
         #expect(found.troubles.map(\.path) == ["\(path)/\(name)"])
         #expect(
             found.troubles.map(\.reason)
-                == ["a line is damaged, and will not be sent; what is left of it is in \(path)/\(aside)"])
+                == ["a line is damaged, so its write is lost; the file is now \(path)/\(aside)"])
         #expect(try String(decoding: harness.bytes(aside), as: UTF8.self).contains("request 2"))
         #expect(harness.close(&next))
         var last = harness.store()
@@ -80,8 +80,9 @@ struct OutboxFaultTests {
         #expect(found.writes == [])
         #expect(found.troubles.map(\.path) == ["\(path)/0000000007-x.outbox"])
         #expect(
-            found.troubles.map(\.reason) == ["written by a later version of this program (form 2), and left as it is"])
-        try store.keep(samples.set(1), as: samples.set(1))
+            found.troubles.map(\.reason)
+                == ["a later version of this library (format 2) wrote the file; it stays as it is"])
+        try store.add(samples.set(1))
         #expect(try names.count == 2 && harness.bytes("0000000007-x.outbox") == later)
     }
 
@@ -89,7 +90,7 @@ struct OutboxFaultTests {
     func others() throws {
         let other = KeptOwner(server: "http://other", suite: samples.suite)
         var foreign: OutboxStore? = harness.store(owner: other)
-        try foreign?.keep(samples.set(1), as: samples.set(1))
+        try foreign?.add(samples.set(1))
         #expect(harness.close(&foreign))
         try harness.write([1, 2, 3], to: "notes.txt")
         try harness.write([1, 2, 3], to: "0000000009-x.outbox.new")
@@ -98,13 +99,13 @@ struct OutboxFaultTests {
         let found = store.inherit()
         #expect(found.writes == [] && found.troubles == [])
         #expect(names.count == 2 && names.contains("notes.txt"))
-        #expect(throws: Never.self) { try store.keep(samples.set(1), as: samples.set(1)) }
+        #expect(throws: Never.self) { try store.add(samples.set(1)) }
     }
 
     @Test("An orphan that cannot be read is reported", arguments: [FaultyFiles.Call.list, .open, .lock, .read])
     func unreadable(_ call: FaultyFiles.Call) throws {
         var first: OutboxStore? = harness.store()
-        try first?.keep(samples.set(1), as: samples.set(1))
+        try first?.add(samples.set(1))
         #expect(harness.close(&first))
         files.fail(call, code: 5)
         var failing: OutboxStore? = harness.store()
@@ -129,15 +130,15 @@ struct OutboxFaultTests {
         let text = JSONValue.string(String(repeating: "x", count: 300_000))
         for number in 0..<8 {
             let write = try samples.write(.set(text), as: "request \(number)")
-            try store.keep(write, as: write)
+            try store.add(write)
         }
         files.fail(.rename)
         let before = files.log.count("rename")
-        for _ in 0..<7 { store.endFirst() }
+        for _ in 0..<7 { store.removeFirst() }
         #expect(files.log.count("rename") == before + 1)
         files.repair()
         #expect(store.count == 1)
-        store.endFirst()
+        store.removeFirst()
         #expect(names == [])
     }
 
@@ -147,8 +148,8 @@ struct OutboxFaultTests {
         try harness.write(huge, to: "9223372036854775807-x.outbox")
         var store = harness.store()
         #expect(store.inherit().troubles.count == 1)
-        try store.keep(samples.set(1), as: samples.set(1))
-        try store.keep(samples.set(2), as: samples.set(2))
+        try store.add(samples.set(1))
+        try store.add(samples.set(2))
         #expect(store.count == 2)
     }
 }

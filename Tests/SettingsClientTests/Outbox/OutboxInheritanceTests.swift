@@ -108,7 +108,7 @@ struct OutboxInheritanceTests {
     @Test("A setter does not wait longer than it may; its write goes out by itself")
     func patience() throws {
         #expect(world.leaveSomething())
-        let program = world.program(patience: .zero)
+        let program = world.program(timeout: .milliseconds(1))
         program.defaults.launchCount = 5
         #expect(program.link.log.wait { $0.count == 2 })
         #expect(world["launchCount"] == 5)

@@ -24,18 +24,19 @@ struct OutboxStoreTests {
         #expect(store.inherit().writes.isEmpty)
         #expect(names == [] && !FileManager.default.fileExists(atPath: path), "nothing is made before it is needed")
         let writes = try samples.all()
-        for write in writes { try store.keep(write, as: write) }
+        for write in writes { try store.add(write) }
         #expect(store.count == writes.count && names.count == 1)
         #expect(harness.drain(&store) == writes)
         #expect(store.count == 0 && names == [])
-        try store.keep(writes[0], as: writes[1])
-        #expect(store.first?.original == writes[0] && store.first?.form == writes[1])
+        try store.add(writes[0])
+        try store.replaceFirst(by: writes[1])
+        #expect(store.first?.original == writes[0] && store.first?.change == writes[1])
     }
 
     @Test("Only the owner may see it")
     func permissions() throws {
         var store = harness.store()
-        try store.keep(samples.set(1), as: samples.set(1))
+        try store.add(samples.set(1))
         func mode(_ path: String) throws -> Int? {
             try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         }
@@ -43,33 +44,55 @@ struct OutboxStoreTests {
         #expect(try mode(path) == 0o700 && mode(harness.home + "/state") == 0o700)
     }
 
-    @Test("No more is kept than may be")
+    @Test("A queue at one of its bounds says that it is full, until a write is removed")
     func limits() throws {
         var few = harness.store(OutboxStore.Limits(writes: 2))
-        for number in 1...2 { try few.keep(samples.set(number), as: samples.set(number)) }
-        let refusal = #expect(throws: OutboxStore.Refusal.self) { try few.keep(samples.set(3), as: samples.set(3)) }
-        #expect(refusal?.description.hasPrefix("2 writes of ") == true)
-        few.endFirst()
-        try few.keep(samples.set(3), as: samples.set(3))
+        for number in 1...2 {
+            #expect(few.fullness == nil)
+            try few.add(samples.set(number))
+        }
+        #expect(few.fullness?.hasPrefix("2 writes of ") == true)
+        few.removeFirst()
+        #expect(few.fullness == nil)
         var small = harness.store(OutboxStore.Limits(size: 1000))
-        let large = try samples.write(.set(.string(String(repeating: "x", count: 1000))))
-        try small.keep(large, as: large)
-        #expect(throws: OutboxStore.Refusal.self) { try small.keep(samples.set(1), as: samples.set(1)) }
+        try small.add(samples.write(.set(.string(String(repeating: "x", count: 1000)))))
+        #expect(small.fullness != nil)
+    }
+
+    @Test("Writes that are appended out of order come out in the order of their numbers")
+    func outOfOrder() throws {
+        var store: OutboxStore? = harness.store()
+        for number in [2, 1, 4, 3] { try store?.append(samples.set(number), number: Int64(number)) }
+        #expect(harness.close(&store))
+        var next = harness.store()
+        let inherited = next.inherit().writes
+        let expected = try (1...4).map(samples.set)
+        #expect(inherited == expected && harness.drain(&next) == expected)
+    }
+
+    @Test("A queue without a directory keeps its writes in memory and makes no files")
+    func memoryOnly() throws {
+        var store = OutboxStore(in: nil, of: samples.owner, files: files)
+        let writes = try samples.all()
+        for write in writes { try store.add(write) }
+        #expect(store.inherit() == OutboxStore.Inheritance())
+        #expect(!store.isPersistent && harness.drain(&store) == writes)
+        #expect(files.log.all.isEmpty)
     }
 
     @Test("A file that never gets empty does not grow for ever")
     func compaction() throws {
         var store: OutboxStore? = harness.store()
         let text = JSONValue.string(String(repeating: "x", count: 100_000))
-        try store?.keep(samples.set(0), as: samples.set(0))
+        try store?.add(samples.set(0))
         for number in 1...100 {
             let write = try samples.write(.set(text), as: "request \(number)")
-            try store?.keep(write, as: write)
-            store?.endFirst()
+            try store?.add(write)
+            store?.removeFirst()
             let size = try #require(names.first.map { try harness.bytes($0).count })
             #expect(names.count == 1 && size < 1_500_000)
         }
-        try store?.keep(samples.set(1), as: samples.set(1))
+        try store?.add(samples.set(1))
         #expect(harness.close(&store))
         var next = harness.store()
         let writes = next.inherit().writes
@@ -81,7 +104,7 @@ struct OutboxStoreTests {
         var store = harness.store()
         // Without waiting for the disk each time.
         let write = try samples.set(1)
-        try store.keep(write, as: write)
+        try store.add(write)
         let name = try #require(names.first)
         var bytes = try harness.bytes(name)
         for number in 2...5_000 { bytes += OutboxLine.write(Int64(number), write).bytes }
@@ -89,10 +112,10 @@ struct OutboxStoreTests {
         var next = harness.store()
         expectLinearTime {
             #expect(next.inherit().writes.count == 5_000)
-            for _ in 0..<5_000 { next.endFirst() }
+            for _ in 0..<5_000 { next.removeFirst() }
             #expect(next.count == 0)
         }
         #expect(names == [name])
-        #expect(throws: Never.self) { try next.keep(write, as: write) }
+        #expect(throws: Never.self) { try next.add(write) }
     }
 }

@@ -14,32 +14,43 @@ struct OutboxTroubleTests {
         world = try KeptWorld()
     }
 
-    @Test("A write that cannot be kept is rolled back and reported, as is one beyond the bound")
+    @Test("A write that the outbox file has no room for is an issue, and is sent all the same")
     func fullDisk() async throws {
-        let program = world.program(limits: OutboxStore.Limits(writes: 1))
+        let program = world.program(timeout: .milliseconds(50))
         let defaults = program.defaults
         defaults.launchCount = 1
         program.link.leave()
         world.files.fail(.write)
         defaults.launchCount = 2
-        #expect(defaults.launchCount == 1)
+        #expect(defaults.launchCount == 2)
         let issue = try #require(world.takeIssues().first)
-        guard case .unreachable(let reason) = issue.error else { throw issue.error }
-        #expect(reason.hasPrefix("nobody is there; and it cannot be kept for later: "))
-        #expect(reason.hasSuffix("No space left on device"))
+        guard case .unusableFile(_, let reason) = issue.error else { throw issue.error }
+        #expect(issue.key == "launchCount" && reason.hasPrefix("No space left on device; "))
         world.files.repair()
+        defaults.launchCount = 3
+        #expect(defaults.launchCount == 3 && world.takeIssues() == [])
+        #expect(world.waiting.isEmpty, "the program has locked its file")
+        program.link.comeBack()
+        try await defaults.synchronize()
+        #expect(world["launchCount"] == 3 && world.fileCount == 0)
+    }
+
+    @Test("A write beyond the bound of the queue is rolled back and reported")
+    func fullQueue() async throws {
+        let program = world.program(limits: OutboxStore.Limits(writes: 1), timeout: .milliseconds(50))
+        let defaults = program.defaults
+        defaults.launchCount = 1
+        program.link.leave()
         defaults.launchCount = 3
         #expect(defaults.launchCount == 3 && world.takeIssues() == [])
         defaults.launchCount = 4
         defaults.removeAll()
         #expect(defaults.launchCount == 3)
-        #expect(world.takeIssues().map(\.attempt) == [.write, .write])
+        let codes = world.takeIssues().map(\.error.code)
+        #expect(codes == [.insufficientStorage, .insufficientStorage])
         program.link.comeBack()
         try await defaults.synchronize()
         #expect(world["launchCount"] == 3)
-        program.link.leave()
-        defaults.launchCount = 5
-        #expect(defaults.launchCount == 5 && world.takeIssues() == [])
     }
 
     @Test("A server that refuses all writes for now is reported once, and loses none")
@@ -54,7 +65,8 @@ struct OutboxTroubleTests {
             await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
         }
         #expect(defaults.launchCount == 5)
-        let reason = "a write waits, as it is not taken: 507 insufficient_storage: the disk is full"
+        let reason =
+            "a write waits because the daemon does not accept it now: 507 insufficient_storage: the disk is full"
         #expect(world.takeIssues().map(\.error) == [.kept(reason)])
         program.link.decide { .answered }
         try await defaults.synchronize()
@@ -62,12 +74,13 @@ struct OutboxTroubleTests {
     }
 
     @Test("A program that began without its server counts by name from nothing, as soon as that is there")
-    func countingFromNothing() throws {
+    func countingFromNothing() async throws {
         let program = world.program(isAway: true)
         #expect(program.defaults["n"].value == nil)
         #expect(world.takeIssues().map(\.attempt) == [.read])
         program.link.comeBack()
         program.defaults["n"] += 3
+        try await program.defaults.flush()
         #expect(world["n"] == 3 && world.takeIssues() == [])
         #expect(program.link.log.all.count <= 2)
     }

@@ -35,7 +35,7 @@ struct SendOutcomeTests {
         }
         let verdicts: [ErrorCode] = [
             .badRequest, .locked, .unknownKey, .unknownSuite, .notSet, .invalidValue, .invalidOperation, .tooLarge,
-            .preconditionFailed, .idempotencyMismatch, .forbidden, .unauthorized, .notImplemented,
+            .preconditionFailed, .idempotencyMismatch, .forbidden, .notImplemented,
         ]
         for code in verdicts {
             let problem = Problem(code, "no")
@@ -53,18 +53,29 @@ struct SendOutcomeTests {
         }
     }
 
+    @Test("A refusal by a quota ends the write, because waiting does not help")
+    func quota() throws {
+        var problem = Problem(.insufficientStorage, "no more keys")
+        problem.limit = 10
+        #expect(SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1))) == .refused(problem))
+    }
+
+    @Test("A token that the daemon does not accept keeps the write, and callers do not wait for it")
+    func unauthorized() throws {
+        let problem = Problem(.unauthorized, "no")
+        #expect(
+            SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1)))
+                == .waits(reason: problem.description, atLeast: .zero, isAnswer: true, isFinal: true))
+    }
+
     @Test("An answer of a proxy is no verdict")
     func others() throws {
         for status in [404, 403, 500, 502] {
             var problem = Problem(.badRequest, "a page")
             (problem.status, problem.codeName) = (status, "")
-            guard
-                case .waits(_, _, isAnswer: true) = SendOutcome(
-                    .failure(.refused(problem)), of: try samples.write(.set(1)))
-            else {
-                Testing.Issue.record("\(status)")
-                continue
-            }
+            #expect(
+                SendOutcome(.failure(.refused(problem)), of: try samples.write(.set(1)))
+                    == .waits(reason: problem.description, atLeast: .zero, isAnswer: true), "\(status)")
         }
     }
 
@@ -153,31 +164,5 @@ struct SendOutcomeTests {
         // The same that was refused is not sent again.
         if !sample.isGuarded { #expect(try next?.resolved(over: setting(sample.current, 4), as: name) == nil) }
         #expect(try write.resolved(over: setting(nil, 3, source: .invalid), as: name) == nil)
-    }
-
-    @Test("The form for later is an operation of the server, where there is one")
-    func later() throws {
-        let condition = Transaction.Condition.setting(samples.suite, samples.key, .value(5))
-        func later(_ plan: PendingChange.Plan) throws -> PendingChange {
-            try samples.write(.set(6), if: [condition], else: .merge(plan)).forLater
-        }
-        let sum = PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0)
-        #expect(try later(sum) == samples.write(.change(.add(1)), else: .merge(sum)))
-        for plan in [
-            PendingChange.Plan(base: nil, new: 1, delta: .sum(1), start: 0),
-            PendingChange.Plan(base: 5, new: 6, delta: nil, start: nil),
-            PendingChange.Plan(base: [], new: ["a"], delta: .union(["a"]), start: []),
-        ] {
-            #expect(try later(plan) == samples.write(.set(6), if: [condition], else: .merge(plan)))
-        }
-        let revision = Transaction.Condition.setting(samples.suite, samples.key, .revision(try #require(Revision(3))))
-        for (base, test) in [(5, .value(5)), (nil, .stored(false))] as [(JSONValue?, Transaction.Condition.Test)] {
-            let plan = PendingChange.Conflict.merge(PendingChange.Plan(base: base, new: 6, delta: nil, start: nil))
-            let expected = Transaction.Condition.setting(samples.suite, samples.key, test)
-            #expect(
-                try samples.write(.set(6), if: [revision], else: plan).forLater
-                    == samples.write(.set(6), if: [expected], else: plan))
-        }
-        for write in try samples.all() where write.conflict == .refusal { #expect(write.forLater == write) }
     }
 }

@@ -57,9 +57,27 @@ struct StoreHarness {
     func drain(_ store: inout OutboxStore) -> [PendingChange] {
         var writes: [PendingChange] = []
         while let first = store.first {
-            writes.append(first.form)
-            store.endFirst()
+            writes.append(first.change)
+            store.removeFirst()
         }
         return writes
     }
+}
+
+extension OutboxStore {
+    /// Appends a write with the next number.
+    mutating func add(_ change: PendingChange) throws {
+        try append(change, number: nextNumber)
+    }
+
+    /// Adopts the writes of programs that have ended, as a session does.
+    mutating func inherit() -> Inheritance {
+        var inheritance = collectAbandonedWrites()
+        let first = nextNumber
+        inheritance.troubles += adopt(
+            inheritance.writes.enumerated().map { (number: first + Int64($0.offset), change: $0.element) })
+        return inheritance
+    }
+
+    private var nextNumber: Int64 { (last?.number ?? 0) + 1 }
 }

@@ -215,7 +215,7 @@ struct FollowingTests {
         defer { following.stop() }
         let limit = ContinuousClock.now + .seconds(10)
         while log.count("2") == 0, ContinuousClock.now < limit {
-            shared.answered()
+            shared.noteAnswer()
             sched_yield()
         }
         #expect(log.all == ["2"])
@@ -323,19 +323,19 @@ struct FollowingTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test("Handlers of a follower are not called from within a call") func nobodyToldFromWithin() throws {
+    @Test("Handlers of a follower are not called from within a call") func nobodyToldFromWithin() async throws {
         let daemon = try ServedDaemon()
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(try daemon.address(.unix)), timeout: .seconds(20))
         let log = EventLog()
-        let state = try backend.load()
+        let state = try await backend.load()
         let caller = pthread_self()
         let following = backend.follow(from: state.cursor, onTrouble: { _ in }) { _ in
             log.add(pthread_equal(pthread_self(), caller) != 0 ? "within" : "beside")
         }
         for number in 0..<100 {
             let operation = Transaction.Operation(suite: names.app, key: names.count, .set(.integer(Int64(number))))
-            _ = try backend.write(
+            _ = try await backend.write(
                 PendingChange(action: .transaction(Transaction(do: [operation])), requestKey: .unique()))
         }
         #expect(log.wait(for: "beside"))

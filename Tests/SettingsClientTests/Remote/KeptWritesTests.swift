@@ -39,7 +39,7 @@ struct KeptWritesTests {
     private func program(_ address: ServerAddress, cache: KeptFiles = .none) -> DefaultsAdapter<ClientKeys> {
         DefaultsAdapter(
             suite: names.app, keyStore: ClientKeys(), server: address, timeout: .seconds(1), outbox: outbox,
-            cache: cache, arguments: []
+            cache: cache, writes: .confirmed, arguments: []
         ) { [issues] issue in issues.issues.withLock { $0.append(issue) } }
     }
 
@@ -90,6 +90,7 @@ struct KeptWritesTests {
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = program(proxy.server.address)
         defaults.visits = 1
+        try await defaults.ready()
         proxy.cut(100_000)
         defaults.visits += 1
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.visits) { $0 += 10 } }
@@ -108,6 +109,7 @@ struct KeptWritesTests {
         let address = try first.address(.unix)
         let defaults = program(address)
         defaults.launchCount = 1
+        try await defaults.ready()
         first.stop()
         defaults.launchCount = 100
         defaults.loginTries = 2
@@ -299,6 +301,7 @@ struct KeptWritesTests {
         let defaults = program(isTried ? proxy.server.address : try first.address(.unix))
         defaults.launchCount = 5
         let revision = try first.client().blocking.send(.setting(names.count, in: names.app)).revision
+        try await defaults.ready()
         first.stop()
         switch change {
         case .inPlace: defaults.launchCount += 1

@@ -63,13 +63,7 @@ struct LostWriteTests {
         }
         proxy.cut(1_000_000, of: "POST")
         defaults.launchCount = 2
-        // Which it is depends on whether the time is up during an attempt.
-        let causes = ["no answer from the daemon: the connection ended", "no answer in time"]
-        let errors = causes.map {
-            DefaultsError.unreachable("\(proxy.server.address): \($0); it may have been done nevertheless")
-        }
-        let reported = world.takeIssues().map(\.error)
-        #expect(errors.contains { reported == [$0] }, "\(reported)")
+        #expect(defaults.launchCount == 2 && world.takeIssues() == [], "the write is sent again later")
         proxy.cut(0)
         defaults.loginTries = 1
         #expect(log.wait(for: "1"))

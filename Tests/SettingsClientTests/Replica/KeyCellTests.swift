@@ -16,7 +16,7 @@ struct KeyCellTests {
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(
-                link, outbox: .directory(directory.path), cache: .none, of: .usual, patience: .seconds(20)),
+                link, outbox: .directory(directory.path), cache: .none, of: .usual, timeout: .seconds(20)),
             arguments: [],
             log: { issue in
                 log.add("\(issue)")
@@ -30,40 +30,5 @@ struct KeyCellTests {
         #expect(log.all == [])
         counter.value = nil
         link.comeBack()
-    }
-
-    @Test("A type that writes its own key while a change of it is merged gets an issue", .timeLimit(.minutes(10)))
-    func nosyType() throws {
-        let world = try Place.memory.world()
-        let defaults = world.adapter()
-        let key = DefaultsKey<[Nosy]>("nosy", defaultValue: [], merge: .append)
-        let issues = Held<[DefaultsIssue]>()
-        change(&defaults[key: key]) { list in
-            list.append(Nosy(number: 1))
-            defaults["nosy"] = JSONValue.array([5])
-            Nosy.onRead.value = {
-                Nosy.onRead.value = nil
-                defaults["nosy"] = JSONValue.array([9])
-                issues.value = world.takeIssues()
-            }
-        }
-        #expect(issues.value?.map(\.key) == ["nosy"] && issues.value?.first?.error.code == .invalidOperation)
-        #expect(defaults["nosy"].array == [5, 1])
-        #expect(world.takeIssues() == [])
-    }
-}
-
-/// A type that does something when it is read.
-private struct Nosy: RawRepresentable, DefaultsSerializable {
-    static let onRead = Held<@Sendable () -> Void>()
-    let rawValue: Int
-
-    init(number: Int) {
-        rawValue = number
-    }
-
-    init?(rawValue: Int) {
-        self.rawValue = rawValue
-        Self.onRead.value?()
     }
 }

@@ -26,7 +26,7 @@ struct PublishTests {
             try await one.publishSchema {
                 \.username; \.loginTries; \.player.equalizer.bass
             })
-        let put = try #require(try world.backend().schema())
+        let put = try await #require(try world.backend().schema())
         #expect(
             put.document["properties"]?.object.map { Array($0.names) }?.sorted() == [
                 "loginTries", "player.equalizer.bass", "username",
@@ -39,7 +39,7 @@ struct PublishTests {
             try await !two.publishSchema {
                 \.player.equalizer.bass; \.loginTries; \.username
             })
-        #expect(try world.backend().schema()?.revision == put.revision)
+        #expect(try await world.backend().schema()?.revision == put.revision)
         #expect(one.loginTries == 1 && !one.isSet(\.loginTries), "its default is the schema's")
         let unknown = await #expect(throws: DefaultsError.self) { try await two.set(\.launchCount, 1) }
         #expect(unknown?.code == .unknownKey)
@@ -54,7 +54,7 @@ struct PublishTests {
         let defaults = world.adapter(StoredKeys())
         #expect(try await defaults.publishSchema())
         try await defaults.checkSchema()
-        let schema = try Schema(try #require(try world.backend().schema()).document)
+        let schema = try await Schema(try #require(try world.backend().schema()).document)
         #expect(schema.keys.map(\.name) == ["count", "name", "player.volume"])
         #expect(try schema == Schema(reflecting: StoredKeys()))
     }
@@ -68,7 +68,7 @@ struct PublishTests {
             error?.description == "the schema cannot be used: /properties: ClientKeys has no stored keys, "
                 + #"and computed ones cannot be found: list them, as { \.username }"#)
         await #expect(throws: DefaultsError.self) { try await defaults.checkSchema() }
-        #expect(try world.backend().schema() == nil)
+        #expect(try await world.backend().schema() == nil)
     }
 
     @Test(
@@ -91,7 +91,7 @@ struct PublishTests {
             error?.description
                 == "what is stored does not fit the schema: loginTries must be an integer, but is \"many\"; "
                 + "theme must be one of \"light\", \"dark\", but is \"blue\"; unknown is not a key of the schema")
-        #expect(try world.backend().schema() == nil)
+        #expect(try await world.backend().schema() == nil)
 
         #expect(
             try await defaults.publishSchema(onConflict: .keep) {
@@ -112,7 +112,7 @@ struct PublishTests {
                 \.loginTries; \.theme
             })
         #expect(defaults.theme == .light && !defaults.isSet(\.theme) && defaults.loginTries == 3)
-        #expect(try world.storedKeys() == ["loginTries"])
+        #expect(try await world.storedKeys() == ["loginTries"])
     }
 
     @Test("One name with two types makes no schema", arguments: Place.allCases)
@@ -129,7 +129,7 @@ struct PublishTests {
             }
         }
         #expect(error?.description.contains("n is defined twice: as Int and as Optional<String>") == true)
-        #expect(try world.backend().schema() == nil)
+        #expect(try await world.backend().schema() == nil)
     }
 
     @Test("Keys that members of the adapter hide are reported when a schema is made", arguments: Place.allCases)

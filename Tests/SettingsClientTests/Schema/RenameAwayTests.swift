@@ -22,13 +22,13 @@ struct RenameAwayTests {
         let link = FlakyBackend(server)
         link.leave()
         let session = SuiteSession(
-            link, outbox: .directory(directory.path), cache: .none, of: .usual, patience: .seconds(20))
+            link, outbox: .directory(directory.path), cache: .none, of: .usual, timeout: .seconds(20))
         let defaults = world.adapter(NewKeys(), session: session)
         defaults.remove(\.libraries)
         link.comeBack()
         try await defaults.synchronize()
         #expect(defaults.libraries == [])
-        #expect(try world.storedKeys() == [])
+        #expect(try await world.stores([]))
     }
 
     @Test("A value that the cache lacks is taken over when the server is back", .timeLimit(.minutes(10)))
@@ -43,7 +43,7 @@ struct RenameAwayTests {
         let owner = KeptOwner(server: "server", suite: suite)
         let file = CacheFile(in: directory.path + "/cache", of: owner, files: POSIXFileSystem())
         func start() -> DefaultsAdapter<NewKeys> {
-            world.adapter(NewKeys(), session: SuiteSession(link, cache: file, times: .init(save: .zero)))
+            world.adapter(NewKeys(), session: SuiteSession(link, cache: file, options: .init(saveInterval: .zero)))
         }
         var first: DefaultsAdapter<NewKeys>? = start()
         first?.other = 1
@@ -58,6 +58,7 @@ struct RenameAwayTests {
         link.comeBack()
         try await defaults.synchronize()
         #expect(defaults.libraries == ["a"])
-        #expect(try world.storedKeys() == ["libraries", "other"])
+        try await defaults.flush()
+        #expect(try await world.stores(["libraries", "other"]))
     }
 }

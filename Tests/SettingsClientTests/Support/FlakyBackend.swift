@@ -1,3 +1,4 @@
+import Dispatch
 import SettingsModel
 import Synchronization
 import TestSupport
@@ -30,6 +31,7 @@ final class FlakyBackend: SuiteBackend {
 
     private let inner: any SuiteBackend
     private let state = Mutex(State())
+    private let decisions = DispatchQueue(label: "decisions of a test")
     /// Each write that was asked for: its request key, or with `!` in front, if it was not answered.
     let log = EventLog()
 
@@ -76,36 +78,36 @@ final class FlakyBackend: SuiteBackend {
         state.withLock { $0.fate = fate }
     }
 
-    func load() throws(BackendError) -> ObservedState {
-        try ask { () throws(BackendError) in try inner.load() }
+    func load() async throws(BackendError) -> ObservedState {
+        try await ask { () async throws(BackendError) in try await inner.load() }
     }
 
-    func setting(_ key: KeyName) throws(BackendError) -> SettingState {
-        try ask { () throws(BackendError) in try inner.setting(key) }
+    func setting(_ key: KeyName) async throws(BackendError) -> SettingState {
+        try await ask { () async throws(BackendError) in try await inner.setting(key) }
     }
 
-    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
-        try ask { () throws(BackendError) in try inner.send(call) }
+    func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output {
+        try await ask { () async throws(BackendError) in try await inner.send(call) }
     }
 
-    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
-        try write(change.requestKey) { () throws(BackendError) in try inner.write(change) }
+    func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
+        try await write(change.requestKey) { () async throws(BackendError) in try await inner.write(change) }
     }
 
-    func schema() throws(BackendError) -> SchemaDocument? {
-        try ask { () throws(BackendError) in try inner.schema() }
+    func schema() async throws(BackendError) -> SchemaDocument? {
+        try await ask { () async throws(BackendError) in try await inner.schema() }
     }
 
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
-    ) throws(BackendError) -> WriteSummary {
-        try write(requestKey) { () throws(BackendError) in
-            try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
+    ) async throws(BackendError) -> WriteSummary {
+        try await write(requestKey) { () async throws(BackendError) in
+            try await inner.setSchema(document, onConflict: policy, requestKey: requestKey)
         }
     }
 
-    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
-        try ask { () throws(BackendError) in try inner.news(since: place) }
+    func news(since place: Cursor) async throws(BackendError) -> SettingsObservation {
+        try await ask { () async throws(BackendError) in try await inner.news(since: place) }
     }
 
     func follow(
@@ -122,10 +124,10 @@ final class FlakyBackend: SuiteBackend {
     }
 
     private func write(
-        _ requestKey: RequestKey, _ body: () throws(BackendError) -> WriteSummary
-    ) throws(BackendError) -> WriteSummary {
+        _ requestKey: RequestKey, _ body: () async throws(BackendError) -> WriteSummary
+    ) async throws(BackendError) -> WriteSummary {
         do {
-            let summary = try ask(isWrite: true, body)
+            let summary = try await ask(isWrite: true, body)
             log.add(requestKey.text)
             return summary
         } catch {
@@ -135,17 +137,27 @@ final class FlakyBackend: SuiteBackend {
     }
 
     private func ask<Value>(
-        isWrite: Bool = false, _ body: () throws(BackendError) -> Value
-    ) throws(BackendError) -> Value {
-        switch state.withLock({ $0.isAway ? { .notSent } : $0.fate })() {
-        case .answered: return try body()
+        isWrite: Bool = false, _ body: () async throws(BackendError) -> Value
+    ) async throws(BackendError) -> Value {
+        // A test may block the decision.
+        let (isAway, decide) = state.withLock { ($0.isAway, $0.fate) }
+        let fate: Fate =
+            if isAway {
+                .notSent
+            } else {
+                await withCheckedContinuation { continuation in
+                    decisions.async { continuation.resume(returning: decide()) }
+                }
+            }
+        switch fate {
+        case .answered: return try await body()
         case .notSent: throw .unreachable("nobody is there", outcome: .notDone)
         case .answerLost:
-            _ = try body()
+            _ = try await body()
             throw .unreachable("the answer was lost")
         case .unavailable(let duration): throw .unavailable("not now", retryAfter: duration)
         case .refused(let problem) where isWrite: throw .refused(problem)
-        case .refused: return try body()
+        case .refused: return try await body()
         }
     }
 }

@@ -58,47 +58,49 @@ final class InterruptedBackend: SuiteBackend {
         if isAway { throw .unreachable("nobody answers") }
     }
 
-    func load() throws(BackendError) -> ObservedState {
+    func load() async throws(BackendError) -> ObservedState {
         if isAway { throw .unreachable("nobody answers") }
-        return try backend.load()
+        return try await backend.load()
     }
 
-    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
+    func news(since place: Cursor) async throws(BackendError) -> SettingsObservation {
         if isAway { throw .unreachable("nobody answers") }
-        return try backend.news(since: place)
+        return try await backend.news(since: place)
     }
 
-    func setting(_ key: KeyName) throws(BackendError) -> SettingState {
+    func setting(_ key: KeyName) async throws(BackendError) -> SettingState {
         try pass(\.settings)
-        return try backend.setting(key)
+        return try await backend.setting(key)
     }
 
-    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
+    func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output {
         if isAway { throw .unreachable("nobody answers") }
-        return try backend.send(call)
+        return try await backend.send(call)
     }
 
-    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
+    func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
         try pass(\.commits)
         let body = beforeCommit.withLock { body in
             defer { body = nil }
             return body
         }
-        body?()
-        return try backend.write(change)
+        if let body { await offThread(body) }
+        return try await backend.write(change)
     }
 
-    func schema() throws(BackendError) -> SchemaDocument? {
+    func schema() async throws(BackendError) -> SchemaDocument? {
         try pass(\.schemas)
-        guard let document = try backend.schema(), let answered = answeredSchema else { return try backend.schema() }
+        guard let document = try await backend.schema(), let answered = answeredSchema else {
+            return try await backend.schema()
+        }
         return SchemaDocument(document: answered, revision: document.revision)
     }
 
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
-    ) throws(BackendError) -> WriteSummary {
+    ) async throws(BackendError) -> WriteSummary {
         try pass(\.commits)
-        return try backend.setSchema(document, onConflict: policy, requestKey: requestKey)
+        return try await backend.setSchema(document, onConflict: policy, requestKey: requestKey)
     }
 
     func follow(

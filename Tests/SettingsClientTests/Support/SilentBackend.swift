@@ -59,11 +59,13 @@ final class SilentBackend: SuiteBackend {
         return try inner.send(call)
     }
 
-    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
+    func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
         for operation in change.operations { log.add(operation.key.text) }
         if change.action == .reset { log.add("reset") }
         if isAway { throw .unreachable("nobody answers") }
-        if let key = change.operations.first?.key { rules.withLock { $0.beforeCommit }?(key) }
+        if let key = change.operations.first?.key, let body = rules.withLock({ $0.beforeCommit }) {
+            await offThread { body(key) }
+        }
         return try inner.write(change)
     }
 

@@ -1,12 +1,34 @@
+import Foundation
 import SettingsAPI
 import SettingsModel
+import Testing
 
 @testable import SettingsClient
 
+/// Runs a body that may block on a thread of its own, so that no other session of the process waits for it.
+func offThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: body()) }
+    }
+}
+
+/// Runs an asynchronous body on the client thread, and blocks the calling thread until it has finished.
+func blocking<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) throws -> Value {
+    let result = Promise<Result<Value, any Error>>()
+    Task(executorPreference: ClientThread.shared) {
+        do {
+            result.fulfill(.success(try await body()))
+        } catch {
+            result.fulfill(.failure(error))
+        }
+    }
+    return try #require(result.wait(until: .now + .seconds(120))).get()
+}
+
 extension World {
     /// A schema that another program sets.
-    func put(schema document: JSONValue, onConflict policy: ConflictPolicy = .refuse) throws {
-        _ = try backend().setSchema(document, onConflict: policy, requestKey: .unique())
+    func put(schema document: JSONValue, onConflict policy: ConflictPolicy = .refuse) async throws {
+        _ = try await backend().setSchema(document, onConflict: policy, requestKey: .unique())
     }
 
     /// A schema that lists these keys and admits no others.
@@ -20,10 +42,24 @@ extension World {
         return (adapter(keys, session: SuiteSession(backend)), backend)
     }
 
+    /// Waits until values are stored under exactly these keys. Returns false if that takes too long.
+    func stores(_ keys: [String]) async throws -> Bool {
+        let limit = ContinuousClock.now + .seconds(20)
+        while try await storedKeys() != keys {
+            guard ContinuousClock.now < limit else { return false }
+            poll(nil, 0, 1)
+        }
+        return true
+    }
+
     /// The keys under which something is stored.
-    func storedKeys() throws -> [String] {
-        let state = try backend().load()
-        return try (state.suites.first?.values ?? []).map(\.key).filter { try backend().setting($0).source.isStored }
-            .map(\.text)
+    func storedKeys() async throws -> [String] {
+        let backend = backend()
+        let state = try await backend.load()
+        var keys: [String] = []
+        for key in (state.suites.first?.values ?? []).map(\.key) where try await backend.setting(key).source.isStored {
+            keys.append(key.text)
+        }
+        return keys
     }
 }

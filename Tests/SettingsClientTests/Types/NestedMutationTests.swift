@@ -63,7 +63,7 @@ struct NestedMutationTests {
     }
 
     @Test("Where a chain ends in nil nothing is sent", arguments: Place.allCases)
-    func chains(_ place: Place) throws {
+    func chains(_ place: Place) async throws {
         let world = try place.world()
         let (defaults, backend) = world.interruptedAdapter(Keys())
         defaults.boss?.name = "x"
@@ -75,7 +75,7 @@ struct NestedMutationTests {
         defaults.numbers.sort(by: { _, _ in false })
         defaults.person.name = "a"
         #expect(backend.counts.commits == 0)
-        #expect(try world.storedKeys() == [])
+        #expect(try await world.storedKeys() == [])
         defaults.numbers.sort()
         defaults.staff.numbers.sort()
         #expect(defaults.numbers == [1, 2, 3] && defaults.staff.numbers == [1, 2])

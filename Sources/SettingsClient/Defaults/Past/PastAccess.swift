@@ -15,14 +15,14 @@ extension KeyedAccess {
     public nonisolated(nonsending) func value<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, at moment: DefaultsMoment
     ) async throws(DefaultsError) -> Value {
-        try await reference(path).valueForTask(at: moment)
+        try await reference(path).readValue(at: moment)
     }
 
     /// The value that a key had at a place in the past.
     public nonisolated(nonsending) func value<Value>(
         _: Void = (), key: DefaultsKey<Value>, at moment: DefaultsMoment
     ) async throws(DefaultsError) -> Value {
-        try await reference(key: key).valueForTask(at: moment)
+        try await reference(key: key).readValue(at: moment)
     }
 }
 
@@ -78,9 +78,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     public nonisolated(nonsending) func history(
         limit: Int = 50
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
-        try await core.work.run(about: nil) { [core] () throws(DefaultsError) in
-            try core.changes(of: [], limit: limit).map { DefaultsChange($0) }
-        }
+        try await core.changes(of: [], limit: limit).map { DefaultsChange($0) }
     }
 
     /// The net changes of the suite between two places in the past: one of each key that differs, ordered by key.
@@ -93,9 +91,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let from = try start.place
         let to = try end?.place
-        return try await core.work.run(about: nil) { [core] () throws(DefaultsError) in
-            try core.difference(from: from, to: to).map { DefaultsChange($0) }
-        }
+        return try await core.difference(from: from, to: to).map { DefaultsChange($0) }
     }
 
     /// Undoes what a commit did to this suite, in one commit. Throws ``DefaultsError/refused(_:)`` with the code
@@ -110,9 +106,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         _ revision: Int64, isForced: Bool = false, note: String? = nil
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let revision = try Revision(checking: revision)
-        return try await core.work.run(about: nil) { [core] () throws(DefaultsError) in
-            try core.write(.undo(revision, in: core.suite, isForced: isForced, note: note))
-        }
+        return try await core.write(.undo(revision, in: core.suite, isForced: isForced, note: note))
     }
 
     /// Makes what the suite stores what it was at a place in the past, in one commit. The schema stays; throws if it does
@@ -126,8 +120,6 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         to moment: DefaultsMoment, note: String? = nil
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let place = try moment.place
-        return try await core.work.run(about: nil) { [core] () throws(DefaultsError) in
-            try core.write(.restore(core.suite, to: place, keys: nil, note: note))
-        }
+        return try await core.write(.restore(core.suite, to: place, keys: nil, note: note))
     }
 }

@@ -1,21 +1,27 @@
 internal import SettingsAPI
 internal import SettingsKeys
 
-/// The past of a key, for tasks.
+/// The past of a key.
 extension DefaultsReference {
-    nonisolated(nonsending) func valueForTask(at moment: DefaultsMoment) async throws(DefaultsError) -> Value {
+    nonisolated(nonsending) func readValue(at moment: DefaultsMoment) async throws(DefaultsError) -> Value {
         let place = try moment.place
-        return try await offload { () throws(DefaultsError) in try value(at: place) }
+        _ = try slot.codec.get()
+        let found = try await setting(at: place)
+        if let found, found.isConcealed {
+            throw .refused(Refusal(.forbidden, "\(found.key) is a secret that this program may not read"))
+        }
+        let reading = reading(
+            of: found.map { VisibleSetting(value: $0.value, source: $0.source, revision: $0.revision) } ?? .unset)
+        if reading.isStoredUnreadable, let problem = reading.problem { throw problem }
+        return reading.value ?? defaultValue
     }
 
     nonisolated(nonsending) func history(limit: Int) async throws(DefaultsError) -> [DefaultsChange<Value>] {
-        try await offload { () throws(DefaultsError) in
-            _ = try slot.codec.get()
-            return try core.changes(of: names, limit: limit).map { change in
-                DefaultsChange(change) { value, source in
-                    let reading = reading(of: VisibleSetting(value: value, source: source, revision: nil))
-                    return reading.isStoredUnreadable ? nil : reading.value ?? defaultValue
-                }
+        _ = try slot.codec.get()
+        return try await core.changes(of: names, limit: limit).map { change in
+            DefaultsChange(change) { value, source in
+                let reading = reading(of: VisibleSetting(value: value, source: source, revision: nil))
+                return reading.isStoredUnreadable ? nil : reading.value ?? defaultValue
             }
         }
     }
@@ -24,15 +30,15 @@ extension DefaultsReference {
         to moment: DefaultsMoment, _ note: String?
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let place = try moment.place
-        return try await core.work.run(about: nil) { () throws(DefaultsError) in
-            _ = try slot.codec.get()
-            guard let key = slot.name else { return [] }
-            // What was stored under a former name would be no value of the key if it were stored there again.
-            if let found = try setting(at: place), found.key != key, found.source == .stored, let value = found.value {
-                return try core.write(.set(key, to: value, in: core.suite, note: note))
-            }
-            return try core.write(.restore(core.suite, to: place, keys: [key], note: note))
+        _ = try slot.codec.get()
+        guard let key = slot.name else { return [] }
+        // A value that was stored under a former name would be no value of the key if it were stored there again.
+        if let found = try await setting(at: place), found.key != key, found.source == .stored,
+            let value = found.value
+        {
+            return try await core.write(.set(key, to: value, in: core.suite, note: note))
         }
+        return try await core.write(.restore(core.suite, to: place, keys: [key], note: note))
     }
 
     /// The name of the key, then its former names.
@@ -40,28 +46,16 @@ extension DefaultsReference {
         (slot.name.map { [$0] } ?? []) + (slot.rename?.formerNames ?? [])
     }
 
-    private func value(at place: Moment) throws(DefaultsError) -> Value {
-        _ = try slot.codec.get()
-        let found = try setting(at: place)
-        if let found, found.isConcealed {
-            throw .refused(Refusal(.forbidden, "\(found.key) is a secret, which this program may not read"))
-        }
-        let reading = reading(
-            of: found.map { VisibleSetting(value: $0.value, source: $0.source, revision: $0.revision) } ?? .unset)
-        if reading.isStoredUnreadable, let problem = reading.problem { throw problem }
-        return reading.value ?? defaultValue
-    }
-
     private func reading(of visible: VisibleSetting) -> Reading<Value> {
         resolveWithoutArgument(visible, over: slot.name.flatMap(core.registered))
     }
 
-    /// The setting as it was, under the first of its names that had a stored value, else under its present one; nil if
-    /// there was none.
-    private func setting(at place: Moment) throws(DefaultsError) -> SettingState? {
+    /// Returns the setting under the first of the names that had a stored value, otherwise under the present name. Returns nil
+    /// if there was no setting.
+    private nonisolated(nonsending) func setting(at place: Moment) async throws(DefaultsError) -> SettingState? {
         var first: SettingState?
         for name in names {
-            let found = try core.setting(name, at: place)
+            let found = try await core.setting(name, at: place)
             if let found, found.source.isStored { return found }
             if name == slot.name { first = found }
         }
@@ -69,15 +63,15 @@ extension DefaultsReference {
     }
 }
 
-/// The past of the suite, on the calling thread.
+/// The past of the suite.
 extension AdapterCore {
-    /// The changes of these keys, of the newest commits first; for no keys, of all.
-    func changes(of keys: [KeyName], limit: Int) throws(DefaultsError) -> [Change] {
+    /// Returns the changes of these keys in the newest commits; of all keys if the list is empty.
+    nonisolated(nonsending) func changes(of keys: [KeyName], limit: Int) async throws(DefaultsError) -> [Change] {
         var (changes, left, before) = ([Change](), limit, Revision?.none)
         while left > 0 {
-            // A page may be empty, and another one follow.
+            // A page may be empty although another page follows.
             let call = PastCall.history(of: suite, keys, before: before, limit: min(left, 1000))
-            guard let page = try known({ () throws(DefaultsError) in try ask(call) }) else { break }
+            guard let page = try await fetchIfPresent(call) else { break }
             changes += page.commits.flatMap(\.changes)
             left -= page.commits.count
             before = page.next
@@ -86,38 +80,39 @@ extension AdapterCore {
         return changes
     }
 
-    func difference(from: Moment, to: Moment?) throws(DefaultsError) -> [Change] {
-        try known { () throws(DefaultsError) in try ask(.difference(of: suite, from: from, to: to)).changes } ?? []
+    nonisolated(nonsending) func difference(from: Moment, to: Moment?) async throws(DefaultsError) -> [Change] {
+        try await fetchIfPresent(.difference(of: suite, from: from, to: to))?.changes ?? []
     }
 
-    /// A setting as it was; nil if there was none.
-    fileprivate func setting(_ key: KeyName, at place: Moment) throws(DefaultsError) -> SettingState? {
-        try known { () throws(DefaultsError) in try ask(.setting(key, in: suite, at: place)) }
+    /// Returns the setting at a moment. Returns nil if there was no setting.
+    fileprivate nonisolated(nonsending) func setting(
+        _ key: KeyName, at place: Moment
+    ) async throws(DefaultsError) -> SettingState? {
+        try await fetchIfPresent(.setting(key, in: suite, at: place))
     }
 
-    /// Sends a write that rests on the past. Its effects are visible here when this returns, unless the server went away
+    /// Sends a write that is based on the past. Its effects are visible here when this returns, unless the daemon went away
     /// meanwhile.
-    func write(_ call: PastCall<WriteSummary>) throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
-        let summary = try throwingDefaultsError { () throws(BackendError) in
-            // It is to come after what was written before.
-            try session.sendKept()
-            return try session.backend.send(call)
+    nonisolated(nonsending) func write(
+        _ call: PastCall<WriteSummary>
+    ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
+        let summary = try await throwingDefaultsError { () async throws(BackendError) in
+            // The write comes after all earlier writes.
+            try await session.flush(until: session.deadline)
+            return try await session.backend.send(call)
         }
-        if summary.changed { try? synchronize() }
+        if summary.changed { try? await synchronize() }
         return summary.changes.map { DefaultsChange($0) }
     }
 
-    private func ask<Output>(_ call: PastCall<Output>) throws(DefaultsError) -> Output {
-        try throwingDefaultsError { () throws(BackendError) in
-            try session.read { () throws(BackendError) in try session.backend.send(call) }
-        }
-    }
-
-    /// The answer to a question; nil if there is no such suite or key, or nothing was set.
-    private func known<Output>(_ ask: () throws(DefaultsError) -> Output) throws(DefaultsError) -> Output? {
-        do {
-            return try ask()
+    /// Sends a request that reads. Returns nil if there is no such suite or key, or the key had no value.
+    private nonisolated(nonsending) func fetchIfPresent<Output>(
+        _ call: PastCall<Output>
+    ) async throws(DefaultsError) -> Output? {
+        do throws(BackendError) {
+            return try await session.read { () async throws(BackendError) in try await session.backend.send(call) }
         } catch {
+            let error = DefaultsError(error)
             guard [.unknownSuite, .unknownKey, .notSet].contains(error.code) else { throw error }
             return nil
         }

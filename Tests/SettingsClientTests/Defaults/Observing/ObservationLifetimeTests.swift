@@ -41,6 +41,18 @@ struct ObservationLifetimeTests {
         #expect(first == nil)
     }
 
+    @Test("Dropping 10,000 observers of one key takes linear time")
+    func manyObservers() throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        #expect(defaults.launchCount == 0)
+        expectLinearTime {
+            let observations = (0..<10_000).map { _ in defaults.observe(\.launchCount) { _ in } }
+            #expect(defaults.core.observers.count == 10_000)
+            for observation in observations { observation.dispose() }
+        }
+        #expect(defaults.core.observers.count == 0)
+    }
+
     @Test("After an observation was disposed of on another thread nothing comes", arguments: Place.allCases)
     func disposing(_ place: Place) throws {
         let world = try place.world()

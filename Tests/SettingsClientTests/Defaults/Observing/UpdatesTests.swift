@@ -12,6 +12,7 @@ struct UpdatesTests {
     func calling(_ place: Place) async throws {
         let world = try place.world()
         let (one, two) = (world.adapter(), world.adapter())
+        try await one.ready()
         let updates = one.updates(of: \.launchCount)
         for number in 1...20 { two.launchCount = number }
         try await one.synchronize()
@@ -31,6 +32,7 @@ struct UpdatesTests {
     func layers(_ place: Place) async throws {
         let world = try place.world()
         let defaults = world.adapter(arguments: ["-loginTries", "3"])
+        try await defaults.ready()
         var names = defaults.updates(key: DefaultsKey<String?>("username"), options: .initial).makeAsyncIterator()
         var themes = defaults.player.updates(of: \.volume).makeAsyncIterator()
         var all = defaults.updates(options: .old).makeAsyncIterator()
@@ -57,6 +59,7 @@ struct UpdatesTests {
     func severalKeys(_ place: Place) async throws {
         let world = try place.world()
         let (one, two) = (world.adapter(), world.adapter())
+        try await one.ready()
         let updates = one.updates(of: \.launchCount, \.theme, \.player.equalizer.bass)
         let inner = one.player.updates(of: \.volume, \.equalizer.bass, options: .initial)
         two.launchCount = 1
@@ -85,6 +88,7 @@ struct UpdatesTests {
     func cancelling(_ place: Place) async throws {
         let world = try place.world()
         let defaults = world.adapter()
+        try await defaults.ready()
         let log = EventLog()
         let updates = defaults.updates(of: \.launchCount)
         let task = Task {
@@ -138,6 +142,7 @@ struct UpdatesTests {
     @Test("A loop far behind gets the newest of each key, old values follow on")
     func slow() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        try await defaults.ready()
         let updates = defaults.updates(of: \.launchCount, \.theme, options: [.initial, .old])
         for number in 1...20_000 { defaults.launchCount = number }
         defaults.theme = .dark
@@ -160,6 +165,7 @@ struct UpdatesTests {
     func many(_ place: Place) async throws {
         let world = try place.world()
         let (one, two) = (world.adapter(), world.adapter())
+        try await one.ready()
         let sequences = (0..<20).map { _ in one.updates(of: \.launchCount) }
         let tasks = sequences.map { updates in
             Task {

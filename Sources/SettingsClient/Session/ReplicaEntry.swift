@@ -80,6 +80,8 @@ struct PendingWrite: Sendable {
     /// The request key. All operations of one transaction share it.
     let ticket: RequestKey
     let action: Transaction.Operation.Action
+    /// The value that the program computed. It is shown if the value that the operation applies to is not known.
+    let expected: JSONValue?
     /// The setting with this write and all before it.
     fileprivate(set) var seen: VisibleSetting
     /// Set once it was acknowledged: it is shown until the key is known as of this revision, and as long as one before it
@@ -87,10 +89,12 @@ struct PendingWrite: Sendable {
     fileprivate(set) var settledAt: Revision?
 }
 
-extension Transaction.Operation.Action {
-    /// Returns the setting over what is below: the same if a change cannot be done to that.
-    fileprivate func seen(over below: VisibleSetting) -> VisibleSetting {
-        switch self {
+extension PendingWrite {
+    /// Returns the setting after the action. An operation that is not possible leaves the setting as it is.
+    fileprivate static func setting(
+        after action: Transaction.Operation.Action, expected: JSONValue?, over below: VisibleSetting
+    ) -> VisibleSetting {
+        switch action {
         case .set(let value):
             return VisibleSetting(value: value, source: .stored, revision: nil)
         case .delete:
@@ -98,8 +102,8 @@ extension Transaction.Operation.Action {
             guard below.source == .default else { return .unset }
             return VisibleSetting(value: below.value, source: .default, revision: nil)
         case .change(let operation):
-            guard let result = below.value.flatMap({ try? operation.applied(to: $0) }) else { return below }
-            return VisibleSetting(value: result, source: .stored, revision: nil)
+            let result = below.value.map { try? operation.applied(to: $0) } ?? expected
+            return result.map { VisibleSetting(value: $0, source: .stored, revision: nil) } ?? below
         }
     }
 }
@@ -114,7 +118,7 @@ struct PendingWrites: Sendable {
 
     /// Makes writes that each remove the key.
     init(removing tickets: [RequestKey]) {
-        for ticket in tickets { append(ticket, .delete, over: .unset) }
+        for ticket in tickets { append(ticket, .delete, expected: nil, over: .unset) }
     }
 
     var isEmpty: Bool { writes.isEmpty }
@@ -126,29 +130,12 @@ struct PendingWrites: Sendable {
     /// True if some were acknowledged and are still shown.
     var hasSettled: Bool { settledCount > 0 }
 
-    /// True if the setting does not depend on what the daemon says.
-    var covers: Bool {
-        writes.reversed().contains { if case .change = $0.action { false } else { true } }
-    }
-
     mutating func append(
-        _ ticket: RequestKey, _ action: Transaction.Operation.Action, over confirmed: VisibleSetting
+        _ ticket: RequestKey, _ action: Transaction.Operation.Action, expected: JSONValue?,
+        over confirmed: VisibleSetting
     ) {
-        let seen = action.seen(over: writes.last?.seen ?? confirmed)
-        writes.append(PendingWrite(ticket: ticket, action: action, seen: seen))
-    }
-
-    /// Puts an acknowledged removal before all others, which may have been done after it.
-    mutating func prependRemoval(_ ticket: RequestKey, settledAt place: Revision, over confirmed: VisibleSetting) {
-        if let first = writes.first?.settledAt {
-            guard first < place else { return }
-            _ = remove(at: writes.startIndex)
-        }
-        let action = Transaction.Operation.Action.delete
-        let removal = PendingWrite(
-            ticket: ticket, action: action, seen: action.seen(over: confirmed), settledAt: place)
-        writes.insert(removal, at: writes.startIndex)
-        settledCount += 1
+        let seen = PendingWrite.setting(after: action, expected: expected, over: writes.last?.seen ?? confirmed)
+        writes.append(PendingWrite(ticket: ticket, action: action, expected: expected, seen: seen))
     }
 
     /// Takes back one operation of a write. Later ones then have another base.
@@ -212,7 +199,8 @@ struct PendingWrites: Sendable {
         guard first < writes.endIndex else { return }
         for index in writes[first...].indices {
             let below = index == writes.startIndex ? confirmed : writes[index - 1].seen
-            let seen = writes[index].action.seen(over: below)
+            let seen = PendingWrite.setting(
+                after: writes[index].action, expected: writes[index].expected, over: below)
             if seen == writes[index].seen { return }
             writes[index].seen = seen
         }

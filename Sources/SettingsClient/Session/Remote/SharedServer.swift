@@ -1,4 +1,3 @@
-internal import Platform
 internal import SettingsAPI
 internal import SettingsHTTP
 internal import SettingsModel
@@ -9,8 +8,6 @@ final class SharedServer: Sendable {
     let address: ServerAddress
     /// Keeps one connection. While several threads send at the same time there are more.
     private let pool: ConnectionPool
-    /// True if a write has waited for the server until its deadline. Other writes then do not wait, until there is an answer.
-    private let isAway = Atomic(false)
     /// Requests that followers send later, as there was no answer last time.
     private let later = Mutex<[ObjectIdentifier: LongPoll]>([:])
     private let hasLater = Atomic(false)
@@ -61,12 +58,13 @@ struct ServerAnswer<Output: Sendable>: Sendable {
     let epoch: Epoch?
 }
 
-/// Requests on the calling thread.
+/// Requests.
 extension SharedServer {
-    func read<Output>(_ call: Endpoint<Output>, by deadline: ContinuousClock.Instant) -> ServerAnswer<Output> {
+    /// Sends a request once.
+    func send<Output>(_ call: Endpoint<Output>, by deadline: ContinuousClock.Instant) async -> ServerAnswer<Output> {
         do throws(SettingsError) {
-            let reply = try pool.exchange(call.request, by: deadline)
-            if !reply.isFromGateway { answered() }
+            let reply = try await pool.exchange(call.request, by: deadline)
+            if !reply.isFromGateway { noteAnswer() }
             let epoch = reply.cursor?.epoch
             return ServerAnswer(
                 result: Result { () throws(SettingsError) in try read(reply, of: call) }, epoch: epoch)
@@ -75,30 +73,28 @@ extension SharedServer {
         }
     }
 
-    /// Reads an answer. Throws for that of a gateway without a daemon behind it.
+    /// Reads an answer. Throws for the answer of a gateway that cannot reach the daemon.
     func read<Output>(_ reply: Reply, of call: Endpoint<Output>) throws(SettingsError) -> Output {
         guard !reply.isFromGateway else {
             throw .unreachable(
-                "a gateway answers \(reply.status), as it gets no answer of the daemon behind it",
+                "a gateway answers \(reply.status) because it gets no answer from the daemon",
                 outcome: call.isWrite ? .unknown : .notDone)
         }
         return try call.read(reply)
     }
 
     /// Sends a write that has a request key, and repeats it until its outcome is known or the time is over.
-    func write<Output>(_ call: Endpoint<Output>, by deadline: ContinuousClock.Instant) -> ServerAnswer<Output> {
-        var repeats = WriteRepeats(waitsForServer: !isAway.load(ordering: .relaxed))
+    func sendRepeatedly<Output>(
+        _ call: Endpoint<Output>, by deadline: ContinuousClock.Instant
+    ) async -> ServerAnswer<Output> {
+        var repeats = WriteRepeats()
         var generator = SystemRandomNumberGenerator()
         while true {
-            let answer = read(call, by: deadline)
+            let answer = await send(call, by: deadline)
             guard case .failure(let error) = answer.result else { return answer }
-            if let pause = repeats.pause(after: error, using: &generator) {
-                let next = ContinuousClock.now + pause
-                if next < deadline {
-                    _ = PollSet.wait(for: [], on: -1, until: next)
-                    continue
-                }
-                if case .unreachable = error { isAway.store(true, ordering: .relaxed) }
+            if let pause = repeats.pause(after: error, using: &generator), .now + pause < deadline {
+                _ = await Promise<Void>().value(until: .now + pause)
+                continue
             }
             return ServerAnswer(result: .failure(repeats.summary(of: error)), epoch: answer.epoch)
         }
@@ -107,9 +103,7 @@ extension SharedServer {
 
 extension SharedServer {
     /// Notes an answer, and sends the requests that wait for the server.
-    func answered() {
-        // A store each time would take the cache line from other threads.
-        if isAway.load(ordering: .relaxed) { isAway.store(false, ordering: .relaxed) }
+    func noteAnswer() {
         guard hasLater.load(ordering: .acquiring) else { return }
         let polls = later.withLock { later in
             hasLater.store(false, ordering: .relaxed)
@@ -159,8 +153,6 @@ extension SharedServer {
 
 /// A state machine without I/O that decides when a write is sent again, under the same request key.
 struct WriteRepeats: Sendable {
-    /// True if it is worth waiting for a server that cannot be reached: it may be about to come back.
-    let waitsForServer: Bool
     /// True if one of the attempts may have been done.
     private(set) var mayBeDone = false
     /// The reason why the server could not be reached the last time.
@@ -168,9 +160,7 @@ struct WriteRepeats: Sendable {
     private var attempts = 0
     private var backOff = BackOff()
 
-    init(waitsForServer: Bool) {
-        self.waitsForServer = waitsForServer
-    }
+    init() {}
 
     /// Returns the pause before the next attempt; nil if there is none.
     mutating func pause(
@@ -181,7 +171,6 @@ struct WriteRepeats: Sendable {
         switch error {
         case .unreachable(let reason, _):
             self.reason = reason
-            guard mayBeDone || waitsForServer else { return nil }
             // A server that lost a connection is likely to be there.
             return attempts == 1 && mayBeDone ? .zero : backOff.next(using: &generator)
         case .problem(let problem, _):

@@ -27,14 +27,10 @@ struct ReplicaState: Sendable {
         ObservedSetting(key: key, visible: visible(key), registered: registered[key])
     }
 
-    /// True if the program's own writes determine the setting, whatever the daemon says.
-    func isCovered(_ key: KeyName) -> Bool {
-        entries[key]?.pending.covers ?? !resets.isEmpty
-    }
-
-    /// True if the key can be read though the suite is not loaded: the program's own writes or their answers determine it.
+    /// True if a reader gets a value before the suite is loaded: the program has written the key, or an answer has told it.
     func isKnown(_ key: KeyName) -> Bool {
-        isCovered(key) || (entries[key]?.asOf ?? .zero) != .zero
+        guard let entry = entries[key] else { return !resets.isEmpty }
+        return !entry.pending.isEmpty || entry.asOf != .zero
     }
 
     /// Returns the cell that readers of the key share.
@@ -147,10 +143,14 @@ struct ReplicaState: Sendable {
     }
 
     /// Shows a write that is about to be sent.
-    mutating func begin(_ ticket: RequestKey, _ operations: [Transaction.Operation]) {
+    ///
+    /// - Parameter expected: the value that the program computed for the one key that the write changes in place.
+    mutating func begin(
+        _ ticket: RequestKey, _ operations: [Transaction.Operation], expected: JSONValue? = nil
+    ) {
         for operation in operations {
             update(operation.key) { entry in
-                entry.pending.append(ticket, operation.action, over: entry.confirmed)
+                entry.pending.append(ticket, operation.action, expected: expected, over: entry.confirmed)
             }
         }
     }
@@ -195,25 +195,12 @@ struct ReplicaState: Sendable {
         }
     }
 
-    /// Takes in a removal of everything that was not shown before.
-    mutating func apply(reset ticket: RequestKey, _ summary: WriteSummary) {
-        for change in summary.changes { apply(change) }
-        let known = cursor?.revision ?? .zero
-        guard summary.revision > known else { return }
-        for key in entries.keys {
-            update(key) { entry in
-                let source = entry.confirmed.source
-                guard summary.revision > entry.asOf, source != .unset, source != .default else { return }
-                entry.pending.prependRemoval(ticket, settledAt: summary.revision, over: entry.confirmed)
-            }
-            if entries[key]?.pending.hasSettled ?? false { settled.insert(key) }
-        }
-    }
-
     /// Shows a removal of everything.
     mutating func beginReset(_ ticket: RequestKey) {
         resets.append(ticket)
-        for key in entries.keys { update(key) { $0.pending.append(ticket, .delete, over: $0.confirmed) } }
+        for key in entries.keys {
+            update(key) { $0.pending.append(ticket, .delete, expected: nil, over: $0.confirmed) }
+        }
     }
 
     /// Ends a removal of everything; without a summary it was refused.
@@ -243,14 +230,24 @@ struct ReplicaState: Sendable {
     }
 
     /// Adds the event that an observer begins, with the settings of these keys, or of all.
-    mutating func begin(_ observer: UInt64, _ keys: [KeyName]?) {
+    ///
+    /// - Parameter isLate: true if the observer has waited for the suite. It then begins before the program's pending writes,
+    ///   because the program may have made them after the call that the observer belongs to.
+    mutating func begin(_ observer: UInt64, _ keys: [KeyName]?, isLate: Bool = false) {
         let keys = keys ?? Array(Set(entries.keys).union(registered.keys))
-        news.append(.began(observer, keys.map(observed)))
+        guard isLate else { return news.append(.began(observer, keys.map(observed))) }
+        let confirmed = keys.map { key in
+            ObservedSetting(key: key, visible: entries[key]?.confirmed ?? .unset, registered: registered[key])
+        }
+        news.append(.began(observer, confirmed))
+        for setting in confirmed where !setting.visible.looksLike(visible(setting.key)) {
+            news.append(.changed(observed(setting.key)))
+        }
     }
 
-    /// Has readers of these keys look again.
-    func touch(_ keys: some Sequence<KeyName>) {
-        for key in keys { entries[key]?.cell?.advance() }
+    /// Lets readers of all keys read again, because another schema is known.
+    func touchAllKeys() {
+        for entry in entries.values { entry.cell?.advance() }
     }
 
     /// Changes an entry, and adds an event if readers see a difference.

@@ -11,7 +11,7 @@ internal import Synchronization
 final class RemoteFollower: Sendable {
     /// One session that follows, until `stop()` is called.
     final class Subscription: Following {
-        let history: ToldHistory
+        let history: DeliveredHistory
         fileprivate let handler: @Sendable (SettingsObservation) -> Void
         fileprivate let onTrouble: @Sendable (SettingsError) -> Void
         private let follower: RemoteFollower
@@ -23,7 +23,7 @@ final class RemoteFollower: Sendable {
             _ handler: @escaping @Sendable (SettingsObservation) -> Void
         ) {
             (self.id, self.follower, self.onTrouble, self.handler) = (id, follower, onTrouble, handler)
-            history = ToldHistory(place.epoch)
+            history = DeliveredHistory(place.epoch)
         }
 
         func stop() {
@@ -229,7 +229,7 @@ final class RemoteFollower: Sendable {
         case (_, .success(let observation)):
             // One without changes says how far everything is known, which callers may wait for.
             for subscription in receivers {
-                subscription.history.tell(of: observation.cursor.epoch) { subscription.handler(observation) }
+                subscription.history.deliver(of: observation.cursor.epoch) { subscription.handler(observation) }
             }
             goOn(after: state.withLock { $0.place.pause }, hasMore: observation.isPartial)
         case (.again(let pause), .failure(let error)): ask(afterFailure: pause, isAway: !error.isLoad)
@@ -239,7 +239,7 @@ final class RemoteFollower: Sendable {
 
     /// Goes on after an answer. A daemon that goes down asks for a pause.
     private func goOn(after pause: Duration, hasMore: Bool) {
-        if pause == .zero { server.answered() }
+        if pause == .zero { server.noteAnswer() }
         let next = hasMore ? .now : state.withLock { $0.asked } + pace
         ask(after: max(pause, next - .now, .zero), isAway: pause > .zero)
     }

@@ -1,10 +1,9 @@
-internal import Dispatch
 internal import SettingsAPI
 internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// A suite of a daemon. Each call sends and receives on the calling thread, and ends at its deadline.
+/// A suite of a daemon. Each call ends at its deadline.
 final class RemoteBackend: SuiteBackend {
     let suite: SuiteName
     private let server: SharedServer
@@ -21,9 +20,9 @@ final class RemoteBackend: SuiteBackend {
         self.timeout = timeout.bounded
     }
 
-    func load() throws(BackendError) -> ObservedState {
+    func load() async throws(BackendError) -> ObservedState {
         let call = Endpoint.observe(watched, since: nil, wait: nil, limit: nil, latest: false)
-        guard case .state(let state) = try ask({ server.read(call, by: $0) }) else {
+        guard case .state(let state) = try await ask({ await server.send(call, by: $0) }) else {
             throw failure("the daemon answers with changes to a request for the state")
         }
         guard subscription.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
@@ -32,17 +31,17 @@ final class RemoteBackend: SuiteBackend {
         return state
     }
 
-    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
+    func news(since place: Cursor) async throws(BackendError) -> SettingsObservation {
         let call = Endpoint.observe(watched, since: .cursor(place), wait: .zero, limit: nil, latest: false)
-        let news = try ask { server.read(call, by: $0) }
+        let news = try await ask { await server.send(call, by: $0) }
         // Only the follower begins anew with a state of another history.
         if case .changes = news { return news }
-        return .state(try load())
+        return .state(try await load())
     }
 
-    func setting(_ key: KeyName) throws(BackendError) -> SettingState {
-        try ask {
-            let answer = server.read(.setting(key, in: suite), by: $0)
+    func setting(_ key: KeyName) async throws(BackendError) -> SettingState {
+        try await ask {
+            let answer = await server.send(.setting(key, in: suite), by: $0)
             let result = answer.result.map(\.body).flatMapError { error in
                 SettingState(suite: suite, key: key, ifToldBy: error).map { .success($0) } ?? .failure(error)
             }
@@ -50,19 +49,19 @@ final class RemoteBackend: SuiteBackend {
         }
     }
 
-    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
+    func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
         let options = WriteOptions(requestKey: change.requestKey)
         let call: Endpoint<Answer<WriteSummary>> =
             switch change.action {
             case .transaction(let transaction): .commit(transaction, options)
             case .reset: .reset(suite, prefix: nil, options)
             }
-        return try ask { server.write(call, by: $0) }.body
+        return try await ask { await server.send(call, by: $0) }.body
     }
 
-    func schema() throws(BackendError) -> SchemaDocument? {
-        try ask {
-            let answer = server.read(.schema(of: suite), by: $0)
+    func schema() async throws(BackendError) -> SchemaDocument? {
+        try await ask {
+            let answer = await server.send(.schema(of: suite), by: $0)
             let result = answer.result.map(Optional.some).flatMapError { error in
                 error.code == .noSchema || error.code == .unknownSuite ? .success(nil) : .failure(error)
             }
@@ -72,13 +71,17 @@ final class RemoteBackend: SuiteBackend {
 
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
-    ) throws(BackendError) -> WriteSummary {
+    ) async throws(BackendError) -> WriteSummary {
         let call = Endpoint.setSchema(document, of: suite, onConflict: policy, WriteOptions(requestKey: requestKey))
-        return try ask { server.write(call, by: $0) }.body
+        return try await ask { await server.sendRepeatedly(call, by: $0) }.body
     }
 
-    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
-        try ask { call.endpoint.isWrite ? server.write(call.endpoint, by: $0) : server.read(call.endpoint, by: $0) }
+    func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output {
+        try await ask { deadline in
+            call.endpoint.isWrite
+                ? await server.sendRepeatedly(call.endpoint, by: deadline)
+                : await server.send(call.endpoint, by: deadline)
+        }
     }
 
     func follow(
@@ -100,21 +103,18 @@ final class RemoteBackend: SuiteBackend {
 
     /// Sends a request until its answer is from the history that the follower has delivered.
     private func ask<Output>(
-        _ send: (ContinuousClock.Instant) -> ServerAnswer<Output>
-    ) throws(BackendError) -> Output {
-        let deadline = WaitingTime.deadline(after: timeout)
-        guard ContinuousClock.now < deadline else {
-            throw failure("an earlier request had no answer in time, so nothing more was sent", outcome: .notDone)
-        }
+        _ send: (ContinuousClock.Instant) async -> ServerAnswer<Output>
+    ) async throws(BackendError) -> Output {
+        let deadline = ContinuousClock.now + timeout
         let subscription = subscription
         while true {
             let moves = subscription?.history.moves ?? 0
-            let answer = send(deadline)
+            let answer = await send(deadline)
             if let subscription, let epoch = answer.epoch, !subscription.history.isAt(epoch) {
                 // Epochs have no order. The answer is the older one if the follower has moved meanwhile.
                 if subscription.history.moves == moves {
                     subscription.refresh()
-                    subscription.history.wait(forMoveAfter: moves, until: deadline)
+                    await subscription.history.waitForMove(after: moves, until: deadline)
                 }
                 if !subscription.history.isAt(epoch) {
                     // Its revisions must not be compared with those of the replica, so it counts as no answer.
@@ -130,7 +130,8 @@ final class RemoteBackend: SuiteBackend {
                 case .problem(let problem, _):
                     throw failure(error, retryAfter: .milliseconds(problem.retryAfterMs ?? 0))
                 case .malformedAnswer: throw failure(error, retryAfter: .zero)
-                case .unreachable, .timedOut, .unusableToken, .cancelled:
+                case .cancelled: throw .cancelled
+                case .unreachable, .timedOut, .unusableToken:
                     throw failure(error.description, outcome: error.outcome)
                 }
             }
@@ -169,17 +170,18 @@ extension SettingState {
     }
 }
 
-/// The history that a follower has delivered.
+/// The history that a follower has delivered to its handler.
 ///
-/// A daemon may be replaced by one with other data. Then an answer may come from a history that was not delivered yet, or
-/// late from one that was left, and its revision would be compared with those of another. So answers wait until both are
-/// of one history.
-final class ToldHistory: Sendable {
+/// A daemon may be replaced by a daemon with other data. An answer may then come from a history that the follower has not
+/// delivered yet, or late from the history before. Revisions of different histories cannot be compared, so an answer waits until
+/// the follower has delivered its history.
+final class DeliveredHistory: Sendable {
     private struct State {
-        /// Nil while the first state of another history is delivered.
+        /// Nil while the follower delivers the first state of another history.
         var epoch: Epoch?
         var moves = 0
-        var waiting: [DispatchSemaphore] = []
+        /// Fulfilled at the next move.
+        var nextMove = Promise<Void>()
     }
 
     private let state: Mutex<State>
@@ -195,8 +197,8 @@ final class ToldHistory: Sendable {
         state.withLock { $0.epoch == epoch }
     }
 
-    /// Delivers something of a history. Called by one thread at a time.
-    func tell(of epoch: Epoch, _ body: () -> Void) {
+    /// Delivers an observation of a history. Called by one thread at a time.
+    func deliver(of epoch: Epoch, _ body: () -> Void) {
         let isMove = state.withLock { state in
             guard state.epoch != epoch else { return false }
             state.epoch = nil
@@ -204,25 +206,18 @@ final class ToldHistory: Sendable {
         }
         body()
         guard isMove else { return }
-        let waiting = state.withLock { state in
+        let move = state.withLock { state in
             state.epoch = epoch
             state.moves += 1
-            defer { state.waiting = [] }
-            return state.waiting
+            defer { state.nextMove = Promise() }
+            return state.nextMove
         }
-        for semaphore in waiting { semaphore.signal() }
+        move.fulfill(())
     }
 
-    /// Waits until there were more moves than so many, or the time is over.
-    func wait(forMoveAfter moves: Int, until deadline: ContinuousClock.Instant) {
-        let semaphore = DispatchSemaphore(value: 0)
-        let isThere = state.withLock { state in
-            if state.moves > moves { return true }
-            state.waiting.append(semaphore)
-            return false
-        }
-        if isThere { return }
-        if semaphore.wait(timeout: .after(max(.zero, deadline - .now))) == .success { return }
-        state.withLock { state in state.waiting.removeAll { $0 === semaphore } }
+    /// Waits until there were more moves than the given number, or until the deadline.
+    func waitForMove(after moves: Int, until deadline: ContinuousClock.Instant) async {
+        let move = state.withLock { $0.moves > moves ? nil : $0.nextMove }
+        _ = await move?.value(until: deadline)
     }
 }

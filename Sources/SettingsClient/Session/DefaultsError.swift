@@ -24,6 +24,14 @@ public struct DefaultsIssue: Equatable, Sendable {
     public let error: DefaultsError
 }
 
+extension DefaultsIssue {
+    /// The suite and the key of an issue.
+    struct Subject: Sendable {
+        let suite: SuiteName
+        let key: String
+    }
+}
+
 extension DefaultsIssue: CustomStringConvertible {
     /// One line for a log.
     public var description: String {
@@ -41,6 +49,8 @@ public enum DefaultsError: Error, Equatable, Sendable {
     case invalid(InvalidValue)
     /// The key cannot be one: its name, its limits or its default.
     case unusableKey(String, SchemaError)
+    /// An argument of the command line is ignored, because its value is no value of the key.
+    case invalidArgument(String, InvalidValue)
     /// The name cannot be a key's.
     case unusableName(NameError)
     /// The program's keys and the server's schema disagree.
@@ -77,7 +87,9 @@ public enum DefaultsError: Error, Equatable, Sendable {
         switch error {
         case .refused(let problem): self = .refused(Refusal(problem))
         case .unreachable(let reason, _), .unavailable(let reason, _): self = .unreachable(reason)
-        case .kept(let reason): self = .kept(reason)
+        case .queued(let reason): self = .kept(reason)
+        case .cancelled: self = .cancelled
+        case .unusable(let reason): self = .unreachable(reason)
         }
     }
 }
@@ -90,6 +102,7 @@ extension DefaultsError: CustomStringConvertible {
         case .invalid(let error): error.description
         case .unusableKey(let name, let error):
             "\(name) cannot be a key: \(error.problems.map(\.detail).joined(separator: "; "))"
+        case .invalidArgument(let argument, let error): "the argument \(argument) is ignored: \(error)"
         case .unusableName(let error): error.description
         case .disagreement(let differences): differences.map(\.sentence).joined(separator: "; ")
         case .unusableSchema(let error): "the schema cannot be used: \(error)"

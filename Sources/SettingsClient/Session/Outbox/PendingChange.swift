@@ -69,8 +69,8 @@ extension PendingChange {
         action == .reset ? nil : operations.filter { $0.action == .delete }.map(\.key)
     }
 
-    /// True if a refusal says that there is nothing to remove, as the suite does not exist: that counts as done.
-    func isVain(after problem: Problem) -> Bool {
+    /// True if a refusal means that there is nothing to remove, because the suite does not exist.
+    func isFulfilled(despite problem: Problem) -> Bool {
         guard problem.code == .unknownSuite else { return false }
         switch action {
         case .reset: return true
@@ -81,16 +81,8 @@ extension PendingChange {
         }
     }
 
-    /// True if it compares revisions, which have a meaning in one history only.
-    var comparesRevisions: Bool {
-        guard case .transaction(let transaction) = action else { return false }
-        return transaction.conditions.contains { condition in
-            switch condition {
-            case .suite, .setting(_, _, .revision): true
-            case .setting: false
-            }
-        }
-    }
+    /// The value that the program computed for the key that it changes in place.
+    var expectedValue: JSONValue? { merge?.plan.new }
 
     /// The plan of a change of one key, with that key and its suite.
     private var merge: (plan: Plan, transaction: Transaction, operation: Transaction.Operation)? {
@@ -101,29 +93,8 @@ extension PendingChange {
     }
 }
 
-/// The forms in which it is sent.
+/// Conflicts with writes of other programs.
 extension PendingChange {
-    /// The form for a server that may have another history by then. An operation of the server needs no condition. Anything
-    /// else compares the value, as the revision may mean another one.
-    var forLater: PendingChange {
-        guard let merge else { return self }
-        let plan = merge.plan
-        var transaction = merge.transaction
-        // The server does not know a registered default that it was computed from.
-        if let base = plan.base, plan.delta?.applied(to: base) == plan.new, let change = plan.delta?.operation {
-            transaction.operations[0].action = .change(change)
-            transaction.conditions = []
-        } else {
-            transaction.conditions = transaction.conditions.map { condition in
-                guard case .setting(let suite, let key, .revision) = condition else { return condition }
-                return .setting(suite, key, Self.test(of: plan.base))
-            }
-        }
-        var later = self
-        later.action = .transaction(transaction)
-        return later
-    }
-
     /// True if a refusal is about the value that was there, and the change has a plan for that.
     func isConflict(_ problem: Problem) -> Bool {
         guard let merge else { return false }
@@ -133,15 +104,10 @@ extension PendingChange {
         return problem.code == .notSet || problem.code == .unknownSuite || problem.code == .invalidOperation
     }
 
-    /// Returns the form for the value that is there after a conflict; nil if the plan has none.
-    ///
-    /// - Parameter normalized: returns a merged value as the type of the key writes it, or throws if it is none of its values.
-    func resolved<Failure: Error>(
-        over current: SettingState, as requestKey: RequestKey,
-        normalized: (JSONValue) throws(Failure) -> JSONValue?
-    ) throws(Failure) -> PendingChange? {
+    /// Returns the change for the current value after a conflict. Returns nil if the plan has none.
+    func resolved(over current: SettingState, as requestKey: RequestKey) -> PendingChange? {
         guard let (plan, _, operation) = merge, current.source != .invalid, !current.isConcealed else { return nil }
-        // By value, as the answer may be lost, and the server be another one when it is sent again.
+        // Compares the value, because a revision may mean another value if the daemon is replaced before a retry.
         func set(_ value: JSONValue?) -> PendingChange {
             PendingChange(
                 value.map { .set($0) } ?? .delete, to: operation.key, in: operation.suite,
@@ -153,7 +119,7 @@ extension PendingChange {
         // If there is no value at all, the result is stored.
         let merged = if let value = current.value ?? plan.start { delta.applied(to: value) } else { plan.new }
         guard let merged else { return nil }
-        let value = try normalized(merged)
+        let value = delta.inCanonicalOrder(merged) ?? merged
         guard current.value != nil, let change = delta.operation else { return set(value) }
         let next = PendingChange(
             .change(change), to: operation.key, in: operation.suite, if: nil, as: requestKey, plan)
@@ -161,9 +127,13 @@ extension PendingChange {
         return next.action == action ? nil : next
     }
 
-    /// Returns the form after a conflict, where the type of the key is not known.
-    func resolved(over current: SettingState, as requestKey: RequestKey) -> PendingChange? {
-        resolved(over: current, as: requestKey) { merge?.plan.delta?.inCanonicalOrder($0) ?? $0 }
+    /// The value that the change of one key leads to, over the current setting. Nil if it removes the value.
+    func mergedValue(over current: SettingState) -> JSONValue? {
+        switch merge?.operation.action {
+        case .set(let value): value
+        case .change(let operation): current.value.flatMap { try? operation.applied(to: $0) }
+        case .delete, nil: nil
+        }
     }
 
     private static func test(of value: JSONValue?) -> Transaction.Condition.Test {

@@ -1,0 +1,128 @@
+internal import Dispatch
+internal import Platform
+internal import SettingsHTTP
+internal import Synchronization
+
+/// The thread that executes the tasks of all suite sessions of the process, and works with their files.
+///
+/// A getter may block a thread of Swift's pool until such a task has finished, so these tasks must not need a thread of that
+/// pool. The thread starts with the first task and ends when it has had nothing to do for a while.
+final class ClientThread: TaskExecutor {
+    static let shared = ClientThread()
+
+    private struct Timer {
+        let id: UInt64
+        let moment: ContinuousClock.Instant
+        let action: @Sendable () -> Void
+    }
+
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var actions: [@Sendable () -> Void] = []
+        /// The timers in the order of their moments.
+        var timers: [Timer] = []
+        var lastID: UInt64 = 0
+        var isRunning = false
+        /// The identifier of the thread. 0 if there is no thread.
+        var identifier: UInt = 0
+    }
+
+    private let state = Mutex(State())
+    private let signal = DispatchSemaphore(value: 0)
+    private static let idleLimit = Duration.seconds(1)
+
+    /// True on the thread itself, which must not wait for its own tasks.
+    var isCurrent: Bool { state.withLock { $0.identifier } == CurrentThread.identifier }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        add { $0.jobs.append(job) }
+    }
+
+    /// Calls the function on the thread.
+    func execute(_ action: @escaping @Sendable () -> Void) {
+        add { $0.actions.append(action) }
+    }
+
+    /// Calls the function on the thread when a moment has come. Returns a number for ``cancelTimer(_:)``.
+    @discardableResult
+    func schedule(at moment: ContinuousClock.Instant, _ action: @escaping @Sendable () -> Void) -> UInt64 {
+        add { state in
+            state.lastID += 1
+            // Most timers are later than those that exist.
+            let index = state.timers.lastIndex { $0.moment <= moment }.map { $0 + 1 } ?? 0
+            state.timers.insert(Timer(id: state.lastID, moment: moment, action: action), at: index)
+            return state.lastID
+        }
+    }
+
+    func cancelTimer(_ id: UInt64) {
+        let removed = state.withLock { state in
+            state.timers.lastIndex { $0.id == id }.map { state.timers.remove(at: $0) }
+        }
+        // The function may own the last reference to an object, so the lock is not held here.
+        withExtendedLifetime(removed) {}
+    }
+
+    private func add<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        let (result, mustStart) = state.withLock { state in
+            let result = body(&state)
+            defer { state.isRunning = true }
+            return (result, !state.isRunning)
+        }
+        if mustStart { start() } else { signal.signal() }
+        return result
+    }
+
+    private func start() {
+        do throws(SystemError) {
+            try DetachedThread.start { self.run() }
+        } catch {
+            // The system has no thread to spare. Dispatch may have an idle thread.
+            DispatchQueue.global().async { self.run() }
+        }
+    }
+
+    private func run() {
+        state.withLock { $0.identifier = CurrentThread.identifier }
+        var idleSince = ContinuousClock.now
+        while true {
+            let (jobs, actions, next) = takeWork()
+            for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
+            for action in actions { action() }
+            let now = ContinuousClock.now
+            if !jobs.isEmpty || !actions.isEmpty {
+                idleSince = now
+                continue
+            }
+            let limit = idleSince + Self.idleLimit
+            if next == nil, now >= limit, end() { return }
+            let pause = (next ?? limit) - now
+            _ = signal.wait(timeout: .after(max(pause, .zero)))
+        }
+    }
+
+    /// Removes everything that the thread can do now. Returns also the moment of the next timer.
+    private func takeWork() -> ([UnownedJob], [@Sendable () -> Void], next: ContinuousClock.Instant?) {
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            let due = state.timers.prefix { $0.moment <= now }
+            state.timers.removeFirst(due.count)
+            defer {
+                state.jobs.removeAll(keepingCapacity: true)
+                state.actions.removeAll(keepingCapacity: true)
+            }
+            return (state.jobs, state.actions + due.map(\.action), state.timers.first?.moment)
+        }
+    }
+
+    /// Returns false if there is work again.
+    private func end() -> Bool {
+        state.withLock { state in
+            guard state.jobs.isEmpty, state.actions.isEmpty, state.timers.isEmpty else { return false }
+            state.isRunning = false
+            state.identifier = 0
+            return true
+        }
+    }
+}

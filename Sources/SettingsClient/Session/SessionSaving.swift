@@ -1,0 +1,88 @@
+internal import Dispatch
+internal import Platform
+internal import SettingsAPI
+internal import Synchronization
+
+/// The part of a session's state that says which version of the replica the cache file contains.
+struct Saving: Sendable {
+    /// The version of the replica that the file contains. Nil if it is not known.
+    var savedVersion: Int?
+    var isPlanned = false
+    var lastSaved: ContinuousClock.Instant?
+    /// True if the last save failed. Failures in a row are reported once.
+    var hasFailed = false
+
+    /// Plans a save, and returns the pause before it. Returns nil if a save is planned.
+    mutating func plan(after interval: Duration) -> Duration? {
+        if isPlanned { return nil }
+        isPlanned = true
+        return lastSaved.map { max(.zero, $0 + interval - .now) } ?? .zero
+    }
+}
+
+extension SuiteSession {
+    /// Saves the cache when the planned moment has come. Runs on the client thread.
+    func saveAsPlanned() {
+        state.withLock { $0.saving.isPlanned = false }
+        saveCache()
+    }
+
+    /// Saves the replica unless the file contains it. After a failure, the next change causes another save.
+    func saveCache() {
+        guard let cache else { return }
+        let contents = state.withLock { state -> ObservedState? in
+            let version = state.replica.version
+            guard state.saving.savedVersion != version else { return nil }
+            state.saving.savedVersion = version
+            state.saving.lastSaved = .now
+            return state.replica.confirmed(of: suite)
+        }
+        guard let contents else { return }
+        do throws(FileError) {
+            let isSaved = try cache.save(contents)
+            state.withLock { state in
+                if isSaved { state.saving.hasFailed = false } else { state.saving.savedVersion = nil }
+            }
+        } catch {
+            let isNews = state.withLock { state in
+                state.saving.savedVersion = nil
+                defer { state.saving.hasFailed = true }
+                return !state.saving.hasFailed
+            }
+            if isNews { report(.unusableFile(path: cache.path, reason: error.reason), nil, .write) }
+        }
+    }
+}
+
+/// The sessions of the process. When the process exits, they send their writes and save their caches: a session that a global
+/// variable holds is never released.
+enum SessionsAtExit {
+    private struct Entry {
+        weak var session: SuiteSession?
+    }
+
+    private static let entries = Mutex<[Entry]>([])
+    private static let isRegistered: Bool = CurrentProcess.addExitHandler { SessionsAtExit.finish() }
+    /// How long the exit of the process may be delayed until the daemon has the writes of all sessions.
+    private static let longestFlush = Duration.seconds(1)
+
+    static func add(_ session: SuiteSession) {
+        _ = isRegistered
+        let sessions = entries.withLock { entries in
+            let sessions = entries.compactMap(\.session)
+            entries = (sessions + [session]).map { Entry(session: $0) }
+            return sessions
+        }
+        // The last reference to a session must not be released under the lock.
+        withExtendedLifetime(sessions) {}
+    }
+
+    private static func finish() {
+        let deadline = ContinuousClock.now + longestFlush
+        let sessions = entries.withLock { $0.compactMap(\.session) }
+        // All sessions send at the same time.
+        let flushes = sessions.compactMap { $0.beginFlush() }
+        for flush in flushes { _ = flush.wait(until: deadline) }
+        for session in sessions { session.saveCache() }
+    }
+}

@@ -1,0 +1,567 @@
+internal import Platform
+internal import SettingsAPI
+internal import SettingsHTTP
+internal import SettingsModel
+internal import Synchronization
+
+/// The result of a write: a summary, or the reason why there is none.
+typealias WriteResult = Result<WriteSummary, BackendError>
+
+/// The part of a session's state that numbers the writes, and says what the sending task does.
+struct Sending: Sendable {
+    /// A caller that waits until every write up to a number has an answer.
+    private struct Flush: Sendable {
+        let number: Int64
+        let result: Promise<Result<Void, BackendError>>
+        /// True if an attempt to send a write has begun since the caller waits.
+        var hasAttempt = false
+    }
+
+    /// The number of the newest write.
+    private(set) var lastNumber: Int64 = 0
+    /// The number of the oldest write without an answer.
+    private(set) var nextNumber: Int64 = 1
+    /// The callers that wait for the result of their write.
+    private var waiters: [Int64: Promise<WriteResult>] = [:]
+    /// The functions that wait for the result of a write, however long that takes.
+    private var handlers: [Int64: Promise<WriteResult>] = [:]
+    /// Functions that return true if a value that a conflict has merged is a value of the key.
+    private var validators: [Int64: @Sendable (JSONValue) -> Bool] = [:]
+    private var flushes: [Flush] = []
+    /// The number of writes that have no number yet, because the outbox is not open.
+    var waitingForOutbox = 0
+    private var isRunning = false
+    /// True if the queue has changed since the sending task looked at it.
+    private var hasNews = false
+    /// The pause of the sending task, which another thread can end.
+    var pause: Promise<Void>?
+    /// The reason why the first write waits. Nil if nothing prevents it from being sent.
+    private(set) var obstacle: String?
+    /// True if the user was told that the daemon takes no writes.
+    private var isStallReported = false
+    /// True until the first write, if the environment names no directory for the outbox.
+    var lacksDirectory = false
+    /// The unusable files that were reported.
+    private var reportedTroubles: Set<OutboxStore.Trouble> = []
+
+    /// The number of writes without an answer.
+    var count: Int { Int(lastNumber + 1 - nextNumber) }
+
+    mutating func addWrite(
+        waiter: Promise<WriteResult>? = nil, isPatient: Bool = false,
+        isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
+    ) -> Int64 {
+        lastNumber += 1
+        if isPatient { handlers[lastNumber] = waiter } else { waiters[lastNumber] = waiter }
+        validators[lastNumber] = isAllowed
+        return lastNumber
+    }
+
+    /// Removes the waiter of a caller that waits no longer. A refusal of its write is then reported.
+    ///
+    /// Returns false if the write has no waiter, because its answer has arrived.
+    mutating func removeWaiter(_ waiter: Promise<WriteResult>) -> Bool {
+        guard let number = waiters.first(where: { $0.value === waiter })?.key else { return false }
+        waiters[number] = nil
+        return true
+    }
+
+    /// Returns true if a merged value is a value of the key that the first write changes. Runs code of the program.
+    var validator: @Sendable (JSONValue) -> Bool { validators[nextNumber] ?? { _ in true } }
+
+    /// Notes a change of the queue. Returns true if the caller has to start the sending task.
+    mutating func wake() -> Bool {
+        hasNews = true
+        defer { isRunning = true }
+        return !isRunning
+    }
+
+    /// The sending task begins to look at the queue.
+    mutating func beginLook() { hasNews = false }
+
+    /// The sending task has found no write that it can send. Returns true if the task ends.
+    mutating func endTask() -> Bool {
+        guard !hasNews else { return false }
+        isRunning = false
+        return true
+    }
+
+    /// Ends the task although writes are left. Returns all callers that wait.
+    mutating func stopTask() -> [Promise<WriteResult>] {
+        isRunning = false
+        defer { handlers = [:] }
+        return removeWaiters() + handlers.values
+    }
+
+    /// Removes the waiter of the first write, whose answer has arrived.
+    mutating func takeFirstWaiter() -> Promise<WriteResult>? {
+        waiters.removeValue(forKey: nextNumber) ?? handlers.removeValue(forKey: nextNumber)
+    }
+
+    /// Ends the first write. Returns the finished flushes.
+    mutating func endFirst() -> [Promise<Result<Void, BackendError>>] {
+        validators[nextNumber] = nil
+        nextNumber += 1
+        obstacle = nil
+        isStallReported = false
+        let finished = flushes.filter { $0.number < nextNumber }
+        flushes.removeAll { $0.number < nextNumber }
+        return finished.map(\.result)
+    }
+
+    mutating func beginAttempt() {
+        for index in flushes.indices { flushes[index].hasAttempt = true }
+    }
+
+    /// Notes that the first write has to wait. Returns the flushes that do not wait with it, because an attempt was made for
+    /// them.
+    mutating func block(by reason: String) -> [Promise<Result<Void, BackendError>>] {
+        obstacle = reason
+        let ended = flushes.filter(\.hasAttempt)
+        flushes.removeAll(where: \.hasAttempt)
+        return ended.map(\.result)
+    }
+
+    /// True if a caller waits for another attempt.
+    var needsAttempt: Bool { !flushes.isEmpty }
+
+    /// Removes all waiters, because waiting does not help.
+    mutating func removeWaiters() -> [Promise<WriteResult>] {
+        defer { waiters = [:] }
+        return Array(waiters.values)
+    }
+
+    /// Waits for all present writes. Returns nil if there are none.
+    mutating func addFlush() -> Promise<Result<Void, BackendError>>? {
+        guard count > 0 else { return nil }
+        let flush = Flush(number: lastNumber, result: Promise())
+        flushes.append(flush)
+        return flush.result
+    }
+
+    /// Returns the report that the daemon takes no writes. Returns nil if it was made.
+    mutating func stallReport(_ reason: String) -> String? {
+        if isStallReported { return nil }
+        isStallReported = true
+        return count == 1
+            ? "a write waits because the daemon does not accept it now: \(reason)"
+            : "\(count) writes wait because the daemon does not accept the first now: \(reason)"
+    }
+
+    /// Returns the troubles that were not reported before.
+    mutating func newTroubles(_ troubles: [OutboxStore.Trouble]) -> [OutboxStore.Trouble] {
+        troubles.filter { reportedTroubles.insert($0).inserted }
+    }
+}
+
+/// Writing.
+///
+/// A write is shown by the replica at once, goes to the end of the queue and into the outbox file, and is sent by the sending
+/// task. One write of a suite is sent at a time, which keeps the order.
+extension SuiteSession {
+    /// Adds a write to the queue. The calling thread writes the outbox file. Returns when that is done.
+    ///
+    /// - Parameters:
+    ///   - waiter: fulfilled with the result.
+    ///   - isPatient: true if the waiter gets the answer of the daemon in any case, however long that takes.
+    ///   - isAllowed: returns true if a value that a conflict has merged is a value of the key.
+    func enqueue(
+        _ change: PendingChange, waiter: Promise<WriteResult>? = nil, isPatient: Bool = false,
+        isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
+    ) throws(BackendError) {
+        openOutbox()
+        if hasWritesWithoutNumber, !ClientThread.shared.isCurrent { numberWrites().waitForever() }
+        let number = try begin(change, waiter, isPatient: isPatient, isAllowed)
+        store(change, number)
+    }
+
+    private var hasWritesWithoutNumber: Bool { state.withLock { $0.sending.waitingForOutbox > 0 } }
+
+    /// Returns a promise that is fulfilled when all writes that wait for the outbox have a number.
+    private func numberWrites() -> Promise<Void> {
+        let done = Promise<Void>()
+        ClientThread.shared.execute { done.fulfill(()) }
+        return done
+    }
+
+    /// Adds a write to the queue. The client thread writes the outbox file.
+    func enqueueInBackground(_ change: PendingChange, waiter: Promise<WriteResult>) throws(BackendError) {
+        let mustWait = state.withLock { state in
+            // Abandoned writes come first. Later writes must not overtake a write that waits for them.
+            if outboxOpening.value == nil || state.sending.waitingForOutbox > 0 { state.sending.waitingForOutbox += 1 }
+            return state.sending.waitingForOutbox > 0
+        }
+        guard mustWait else {
+            let number = try begin(change, waiter)
+            return ClientThread.shared.execute { self.store(change, number) }
+        }
+        ClientThread.shared.execute {
+            do throws(BackendError) {
+                self.store(change, try self.begin(change, waiter))
+            } catch {
+                waiter.fulfill(.failure(error))
+            }
+            self.state.withLock { $0.sending.waitingForOutbox -= 1 }
+        }
+    }
+
+    /// Adds a write to the queue, and waits for the result without blocking a thread.
+    nonisolated(nonsending) func commit(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
+        if Task.isCancelled { throw .cancelled }
+        // The write has its place in the queue before the first suspension, so the writes of an actor keep their order.
+        let waiter = Promise<WriteResult>()
+        try enqueueInBackground(change, waiter: waiter)
+        return try await result(of: waiter)
+    }
+
+    /// Waits for the result of a write. If there is none in time, the write stays in the queue.
+    nonisolated(nonsending) func result(of waiter: Promise<WriteResult>) async throws(BackendError) -> WriteSummary {
+        guard let result = isWorthWaiting ? await waiter.value(until: deadline) : waiter.value else {
+            let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
+            // The answer has arrived at this moment.
+            if !isRemoved, !Task.isCancelled, let result = await waiter.value(until: .now + .seconds(1)) {
+                return try result.get()
+            }
+            throw Task.isCancelled ? .queued("the task was cancelled while the write was on its way") : queued
+        }
+        return try result.get()
+    }
+
+    /// Adds a write to the queue, and blocks the calling thread until there is a result or the time is over.
+    func commitBlocking(
+        _ change: PendingChange, until deadline: ContinuousClock.Instant,
+        isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
+    ) throws(BackendError) -> WriteSummary {
+        guard !ClientThread.shared.isCurrent else {
+            try enqueue(change, isAllowed: isAllowed)
+            throw queued
+        }
+        let waiter = Promise<WriteResult>()
+        try enqueue(change, waiter: waiter, isAllowed: isAllowed)
+        guard let result = isWorthWaiting ? waiter.wait(until: deadline) : waiter.value else {
+            let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
+            // The answer has arrived at this moment.
+            if !isRemoved, let result = waiter.wait(until: .now + .seconds(1)) { return try result.get() }
+            throw queued
+        }
+        return try result.get()
+    }
+
+    /// False if the daemon has not answered for longer than callers wait.
+    var isWorthWaiting: Bool { state.withLock { $0.isWorthWaiting(options) } }
+
+    private var queued: BackendError {
+        .queued(state.withLock { $0.sending.obstacle } ?? "the daemon did not answer in time")
+    }
+
+    private func begin(
+        _ change: PendingChange, _ waiter: Promise<WriteResult>?, isPatient: Bool = false,
+        _ isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
+    ) throws(BackendError) -> Int64 {
+        if let backend = backend as? NoBackend { throw backend.error }
+        openOutbox()
+        if let fullness = outbox.withLock({ $0.fullness }) {
+            throw .refused(Problem(.insufficientStorage, fullness))
+        }
+        if state.withLock({ state in
+            defer { state.sending.lacksDirectory = false }
+            return state.sending.lacksDirectory
+        }) {
+            let reason =
+                "neither XDG_STATE_HOME nor HOME names a directory, so writes do not survive the end of the program"
+            report(.unusableFile(path: "outbox", reason: reason), nil, .write)
+        }
+        return mutate { state in
+            let number = state.sending.addWrite(waiter: waiter, isPatient: isPatient, isAllowed: isAllowed)
+            state.replica.begin(change)
+            return number
+        }
+    }
+
+    private func store(_ change: PendingChange, _ number: Int64) {
+        do throws(FileError) {
+            try outbox.withLock { store throws(FileError) in try store.append(change, number: number) }
+        } catch {
+            let reason = "\(error.reason); if the program ends before the daemon has the write, the write is lost"
+            report(.unusableFile(path: error.path, reason: reason), change.key, .write)
+        }
+        wakeSendingTask()
+    }
+
+    private func wakeSendingTask() {
+        if state.withLock({ $0.sending.wake() }) { startTask { await self.sendQueue() } }
+    }
+
+    /// True if the daemon does not have all writes.
+    var hasUnsentWrites: Bool { state.withLock { $0.sending.count > 0 } }
+
+    /// Waits until the daemon has answered all present writes. Throws the reason if one of them has to wait.
+    nonisolated(nonsending) func flush(until deadline: ContinuousClock.Instant) async throws(BackendError) {
+        await openOutboxInBackground()
+        if hasWritesWithoutNumber { _ = await numberWrites().value() }
+        let (flush, pause) = state.withLock { ($0.sending.addFlush(), $0.sending.pause) }
+        guard let flush else { return }
+        pause?.fulfill(())
+        guard let result = await flush.value(until: deadline) else { throw Task.isCancelled ? .cancelled : queued }
+        try result.get()
+    }
+
+    /// Begins a flush. The promise is fulfilled when the daemon has all writes, or when one of them has to wait.
+    func beginFlush() -> Promise<Result<Void, BackendError>>? {
+        let (flush, pause) = state.withLock { ($0.sending.addFlush(), $0.sending.pause) }
+        pause?.fulfill(())
+        return flush
+    }
+}
+
+/// Adopting the writes of programs that have ended.
+extension SuiteSession {
+    /// Adopts abandoned writes, once, before the first read or write. Other threads wait for that.
+    func openOutbox() {
+        if outboxOpening.value != nil { return }
+        guard !hasBegunOpening.exchange(true, ordering: .acquiringAndReleasing) else {
+            _ = outboxOpening.wait(until: .now + .seconds(60))
+            return
+        }
+        adoptAbandonedWrites()
+        outboxOpening.fulfill(())
+    }
+
+    nonisolated(nonsending) func openOutboxInBackground() async {
+        if outboxOpening.value != nil { return }
+        ClientThread.shared.execute { self.openOutbox() }
+        _ = await outboxOpening.value()
+    }
+
+    private func adoptAbandonedWrites() {
+        var found = outbox.withLock { $0.collectAbandonedWrites() }
+        let numbered = mutate { [found] state in
+            found.writes.map { change in
+                state.replica.begin(change)
+                return (number: state.sending.addWrite(), change: change)
+            }
+        }
+        found.troubles += outbox.withLock { $0.adopt(numbered) }
+        for trouble in state.withLock({ [found] in $0.sending.newTroubles(found.troubles) }) {
+            report(.unusableFile(path: trouble.path, reason: trouble.reason), nil, .write)
+        }
+        if !numbered.isEmpty { wakeSendingTask() }
+        guard found.hasOthers else { return }
+        // The programs that have locked the other files may end.
+        ClientThread.shared.schedule(at: .now + options.orphanSearchInterval) { [weak self] in
+            self?.adoptAbandonedWrites()
+        }
+    }
+}
+
+/// The sending task, on the client thread.
+extension SuiteSession {
+    /// More conflicts than programs change one key at a time.
+    static let mostConflicts = 1000
+
+    private enum Step {
+        case next
+        case pause(reason: String, atLeast: Duration, isAnswer: Bool, isFinal: Bool)
+    }
+
+    private func sendQueue() async {
+        while true {
+            state.withLock { $0.sending.beginLook() }
+            let nextNumber = state.withLock { $0.sending.nextNumber }
+            // A thread may still be about to store a write with a lower number.
+            guard let write = outbox.withLock({ $0.first }), write.number == nextNumber else {
+                if state.withLock({ $0.sending.endTask() }) { return }
+                continue
+            }
+            guard case .pause(let reason, let atLeast, let isAnswer, let isFinal) = await send(write) else { continue }
+            guard await pause(reason, atLeast: atLeast, isAnswer: isAnswer, isFinal: isFinal) else { return }
+        }
+    }
+
+    private func send(_ write: QueuedWrite) async -> Step {
+        state.withLock { $0.sending.beginAttempt() }
+        let result: WriteResult
+        do throws(BackendError) {
+            result = .success(try await backend.write(write.change))
+            noteAnswer(toWrite: true)
+        } catch {
+            if error.isFinal { noteAnswer(toWrite: true) }
+            result = .failure(error)
+        }
+        switch SendOutcome(result, of: write.change) {
+        case .done(let summary):
+            await finish(write, summary)
+            return .next
+        case .refused(let problem):
+            refuse(write, problem)
+            return .next
+        case .conflict(let problem, let current): return await resolve(write, after: problem, current)
+        case .waits(let reason, let atLeast, let isAnswer, let isFinal):
+            return .pause(reason: reason, atLeast: atLeast, isAnswer: isAnswer, isFinal: isFinal)
+        }
+    }
+
+    /// Waits before the next attempt. Returns false if the task ends because the adapter is gone.
+    private func pause(_ reason: String, atLeast: Duration, isAnswer: Bool, isFinal: Bool) async -> Bool {
+        typealias Plan = (
+            pause: Promise<Void>, duration: Duration, stall: String?, flushes: [Promise<Result<Void, BackendError>>],
+            waiters: [Promise<WriteResult>]
+        )
+        var generator = SystemRandomNumberGenerator()
+        let plan = state.withLock { state -> Plan? in
+            guard !state.hasLeft else { return nil }
+            let duration = state.availability.noteFailure(isAnswer: isAnswer, atLeast: atLeast, using: &generator)
+            let pause = Promise<Void>()
+            state.sending.pause = pause
+            let flushes = state.sending.block(by: reason)
+            if state.sending.needsAttempt { pause.fulfill(()) }
+            return (
+                pause, duration, isAnswer ? state.sending.stallReport(reason) : nil, flushes,
+                isFinal || !state.isWorthWaiting(options) ? state.sending.removeWaiters() : []
+            )
+        }
+        guard let plan else {
+            stopTask(because: reason)
+            return false
+        }
+        for flush in plan.flushes { flush.fulfill(.failure(.queued(reason))) }
+        for waiter in plan.waiters { waiter.fulfill(.failure(.queued(reason))) }
+        if let stall = plan.stall { report(.kept(stall), nil, .write) }
+        _ = await plan.pause.value(until: .now + plan.duration)
+        let mayContinue = state.withLock { state in
+            state.sending.pause = nil
+            return !state.hasLeft
+        }
+        if !mayContinue { stopTask(because: reason) }
+        return mayContinue
+    }
+
+    private func stopTask(because reason: String) {
+        let waiters = state.withLock { $0.sending.stopTask() }
+        for waiter in waiters { waiter.fulfill(.failure(.queued(reason))) }
+    }
+
+    private func finish(_ write: QueuedWrite, _ summary: WriteSummary) async {
+        let original = write.original
+        let leavesOpen = state.withLock { state in
+            original.removedKeys?.isEmpty != true
+                && state.replica.leavesOpen(summary, removalOf: original.removedKeys)
+        }
+        let isAwaited = state.withLock { $0.sending.hasWaiterForFirst }
+        if leavesOpen {
+            // A caller that waits reads the default next, so the replica has to know it.
+            if isAwaited { _ = try? await catchUp() } else { refresh() }
+        }
+        end(write, .success(summary))
+        startLoading()
+    }
+
+    private func refuse(_ write: QueuedWrite, _ problem: Problem) {
+        if write.original.isFulfilled(despite: problem) {
+            let summary = WriteSummary(revision: .zero, changed: false, changes: [])
+            return end(write, .success(summary))
+        }
+        end(write, .failure(problem))
+    }
+
+    private func end(_ write: QueuedWrite, _ result: Result<WriteSummary, Problem>) {
+        let waiter = mutate { state in
+            state.replica.end(write.original, result)
+            return state.sending.takeFirstWaiter()
+        }
+        outbox.withLock { $0.removeFirst() }
+        // The issue comes before a flush ends.
+        if waiter == nil, case .failure(let problem) = result { reportRefusal(of: write.original, problem) }
+        let flushes = state.withLock { $0.sending.endFirst() }
+        waiter?.fulfill(result.mapError { .refused($0) })
+        for flush in flushes { flush.fulfill(.success(())) }
+    }
+
+    /// Replaces the change of a write that met a conflict, if the plan of the write has a change for the current value.
+    private func resolve(_ write: QueuedWrite, after problem: Problem, _ current: SettingState?) async -> Step {
+        guard write.conflicts < Self.mostConflicts, let key = write.change.key else {
+            refuse(write, problem)
+            return .next
+        }
+        do throws(BackendError) {
+            var setting = current
+            // A refusal does not contain a secret.
+            if setting == nil { setting = try await fetch(key) }
+            guard let setting, let next = write.change.resolved(over: setting, as: .unique()) else {
+                refuse(write, setting.map { write.change.explained(problem, $0) } ?? problem)
+                return .next
+            }
+            if let merged = next.mergedValue(over: setting), !state.withLock({ $0.sending.validator })(merged) {
+                let detail =
+                    "the change to \(key) was merged with another change, and the result \(merged) is not allowed"
+                refuse(write, Problem(.invalidValue, detail))
+                return .next
+            }
+            do throws(FileError) {
+                // Before the change is sent: after a crash, both changes might be made otherwise.
+                try outbox.withLock { store throws(FileError) in try store.replaceFirst(by: next) }
+                return .next
+            } catch {
+                return .pause(reason: "\(error)", atLeast: .zero, isAnswer: true, isFinal: false)
+            }
+        } catch {
+            guard
+                case .waits(let reason, let atLeast, let isAnswer, let isFinal) =
+                    SendOutcome(.failure(error), of: write.change)
+            else {
+                refuse(write, problem)
+                return .next
+            }
+            return .pause(reason: reason, atLeast: atLeast, isAnswer: isAnswer, isFinal: isFinal)
+        }
+    }
+
+    /// Reports the refusal of a write that no caller waits for.
+    private func reportRefusal(of write: PendingChange, _ problem: Problem) {
+        if case .yielding = write.conflict, problem.code == .preconditionFailed { return }
+        report(.refused(Refusal(write.explained(problem))), write.key, .write)
+    }
+}
+
+extension SuiteSession.State {
+    /// Reads that fail do not matter: the sending task may succeed.
+    fileprivate func isWorthWaiting(_ options: SuiteSession.Options) -> Bool {
+        sending.obstacle == nil || availability.isWorthWaiting(options.outageTimeout ?? options.timeout)
+    }
+}
+
+extension Sending {
+    /// True if a caller waits for the result of the first write.
+    fileprivate var hasWaiterForFirst: Bool { waiters[nextNumber] != nil || handlers[nextNumber] != nil }
+}
+
+extension ReplicaState {
+    /// Shows a write that was added to the queue.
+    fileprivate mutating func begin(_ change: PendingChange) {
+        switch change.action {
+        case .transaction: begin(change.requestKey, change.operations, expected: change.expectedValue)
+        case .reset: beginReset(change.requestKey)
+        }
+    }
+
+    /// Takes over the settings whose conditions did not hold. A refusal does not contain secrets.
+    mutating func learn(_ problem: Problem) {
+        for failed in problem.failed {
+            if case .setting(let current) = failed.current, !current.isConcealed { learn(current, fromRefusal: true) }
+        }
+    }
+
+    /// Ends a write with its result.
+    fileprivate mutating func end(_ write: PendingChange, _ result: Result<WriteSummary, Problem>) {
+        switch (write.action, result) {
+        case (.reset, .success(let summary)): endReset(write.requestKey, summary)
+        case (.transaction, .success(let summary)): settle(write.requestKey, write.operations, summary)
+        case (.reset, .failure(let problem)):
+            learn(problem)
+            endReset(write.requestKey, nil)
+        case (.transaction, .failure(let problem)):
+            learn(problem)
+            abandon(write.requestKey, write.operations)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+internal import SettingsAPI
+internal import SettingsHTTP
+internal import SettingsModel
+
+/// A place where one suite is stored: a daemon, or the memory of the program.
+///
+/// Each call returns when there is an answer or its time is over. No call blocks a thread.
+protocol SuiteBackend: AnyObject, Sendable {
+    var suite: SuiteName { get }
+
+    /// Returns the current state of the suite. A suite that does not exist is empty.
+    func load() async throws(BackendError) -> ObservedState
+
+    /// Returns the current state of one setting with its source and its revision, which an ``ObservedState`` lacks.
+    func setting(_ key: KeyName) async throws(BackendError) -> SettingState
+
+    /// Commits a change. If a condition does not hold, the refusal contains the current setting. A repeated request key means
+    /// the same write.
+    func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary
+
+    /// Returns the current schema with the commit that set it. Returns nil if there is no schema.
+    func schema() async throws(BackendError) -> SchemaDocument?
+
+    /// Sets the schema. A repeated request key means the same write.
+    func setSchema(
+        _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+    ) async throws(BackendError) -> WriteSummary
+
+    /// Returns the changes after a cursor, or the first of them. If the history does not reach back to the cursor, the call
+    /// returns the state.
+    func news(since place: Cursor) async throws(BackendError) -> SettingsObservation
+
+    /// Sends a request about the past.
+    func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output
+
+    /// Calls the handler with all changes after a cursor, in order, until the caller stops the subscription. Calls
+    /// `onTrouble` with the reason when following fails and a retry is not likely to succeed soon, once for each outage. Both
+    /// functions run on a thread of the backend, never within another call.
+    func follow(
+        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+    ) -> any Following
+}
+
+/// A subscription that can be stopped.
+protocol Following: Sendable {
+    /// Ends the subscription. A call of the handler on another thread goes on, and one more call may begin after this returns.
+    func stop()
+
+    /// Lets the backend call the handler soon with its current cursor, even if nothing has changed.
+    func refresh()
+}
+
+/// The reason why a backend could not carry out a request.
+enum BackendError: Error, Equatable, Sendable {
+    case refused(Problem)
+    /// There was no answer.
+    case unreachable(String, outcome: Problem.Outcome = .unknown)
+    /// The daemon cannot carry out the request at present, or the answer is not from a daemon. A retry before the pause is over
+    /// has no prospect.
+    case unavailable(String, retryAfter: Duration)
+    /// The write is in the queue, because there was no answer yet for this reason.
+    case queued(String)
+    /// The task was cancelled.
+    case cancelled
+    /// The address or the name of the suite cannot be used.
+    case unusable(String)
+}
+
+/// A backend for a suite whose address or name cannot be used. Every call throws the reason.
+final class NoBackend: SuiteBackend {
+    let suite: SuiteName
+    let error: BackendError
+
+    init(suite: SuiteName, reason: String) {
+        self.suite = suite
+        error = .unusable(reason)
+    }
+
+    func load() throws(BackendError) -> ObservedState { throw error }
+    func setting(_ key: KeyName) throws(BackendError) -> SettingState { throw error }
+    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary { throw error }
+    func schema() throws(BackendError) -> SchemaDocument? { throw error }
+    func setSchema(
+        _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+    ) throws(BackendError) -> WriteSummary { throw error }
+    func news(since place: Cursor) throws(BackendError) -> SettingsObservation { throw error }
+    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output { throw error }
+
+    func follow(
+        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+    ) -> any Following { NoFollowing() }
+
+    private struct NoFollowing: Following {
+        func stop() {}
+        func refresh() {}
+    }
+}
+
+/// The outcome of an attempt to send a queued write.
+enum SendOutcome: Equatable, Sendable {
+    case done(WriteSummary)
+    case refused(Problem)
+    /// The write stays at the head of the queue and is sent again after a pause.
+    ///
+    /// `isFinal` is true if waiting does not help: a person has to act, for example by installing another token.
+    case waits(reason: String, atLeast: Duration, isAnswer: Bool, isFinal: Bool = false)
+    /// A condition does not hold, and the plan of the write may have another change for the current value. The current setting
+    /// is nil if the refusal does not contain it.
+    case conflict(Problem, current: SettingState?)
+
+    /// The longest pause that the answer may ask for, because the answer may come from a proxy.
+    private static let longestRequestedPause = Duration.seconds(300)
+
+    init(_ result: Result<WriteSummary, BackendError>, of change: PendingChange) {
+        switch result {
+        case .success(let summary): self = .done(summary)
+        case .failure(.unreachable(let reason, _)), .failure(.queued(let reason)):
+            self = .waits(reason: reason, atLeast: .zero, isAnswer: false)
+        case .failure(.unusable(let reason)): self = .refused(Problem(.badRequest, reason))
+        case .failure(.cancelled): self = .waits(reason: "the request was cancelled", atLeast: .zero, isAnswer: false)
+        case .failure(.unavailable(let reason, let pause)):
+            self = .waits(reason: reason, atLeast: min(max(.zero, pause), Self.longestRequestedPause), isAnswer: true)
+        case .failure(.refused(let problem)):
+            if problem.allowsLaterSuccess {
+                let pause = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
+                self = .waits(
+                    reason: problem.description, atLeast: min(pause, Self.longestRequestedPause), isAnswer: true,
+                    isFinal: problem.code == .unauthorized)
+            } else if change.isConflict(problem) {
+                self = .conflict(problem, current: problem.conflicting.flatMap { $0.isConcealed ? nil : $0 })
+            } else {
+                self = .refused(problem)
+            }
+        }
+    }
+}
+
+extension Problem {
+    /// The current setting, if the first condition of a transaction did not hold.
+    var conflicting: SettingState? {
+        guard code == .preconditionFailed, case .setting(let setting)? = self.failed.first?.current else { return nil }
+        return setting
+    }
+
+    /// True if the refusal does not judge the request itself, so that the same request may succeed later: the daemon cannot
+    /// carry it out at the moment, the token is missing or has expired, or the answer is from a proxy. (A daemon gives each
+    /// refusal a code.)
+    var allowsLaterSuccess: Bool {
+        switch code {
+        case .unauthorized: true
+        // A quota has a limit. A full disk has none, and may have room later.
+        case .insufficientStorage: self.limit == nil
+        default: isTransient || self.status >= 500 && self.status != 501 && self.status != 505 || self.codeName.isEmpty
+        }
+    }
+}
+
+extension BackendError {
+    /// True if the daemon would give the same answer again.
+    var isFinal: Bool {
+        switch self {
+        case .refused(let problem): !problem.allowsLaterSuccess || problem.code == .unauthorized
+        case .unusable: true
+        case .unreachable, .unavailable, .queued, .cancelled: false
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import ClientTestSupport
+import Dispatch
+import SettingsAPI
+import SettingsHTTP
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// The time that setters in the background take.
+@Suite(.ownThread)
+struct SetterTimeTests {
+    private let names: SampleNames
+
+    init() throws {
+        names = try SampleNames()
+    }
+
+    /// The behaviour of a daemon.
+    enum Daemon: CaseIterable, Sendable {
+        case up, hung, away
+    }
+
+    @Test("A setter does not wait for the daemon, first or later", arguments: Daemon.allCases)
+    func setters(_ daemon: Daemon) async throws {
+        let directory = try TemporaryDirectory()
+        let served = daemon == .up ? try ServedDaemon() : nil
+        let silent = daemon == .hung ? try ScriptedServer { _, peer, _ in _ = peer.read() } : nil
+        let address =
+            try served?.address(.unix) ?? silent?.address ?? ServerAddress("unix:\(directory.path)/nobody")
+        let defaults = DefaultsAdapter(
+            suite: names.app, keyStore: ClientKeys(), server: address, timeout: .seconds(120),
+            outbox: .directory(directory.path + "/outbox"), arguments: [], log: { _ in })
+        let start = ContinuousClock.now
+        for number in 1...100 {
+            defaults.launchCount = number
+            defaults[\.libraries] = ["\(number)"]
+        }
+        // The bound is far below the timeout, and far above what a busy machine adds.
+        #expect(ContinuousClock.now - start < .seconds(30))
+        #expect(defaults.launchCount == 100 && defaults.libraries == ["100"])
+        guard let served else { return }
+        try await defaults.flush()
+        #expect(try served.client().blocking.send(.setting(names.count, in: names.app)).value == 100)
+    }
+}

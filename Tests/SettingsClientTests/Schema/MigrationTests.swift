@@ -1,0 +1,77 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Keys whose values had another type.
+@Suite(.ownThread)
+struct MigrationTests {
+    private struct Failure: Error {}
+
+    private struct Keys: DefaultsKeyStore {
+        var timeout: DefaultsKey<Int> {
+            .init(
+                "timeout", defaultValue: 30, in: 0...100, renamedFrom: ["wait"],
+                migrating: .from(String.self) { text in
+                    guard let number = Int(text) else { throw Failure() }
+                    return number
+                })
+        }
+        var size: DefaultsKey<Int> {
+            .init("size", defaultValue: 1, migrating: .from(String.self) { Int($0) ?? 1 })
+        }
+    }
+
+    @Test("The first reader converts a value of the former type, once", arguments: Place.allCases)
+    func sameName(_ place: Place) async throws {
+        let world = try place.world()
+        world.adapter()["timeout"] = JSONValue.string("7")
+        let (defaults, backend) = world.interruptedAdapter(Keys())
+        for _ in 0..<10 { #expect(defaults.timeout == 7) }
+        #expect(try await world.adapter(Keys()).value(\.timeout) == 7)
+        #expect(backend.counts.commits == 1)
+        #expect(world.adapter()["timeout"].value == 7)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("A value of the former type under a former name is moved and converted", arguments: Place.allCases)
+    func formerName(_ place: Place) async throws {
+        let world = try place.world()
+        world.adapter()["wait"] = JSONValue.string("8")
+        #expect(world.adapter(Keys()).timeout == 8)
+        #expect(try await world.stores(["timeout"]))
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("Under the new schema, a stored value that it does not allow is converted", arguments: Place.allCases)
+    func newSchema(_ place: Place) async throws {
+        let world = try place.world()
+        world.adapter()["timeout"] = JSONValue.string("9")
+        try await world.adapter(Keys()).publishSchema(onConflict: .keep) {
+            \.timeout
+            \.size
+        }
+        #expect(world.adapter(Keys()).timeout == 9)
+        #expect(world.adapter()["timeout"].value == 9)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("A value that cannot be converted stays, and the reason is reported", arguments: ["many", "101"])
+    func failure(_ text: String) throws {
+        let world = try Place.memory.world()
+        world.adapter()["timeout"] = JSONValue.string(text)
+        #expect(world.adapter(Keys()).timeout == 30)
+        let issues = world.takeIssues()
+        #expect(issues.contains { if case .notTakenOver = $0.error { $0.key == "timeout" } else { false } })
+        #expect(world.adapter()["timeout"].value == .string(text))
+    }
+
+    @Test("A value of the new type is not converted")
+    func newType() throws {
+        let world = try Place.memory.world()
+        world.adapter()["size"] = JSONValue.integer(5)
+        let (defaults, backend) = world.interruptedAdapter(Keys())
+        #expect(defaults.size == 5 && backend.counts.commits == 0)
+    }
+}
