@@ -172,7 +172,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     }
 }
 
-/// Whether a setter waits for the daemon. Async forms always wait.
+/// The mode of setters: with or without a wait for the daemon. Async forms always wait.
 public enum WriteMode: Hashable, Sendable {
     /// The setter updates the replica, writes the outbox file and returns. The write is sent in the background. A refusal rolls
     /// the value back and is an issue.

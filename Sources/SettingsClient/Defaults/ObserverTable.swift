@@ -97,7 +97,8 @@ final class ObserverTable: Sendable {
 }
 
 extension ObserverTable.Shared {
-    /// The index of the observer among those of a key. A binary search, because thousands of observers may end at the same time.
+    /// Returns the index of the observer among the observers of a key. Uses a binary search, because thousands of observers may
+    /// end at the same time.
     fileprivate func index(of id: UInt64, under key: KeyName?) -> Int {
         guard let list = byKey[key] else { return 0 }
         var (low, high) = (0, list.count)

@@ -8,7 +8,7 @@ struct Loading: Sendable {
     typealias Attempt = Promise<Result<Void, BackendError>>
 
     private enum Phase: Sendable {
-        /// Nothing loads the suite.
+        /// No task loads the suite.
         case idle
         /// A task loads the suite.
         case attempting(Attempt)
@@ -17,7 +17,7 @@ struct Loading: Sendable {
         case loaded
     }
 
-    /// What a caller does that needs the suite.
+    /// The next step of a caller that needs the suite.
     enum Step: Sendable {
         case loaded
         case failed(BackendError)

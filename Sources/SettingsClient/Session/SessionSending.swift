@@ -31,13 +31,13 @@ struct Sending: Sendable {
     /// The number of writes that have no number yet, because the outbox is not open.
     var waitingForOutbox = 0
     private var isRunning = false
-    /// True if the queue has changed since the sending task looked at it.
+    /// True if the queue has changed since the sending task read it.
     private var hasNews = false
     /// The pause of the sending task, which another thread can end.
     var pause: Promise<Void>?
     /// The reason why the first write waits. Nil if nothing prevents it from being sent.
     private(set) var obstacle: String?
-    /// True if the user was told that the daemon takes no writes.
+    /// True if an issue has reported that the daemon accepts no writes.
     private var isStallReported = false
     /// True until the first write, if the environment names no directory for the outbox.
     var lacksDirectory = false
