@@ -1,0 +1,155 @@
+internal import SettingsAPI
+internal import SettingsModel
+internal import Synchronization
+
+/// The part of a session's state that numbers the writes, and says what the sending task does.
+struct Sending: Sendable {
+    /// A caller that waits until every write up to a number has an answer.
+    private struct Flush: Sendable {
+        let number: Int64
+        let result: Promise<Result<Void, BackendError>>
+        /// True if an attempt to send a write has begun since the caller waits.
+        var hasAttempt = false
+    }
+
+    /// The number of the newest write.
+    private(set) var lastNumber: Int64 = 0
+    /// The number of the oldest write without an answer.
+    private(set) var nextNumber: Int64 = 1
+    /// The callers that wait for the result of their write.
+    private var waiters: [Int64: Promise<WriteResult>] = [:]
+    /// The functions that wait for the result of a write, however long that takes.
+    private var handlers: [Int64: Promise<WriteResult>] = [:]
+    /// Functions that return true if a value that a conflict has merged is a value of the key.
+    private var validators: [Int64: @Sendable (JSONValue) -> Bool] = [:]
+    private var flushes: [Flush] = []
+    /// The number of writes that have no number yet, because the outbox is not open.
+    var waitingForOutbox = 0
+    private var isRunning = false
+    /// True if the queue has changed since the sending task read it.
+    private var hasNews = false
+    /// The pause of the sending task, which another thread can end.
+    var pause: Promise<Void>?
+    /// The reason why the first write waits. Nil if nothing prevents it from being sent.
+    private(set) var obstacle: String?
+    /// True if an issue has reported that the daemon accepts no writes.
+    private var isStallReported = false
+    /// True until the first write, if the environment names no directory for the outbox.
+    var lacksDirectory = false
+    /// The unusable files that were reported.
+    private var reportedTroubles: Set<OutboxStore.Trouble> = []
+
+    /// The number of writes without an answer.
+    var count: Int { Int(lastNumber + 1 - nextNumber) }
+
+    mutating func addWrite(
+        waiter: Promise<WriteResult>? = nil, isPatient: Bool = false,
+        isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
+    ) -> Int64 {
+        lastNumber += 1
+        if isPatient { handlers[lastNumber] = waiter } else { waiters[lastNumber] = waiter }
+        validators[lastNumber] = isAllowed
+        return lastNumber
+    }
+
+    /// Removes the waiter of a caller that waits no longer. A refusal of its write is then reported.
+    ///
+    /// Returns false if the write has no waiter, because its answer has arrived.
+    mutating func removeWaiter(_ waiter: Promise<WriteResult>) -> Bool {
+        guard let number = waiters.first(where: { $0.value === waiter })?.key else { return false }
+        waiters[number] = nil
+        return true
+    }
+
+    /// Returns true if a merged value is a value of the key that the first write changes. Runs code of the program.
+    var validator: @Sendable (JSONValue) -> Bool { validators[nextNumber] ?? { _ in true } }
+
+    /// Notes a change of the queue. Returns true if the caller has to start the sending task.
+    mutating func wake() -> Bool {
+        hasNews = true
+        defer { isRunning = true }
+        return !isRunning
+    }
+
+    /// The sending task begins to look at the queue.
+    mutating func beginLook() { hasNews = false }
+
+    /// The sending task has found no write that it can send. Returns true if the task ends.
+    mutating func endTask() -> Bool {
+        guard !hasNews else { return false }
+        isRunning = false
+        return true
+    }
+
+    /// Ends the task although writes are left. Returns all callers that wait.
+    mutating func stopTask() -> [Promise<WriteResult>] {
+        isRunning = false
+        defer { handlers = [:] }
+        return removeWaiters() + handlers.values
+    }
+
+    /// Removes the waiter of the first write, whose answer has arrived.
+    mutating func takeFirstWaiter() -> Promise<WriteResult>? {
+        waiters.removeValue(forKey: nextNumber) ?? handlers.removeValue(forKey: nextNumber)
+    }
+
+    /// Ends the first write. Returns the finished flushes.
+    mutating func endFirst() -> [Promise<Result<Void, BackendError>>] {
+        validators[nextNumber] = nil
+        nextNumber += 1
+        obstacle = nil
+        isStallReported = false
+        let finished = flushes.filter { $0.number < nextNumber }
+        flushes.removeAll { $0.number < nextNumber }
+        return finished.map(\.result)
+    }
+
+    mutating func beginAttempt() {
+        for index in flushes.indices { flushes[index].hasAttempt = true }
+    }
+
+    /// Notes that the first write has to wait. Returns the flushes that do not wait with it, because an attempt was made for
+    /// them.
+    mutating func block(by reason: String) -> [Promise<Result<Void, BackendError>>] {
+        obstacle = reason
+        let ended = flushes.filter(\.hasAttempt)
+        flushes.removeAll(where: \.hasAttempt)
+        return ended.map(\.result)
+    }
+
+    /// True if a caller waits for another attempt.
+    var needsAttempt: Bool { !flushes.isEmpty }
+
+    /// Removes all waiters, because waiting does not help.
+    mutating func removeWaiters() -> [Promise<WriteResult>] {
+        defer { waiters = [:] }
+        return Array(waiters.values)
+    }
+
+    /// Waits for all present writes. Returns nil if there are none.
+    mutating func addFlush() -> Promise<Result<Void, BackendError>>? {
+        guard count > 0 else { return nil }
+        let flush = Flush(number: lastNumber, result: Promise())
+        flushes.append(flush)
+        return flush.result
+    }
+
+    /// Returns the report that the daemon takes no writes. Returns nil if it was made.
+    mutating func stallReport(_ reason: String) -> String? {
+        if isStallReported { return nil }
+        isStallReported = true
+        return count == 1
+            ? "a write waits because the daemon does not accept it now: \(reason)"
+            : "\(count) writes wait because the daemon does not accept the first now: \(reason)"
+    }
+
+    /// Returns the troubles that were not reported before.
+    mutating func newTroubles(_ troubles: [OutboxStore.Trouble]) -> [OutboxStore.Trouble] {
+        troubles.filter { reportedTroubles.insert($0).inserted }
+    }
+}
+
+extension Sending {
+    /// True if a caller waits for the result of the first write.
+    var hasWaiterForFirst: Bool { waiters[nextNumber] != nil || handlers[nextNumber] != nil }
+}
