@@ -10,9 +10,7 @@ final class AdapterCore: Sendable {
     let arguments: LaunchArguments
     /// The adapter's own key store.
     let keyStore: any Sendable
-    let slots: SlotTable
-    /// The values that were read last.
-    let values = ValueCache()
+    let keys: KeyTable
     let issues: IssueBoard
     let namespaces = Mutex(NamespaceRegistry())
     /// The reported differences between keys and the schema.
@@ -32,7 +30,7 @@ final class AdapterCore: Sendable {
         let issues = IssueBoard(log: log)
         self.issues = issues
         let suite = session.suite
-        slots = SlotTable(session: session, arguments: self.arguments) { key, error in
+        keys = KeyTable(session: session, arguments: self.arguments) { key, error in
             issues.report(DefaultsIssue(suite: suite, key: key, attempt: .read, error: error))
         }
         session.join(

@@ -55,10 +55,8 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
 
     /// Reads the value of a key.
     public static func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>, in access: DefaultsAdapter) -> Value {
-        guard let cached = access.core.values.value(of: PathIdentity(path, in: nil)) else {
-            return scope(of: access).readSlot(path)
-        }
-        return cached.value(as: Value.self)
+        guard let reading = access.core.keys.reading(path, in: nil) else { return scope(of: access).readAndKeep(path) }
+        return reading.value(as: Value.self)
     }
 }
 

@@ -34,7 +34,7 @@ extension KeyedAccess {
 
     func reference<Value>(key: DefaultsKey<Value>) -> DefaultsReference<Value> {
         let core = core
-        return DefaultsReference(core: core, slot: core.slots.slot(for: key), defaultValue: key.defaultValue)
+        return DefaultsReference(core: core, slot: core.keys.slot(for: key), defaultValue: key.defaultValue)
     }
 
     /// The value of a key.
@@ -51,7 +51,7 @@ extension KeyedAccess {
 
     /// The value of a key.
     public subscript<Value>(_: Void = (), key key: DefaultsKey<Value>) -> Value {
-        get { core.value(key) }
+        get { reference(key: key).value }
         nonmutating set { reference(key: key).assign(newValue) }
         nonmutating _modify {
             var change = reference(key: key).begin()
@@ -272,10 +272,8 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
 
     /// Reads the value of a key.
     public static func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>, in access: DefaultsScope) -> Value {
-        guard let cached = access.core.values.value(of: PathIdentity(path, in: access.instance)) else {
-            return access.readSlot(path)
-        }
-        return cached.value(as: Value.self)
+        guard let reading = access.core.keys.reading(path, in: access.instance) else { return access.readAndKeep(path) }
+        return reading.value(as: Value.self)
     }
 
     /// The store whose keys these are.
@@ -288,8 +286,19 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
     }
 
     func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
-        let (slot, defaultValue) = core.slots.resolve(path, in: instance) { keyStore[keyPath: path] }
-        return DefaultsReference(core: core, slot: slot, defaultValue: defaultValue)
+        let key = keyStore[keyPath: path]
+        return DefaultsReference(core: core, slot: core.keys.slot(for: key), defaultValue: key.defaultValue)
+    }
+
+    /// Reads the value of a key, and keeps it for the next reader of the same path.
+    func readAndKeep<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
+        let reference = reference(path)
+        let value = reference.value
+        if let reading = reference.slot.cached {
+            let reading = CachedReading(reading, by: path, defaultValue: reference.defaultValue)
+            core.keys.keep(reading, by: path, in: instance)
+        }
+        return value
     }
 
     /// The scope of a store within this one. Consumes this one, as each count of a reference takes as long as half a read.
@@ -298,7 +307,7 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
             assertHasPrefix(Inner.self)
             return DefaultsScope<Inner>(core: core, instance: nil)
         }
-        let inner = core.slots.instance(path, in: instance) {
+        let inner = core.keys.instance(path, in: instance) {
             assertHasPrefix(Inner.self)
             return keyStore[keyPath: path]
         }

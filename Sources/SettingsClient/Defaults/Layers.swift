@@ -125,6 +125,6 @@ extension AdapterCore {
                 report(.unusableName(error), name, .write)
             }
         }
-        session.change { [values] in $0.register(values) }
+        session.change(isOwnChange: true) { [values] in $0.register(values) }
     }
 }

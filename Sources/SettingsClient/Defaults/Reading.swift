@@ -5,7 +5,14 @@ internal import SettingsModel
 extension DefaultsReference {
     /// The value for a plain getter. Errors are reported.
     var value: Value {
-        (slot.cachedReading ?? readAndReport()).value ?? defaultValue
+        if let cached = slot.cached {
+            cached.registerRead()
+            return cached.isDefault ? defaultValue : cached.value(as: Value.self)
+        }
+        let value = readAndReport().value ?? defaultValue
+        // The value of a renamed key may still be under a former name.
+        for cell in slot.formerCells { cell.tracker.registerRead() }
+        return value
     }
 
     /// Reads a key that is not cached. If the suite is not loaded, the calling thread waits for the first load. An error is
@@ -14,6 +21,7 @@ extension DefaultsReference {
         do {
             return try read()
         } catch {
+            slot.registerRead()
             core.reportUnread(error, name)
             return Reading(value: slot.argument, problem: error, isStoredUnreadable: true)
         }
@@ -26,11 +34,17 @@ extension DefaultsReference {
         try core.load(for: cell.name, until: deadline)
         _ = differences()
         takeOver(until: deadline)
-        let version = cell.version
+        // Before the value, so that no change is missed.
+        let (version, tracker) = (cell.version, cell.tracker)
+        tracker.registerRead()
         var sight = sight(cell.name)
         if sight.isUnsure { sight.learn(core.withSource(sight.origin, cell.name, until: deadline)) }
         let reading = reading(of: sight)
-        if sight.isLasting { slot.keep(reading, version: version) }
+        if sight.isLasting {
+            slot.keep(
+                CachedReading(
+                    reading, defaultValue: defaultValue, of: cell, version: version, tracker: tracker))
+        }
         if slot.isNews(reading), let problem = reading.problem { report(problem, .read) }
         return reading
     }
@@ -57,7 +71,7 @@ extension DefaultsReference {
         guard let key = slot.name, core.session.isLoaded, !(slot.rename?.isOpen ?? false),
             knownDifferences()?.isEmpty ?? false
         else { return nil }
-        if let reading = slot.cachedReading { return reading }
+        if let cached = slot.cached { return cached.reading(as: Value.self) }
         let sight = sight(key)
         return sight.isUnsure ? nil : reading(of: sight)
     }

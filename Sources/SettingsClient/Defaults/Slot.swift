@@ -14,12 +14,10 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
     let agreement = Mutex(KeyAgreement())
     /// The state of taking over the value of a former name; nil for a key that has none.
     let rename: RenameTakeover?
+    /// The cells of the former names.
+    let formerCells: [KeyCell]
 
-    /// How many key paths lead here without a look at the name.
-    let pathCount = Atomic(0)
-
-    /// The last reading, which holds as long as the key's cell has its version.
-    private let cache = Mutex<(version: UInt64, reading: Reading<Value>)?>(nil)
+    private let lastReading = Mutex<CachedReading?>(nil)
 
     /// The problem that was reported last, with the stored value that it is about.
     private let reported = Mutex<(problem: DefaultsError, base: JSONValue?)?>(nil)
@@ -40,6 +38,7 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
             if case .success = codec { codec = .failure(.unusableName(error)) }
         }
         self.codec = codec
+        formerCells = rename?.formerNames.map { session.cell(for: $0) } ?? []
         cell = (try? KeyName(key.name)).map { session.cell(for: $0) }
         var argument: Value?
         var problem: InvalidValue?
@@ -60,24 +59,24 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
     /// Nil if the key has no usable name.
     var name: KeyName? { cell?.name }
 
-    /// The cached reading with its version, if nothing changed since.
-    var cached: (version: UInt64, reading: Reading<Value>)? {
-        guard let version = cell?.version, let cached = cache.withLock({ $0 }), cached.version == version else {
-            return nil
-        }
-        return cached
+    /// The last reading, if it is still valid.
+    var cached: CachedReading? {
+        guard let reading = lastReading.withLock({ $0 }), reading.isValid else { return nil }
+        return reading
     }
 
-    /// The cached reading, if nothing changed since.
-    var cachedReading: Reading<Value>? { cached?.reading }
-
-    func keep(_ reading: Reading<Value>, version: UInt64) {
+    func keep(_ reading: CachedReading) {
         // The old value may run code of the program when it is freed: not under the lock.
-        let old = cache.withLock { cache in
-            defer { cache = (version, reading) }
-            return cache
+        let old = lastReading.withLock { last in
+            defer { last = reading }
+            return last
         }
         withExtendedLifetime(old) {}
+    }
+
+    /// Registers a read of the key for Swift's Observation. Called before the read.
+    func registerRead() {
+        cell?.tracker.registerRead()
     }
 
     /// Returns true if the problem of a reading has not been reported for this stored value. A value may be read again, for

@@ -67,7 +67,7 @@ extension DefaultsReference {
     func begin() -> InPlaceChange<Value> {
         let start = ContinuousClock.now
         let hasTurn = core.session.changeTurn.begin()
-        let reading = slot.cachedReading ?? readAndReport()
+        let reading = slot.cached?.reading(as: Value.self) ?? readAndReport()
         let value = reading.value ?? defaultValue
         return InPlaceChange(
             setting: self, value: value, before: slot.encoded(value), reading: reading, start: start,

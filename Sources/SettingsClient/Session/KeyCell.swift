@@ -1,24 +1,59 @@
+internal import Observation
 internal import SettingsModel
 internal import Synchronization
 
-/// A version number that all readers of one key share. It grows whenever they may read another value.
-///
-/// A reader that has cached a decoded value checks with one load if it still holds.
+/// The state that all readers of one key share: a version for cached values, and a tracker for Swift's Observation.
 final class KeyCell: Sendable {
     let name: KeyName
 
     private let counter = Atomic<UInt64>(1)
+    private let currentTracker = Mutex<ValueTracker?>(nil)
 
     init(_ name: KeyName) {
         self.name = name
     }
 
-    /// Never 0.
+    /// The version of the key. A cached value is valid as long as the version is the same. Never 0.
     var version: UInt64 {
         counter.load(ordering: .acquiring)
     }
 
-    func advance() {
+    /// Makes cached values invalid.
+    func invalidate() {
         counter.wrappingAdd(1, ordering: .acquiringAndReleasing)
+    }
+
+    /// The tracker of the current value. A reader takes it before the value, so that it misses no change.
+    var tracker: ValueTracker {
+        currentTracker.withLock { current in
+            if let current { return current }
+            let tracker = ValueTracker()
+            current = tracker
+            return tracker
+        }
+    }
+
+    /// Removes the tracker because the value has changed. Nil if nobody has read the value.
+    func takeTracker() -> ValueTracker? {
+        currentTracker.withLock { $0.take() }
+    }
+}
+
+/// One value of one key, as Swift's Observation sees it. When the value changes, the key gets another tracker.
+final class ValueTracker: Observable, Sendable {
+    private let registrar = ObservationRegistrar()
+
+    /// The property that Observation tracks.
+    private var value: Void { () }
+    private static let valuePath: any KeyPath<ValueTracker, Void> & Sendable = \.value
+
+    /// Registers a read, if it happens within `withObservationTracking` or `Observations`.
+    func registerRead() {
+        registrar.access(self, keyPath: Self.valuePath)
+    }
+
+    /// Calls the functions that track the value. This runs code of the program, so the caller holds no lock.
+    func announceChange() {
+        registrar.withMutation(of: self, keyPath: Self.valuePath) {}
     }
 }

@@ -14,6 +14,8 @@ struct ReplicaState: Sendable {
     private(set) var registered: [KeyName: JSONValue] = [:]
     /// The events since this was last emptied, in order.
     var news: [ReplicaNews] = []
+    /// The cells of the keys whose effective value has changed since this was last emptied.
+    var changedCells: [KeyCell] = []
     /// Keys with writes that were acknowledged and are still shown.
     private var settled: Set<KeyName> = []
     /// Writes on their way that remove every key.
@@ -41,9 +43,12 @@ struct ReplicaState: Sendable {
         return cell
     }
 
-    /// Removes the entry of a key if it is empty and its cell is not in use.
-    mutating func forget(_ key: KeyName) {
-        if entries[key]?.isEmpty ?? false { entries[key] = nil }
+    /// The cells of all keys that have readers.
+    var cells: [KeyCell] { entries.values.compactMap(\.cell) }
+
+    /// Removes the entries that are empty and whose cells are not in use.
+    mutating func forgetUnusedEntries() {
+        for (key, entry) in entries where entry.isEmpty { entries[key] = nil }
     }
 
     /// An entry without a value, over which the writes that remove everything lie.
@@ -78,13 +83,13 @@ struct ReplicaState: Sendable {
         note(schema: contents.schemaRevision)
     }
 
-    /// Has readers of all keys look again if the schema is another.
+    /// Lets readers of all keys read again if the schema is another schema.
     private mutating func note(schema revision: Revision) {
         guard let place = cursor.map({ Cursor(epoch: $0.epoch, revision: revision) }), place != schema else {
             return
         }
         schema = place
-        for entry in entries.values { entry.cell?.advance() }
+        touchAllKeys()
     }
 
     private mutating func replace(by told: [KeyName: VisibleSetting], at place: Cursor, isSameHistory: Bool) {
@@ -220,11 +225,11 @@ struct ReplicaState: Sendable {
         }
     }
 
-    /// Registers defaults, and has readers of these keys look again.
+    /// Registers defaults, and lets readers of these keys read again.
     mutating func register(_ values: [KeyName: JSONValue]) {
         for (key, value) in values {
             registered[key] = value
-            entries[key]?.cell?.advance()
+            if let cell = entries[key]?.cell { noteChange(cell) }
             news.append(.changed(observed(key)))
         }
     }
@@ -247,7 +252,12 @@ struct ReplicaState: Sendable {
 
     /// Lets readers of all keys read again, because another schema is known.
     func touchAllKeys() {
-        for entry in entries.values { entry.cell?.advance() }
+        for entry in entries.values { entry.cell?.invalidate() }
+    }
+
+    private mutating func noteChange(_ cell: KeyCell) {
+        cell.invalidate()
+        changedCells.append(cell)
     }
 
     /// Changes an entry, and adds an event if readers see a difference.
@@ -258,11 +268,11 @@ struct ReplicaState: Sendable {
         let (new, cell, isEmpty) = Self.change(&entries[key, default: fresh], body)
         if isEmpty { entries[key] = nil }
         if !old.looksLike(new) {
-            cell?.advance()
+            // Where no default is registered, the source makes no difference to a reader.
+            if let cell, old.value != new.value || registered[key] != nil || [old.source, new.source].contains(.invalid) {
+                noteChange(cell)
+            }
             news.append(.changed(ObservedSetting(key: key, visible: new, registered: registered[key])))
-        } else if old.revision != new.revision {
-            // The condition of a change in place is cached with the decoded value.
-            cell?.advance()
         }
     }
 

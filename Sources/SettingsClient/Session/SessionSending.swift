@@ -124,7 +124,7 @@ extension SuiteSession {
                 "neither XDG_STATE_HOME nor HOME names a directory, so writes do not survive the end of the program"
             report(.unusableFile(path: "outbox", reason: reason), nil, .write)
         }
-        return mutate { state in
+        return mutate(isOwnChange: true) { state in
             let number = state.sending.addWrite(waiter: waiter, isPatient: isPatient, isAllowed: isAllowed)
             state.replica.begin(change)
             return number

@@ -150,12 +150,14 @@ extension SuiteSession {
         state.withLock { $0.replica.cell(for: key) }
     }
 
-    /// Lends a cell to a caller that does not keep it.
-    func withCell<Result, Failure: Error>(
-        for key: KeyName, _ body: (KeyCell) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        defer { state.withLock { $0.replica.forget(key) } }
-        return try body(cell(for: key))
+    /// Announces a change of every key to Swift's Observation.
+    func announceAllKeys() {
+        let cells = state.withLock { $0.replica.cells }
+        ChangeAnnouncer.shared.announce(cells.compactMap { $0.takeTracker() }, isOwnChange: false)
+    }
+
+    func forgetUnusedEntries() {
+        state.withLock { $0.replica.forgetUnusedEntries() }
     }
 
     /// The commit that set the current schema. Nil if it is not known.
@@ -172,8 +174,10 @@ extension SuiteSession {
 /// Changing the state, and delivering the changes that readers can see.
 extension SuiteSession {
     /// Changes the state, then calls the listeners without the lock, and plans to save the cache.
-    func mutate<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        let (result, isDeliverer, pause, needsSchema) = state.withLock { state in
+    ///
+    /// - Parameter isOwnChange: true if the program makes the change on the calling thread.
+    func mutate<Result: Sendable>(isOwnChange: Bool = false, _ body: (inout State) -> Result) -> Result {
+        let (result, cells, isDeliverer, pause, needsSchema) = state.withLock { state in
             let version = state.replica.version
             let result = body(&state)
             if state.listeners.isEmpty { state.replica.news.removeAll() }
@@ -182,8 +186,11 @@ extension SuiteSession {
             let pause =
                 cache != nil && state.replica.version != version
                 ? state.saving.plan(after: options.saveInterval) : nil
-            return (result, isDeliverer, pause, state.loading.isLoaded && !state.isSchemaKnown)
+            let cells = state.replica.changedCells
+            state.replica.changedCells = []
+            return (result, cells, isDeliverer, pause, state.loading.isLoaded && !state.isSchemaKnown)
         }
+        ChangeAnnouncer.shared.announce(cells.compactMap { $0.takeTracker() }, isOwnChange: isOwnChange)
         if isDeliverer { deliver() }
         if let pause {
             ClientThread.shared.schedule(at: .now + pause) { [weak self] in self?.saveAsPlanned() }
@@ -193,8 +200,8 @@ extension SuiteSession {
     }
 
     /// Changes the replica.
-    func change<Result: Sendable>(_ body: (inout ReplicaState) -> Result) -> Result {
-        mutate { body(&$0.replica) }
+    func change<Result: Sendable>(isOwnChange: Bool = false, _ body: (inout ReplicaState) -> Result) -> Result {
+        mutate(isOwnChange: isOwnChange) { body(&$0.replica) }
     }
 
     func apply(_ observation: SettingsObservation) {

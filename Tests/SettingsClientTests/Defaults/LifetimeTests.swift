@@ -23,8 +23,7 @@ struct LifetimeTests {
             #expect(defaults[\.[limit: index]] == index, "each is the default of its own key")
             defaults[\.[index]] += 0
         }
-        // Of each name eight slots at most, each with sixteen key paths.
-        #expect(defaults.core.slots.pathCount <= 5 * 8 * 16)
+        #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
         defaults[\.[5]] = 50
         #expect(defaults[\.[1]] == 50)
     }

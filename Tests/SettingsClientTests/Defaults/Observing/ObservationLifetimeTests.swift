@@ -188,7 +188,7 @@ struct ObservationLifetimeTests {
             defaults[\.[index]] = index
             observation.dispose()
         }
-        #expect(defaults.core.slots.pathCount <= 4 * 16)
+        #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
         #expect(defaults.core.observers.count == 0)
     }
 

@@ -8,7 +8,7 @@ import Testing
 
 /// What a key is told apart from others by: its name to the byte, its type, and its rules.
 @Suite(.ownThread)
-struct SlotTableTests {
+struct KeyTableTests {
     struct Keys: DefaultsKeyStore {
         var count: DefaultsKey<Int> { .init("count", defaultValue: 0) }
         subscript(limit: Int) -> DefaultsKey<Int> { .init("limited", defaultValue: 0, in: 0...limit) }
@@ -20,14 +20,14 @@ struct SlotTableTests {
     func defaults() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
         let keys = (0..<3).map { DefaultsKey<Int>("count", defaultValue: $0) }
-        #expect(Set(keys.map { ObjectIdentifier(defaults.core.slots.slot(for: $0)) }).count == 1)
+        #expect(Set(keys.map { ObjectIdentifier(defaults.core.keys.slot(for: $0)) }).count == 1)
         #expect(keys.map { defaults[key: $0] } == [0, 1, 2])
         #expect((1...20).map { defaults[\.[default: $0]] } == Array(1...20))
     }
 
     @Test("Keys with other rules have slots of their own")
     func rules() {
-        let slots = DefaultsAdapter.inMemory(keyStore: Keys()).core.slots
+        let slots = DefaultsAdapter.inMemory(keyStore: Keys()).core.keys
         let keys: [DefaultsKey<Int>] = [
             .init("n", defaultValue: 0),
             .init("n", defaultValue: 0, in: 0...1),
@@ -41,9 +41,6 @@ struct SlotTableTests {
         let found = keys.map { slots.slot(for: $0) }
         #expect(Set(found.map(ObjectIdentifier.init)).count == keys.count)
         for (key, slot) in zip(keys, found) { #expect(slots.slot(for: key) === slot) }
-        // One too many is not kept, and is right nevertheless.
-        let last = DefaultsKey<Int>("n", defaultValue: 0, in: 7...9)
-        #expect(slots.slot(for: last).key.hasSameRules(as: last))
     }
 
     @Test("Names are told apart to the byte, and types under one name")
@@ -57,15 +54,19 @@ struct SlotTableTests {
         }
     }
 
-    @Test("Keys and paths that are made on each use do not grow memory")
+    @Test("Keys and key paths that are made on each use do not grow the table beyond its capacity")
     func madeOnEachUse() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
-        for index in (0..<1000) {
+        for index in 0...KeyTable.capacity {
+            #expect(defaults[key: DefaultsKey<Int>("name \(index)", defaultValue: index)] == index)
+            guard index < 500 else { continue }
             #expect(defaults[\.[default: index]] == index && defaults[\.[index % 50]] == 0)
-            #expect(defaults[key: DefaultsKey<Int>("secret", defaultValue: index, in: 0...index)] == index)
+            #expect(defaults[key: DefaultsKey<Int>("n", defaultValue: index, in: 0...index)] == index)
         }
-        // Of each of the two names of paths eight slots, each with sixteen paths.
-        #expect(defaults.core.slots.pathCount <= 2 * 8 * 16)
+        #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
+        #expect(defaults.core.session.state.withLock { $0.replica.entries.count } <= KeyTable.capacity + 1)
+        defaults[\.[default: 1]] = 70
+        #expect(defaults[\.[default: 2]] == 70)
     }
 
     @Test("Threads that come upon keys at the same time all find what they look for")

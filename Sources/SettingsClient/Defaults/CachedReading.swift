@@ -1,0 +1,79 @@
+internal import SettingsKeys
+internal import SettingsModel
+
+/// The result of reading a key, which is valid until the key changes.
+///
+/// The class has no type parameter, because the lookup of generic metadata takes longer than the rest of a read.
+final class CachedReading: Sendable {
+    /// True if no layer has a value, so that the default holds.
+    let isDefault: Bool
+    private let value: any DefaultsSerializable
+    private let base: JSONValue?
+    private let problem: DefaultsError?
+    private let isStoredUnreadable: Bool
+    private let cell: KeyCell
+    private let version: UInt64
+    private let tracker: ValueTracker
+    /// Retained, so that no other object gets the identity of the key path. Nil for a reading by a key.
+    private let path: RetainedPath?
+
+    /// - Parameters:
+    ///   - defaultValue: the value if no layer has a value.
+    ///   - version: the version of the key before it was read.
+    init<Value>(
+        _ reading: Reading<Value>, defaultValue: Value, of cell: KeyCell, version: UInt64, tracker: ValueTracker
+    ) {
+        isDefault = reading.value == nil
+        value = reading.value ?? defaultValue
+        base = reading.base
+        problem = reading.problem
+        isStoredUnreadable = reading.isStoredUnreadable
+        self.cell = cell
+        self.version = version
+        self.tracker = tracker
+        path = nil
+    }
+
+    /// A reading by a key path, whose key may have another default.
+    init<Value: DefaultsSerializable>(_ reading: CachedReading, by path: AnyKeyPath, defaultValue: Value) {
+        isDefault = reading.isDefault
+        value = reading.isDefault ? defaultValue : reading.value
+        base = reading.base
+        problem = reading.problem
+        isStoredUnreadable = reading.isStoredUnreadable
+        cell = reading.cell
+        version = reading.version
+        tracker = reading.tracker
+        self.path = RetainedPath(path: path)
+    }
+
+    /// False if the key has changed since it was read.
+    var isValid: Bool { cell.version == version }
+
+    /// Registers a read for Swift's Observation.
+    func registerRead() { tracker.registerRead() }
+
+    /// The value. The type is the type with which the key was read.
+    func value<Value: DefaultsSerializable>(as _: Value.Type) -> Value {
+        value.cast(to: Value.self)
+    }
+
+    func reading<Value: DefaultsSerializable>(as _: Value.Type) -> Reading<Value> {
+        Reading(
+            value: isDefault ? nil : value(as: Value.self), base: base, problem: problem,
+            isStoredUnreadable: isStoredUnreadable)
+    }
+}
+
+/// A key path that is neither evaluated nor handed out, so its isolation does not matter.
+struct RetainedPath: @unchecked Sendable {
+    let path: AnyKeyPath
+}
+
+extension DefaultsSerializable {
+    /// Casts a value to its own type. This is a comparison of two types; the cast of an existential value takes longer.
+    fileprivate func cast<Value>(to _: Value.Type) -> Value {
+        // swift-format-ignore: NeverForceUnwrap
+        self as! Value
+    }
+}

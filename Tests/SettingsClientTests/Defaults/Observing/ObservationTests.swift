@@ -1,0 +1,201 @@
+import Dispatch
+import Observation
+import SettingsAPI
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Reads within `withObservationTracking` and `Observations`.
+@Suite(.ownThread)
+struct ObservationTests {
+    /// Counts the changes that tracking functions are told.
+    private final class ChangeCount: Sendable {
+        let count = Atomic(0)
+
+        var value: Int { count.load(ordering: .acquiring) }
+
+        /// Reads within tracking once. The next change is counted.
+        func track(_ read: () -> Void) {
+            withObservationTracking(read) { self.count.add(1, ordering: .acquiringAndReleasing) }
+        }
+    }
+
+    @Observable
+    final class Player {
+        @ObservationIgnored private let theme: Setting<Theme>
+        var title = "none"
+
+        init(_ defaults: DefaultsAdapter<ClientKeys>) {
+            theme = Setting(\.theme, in: defaults)
+        }
+
+        var isDark: Bool { theme.value == .dark }
+    }
+
+    @Test("A change by the program is announced before the setter returns", arguments: Place.allCases)
+    func ownChange(_ place: Place) async throws {
+        let defaults = try place.world().adapter()
+        try await defaults.ready()
+        let changes = ChangeCount()
+        changes.track { _ = defaults.launchCount }
+        defaults.loginTries = 7
+        #expect(changes.value == 0, "another key")
+        defaults.launchCount = 1
+        #expect(changes.value == 1)
+        defaults.launchCount = 2
+        #expect(changes.value == 1, "tracking ends with the first change")
+        changes.track { _ = defaults[\.launchCount] }
+        defaults.launchCount += 1
+        #expect(changes.value == 2)
+        changes.track { _ = defaults[key: ClientKeys().launchCount] }
+        defaults.remove(\.launchCount)
+        #expect(changes.value == 3)
+    }
+
+    @Test("A change by another program is announced", arguments: Place.allCases)
+    func changeOfAnotherProgram(_ place: Place) async throws {
+        let world = try place.world()
+        let (defaults, other) = (world.adapter(), world.adapter())
+        try await defaults.ready()
+        let changes = ChangeCount()
+        changes.track { _ = defaults.launchCount }
+        try await other.set(\.launchCount, 5)
+        try eventually { changes.value == 1 }
+        #expect(defaults.launchCount == 5)
+    }
+
+    @Test("A new default of the schema and a registered default are announced")
+    func defaultsOfOthers() async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let changes = ChangeCount()
+        changes.track { _ = defaults.launchCount }
+        let schema: JSONValue = ["additionalProperties": [:], "properties": ["launchCount": ["type": "integer", "default": 9]]]
+        _ = try await defaults.core.session.backend.setSchema(schema, onConflict: .refuse, requestKey: .unique())
+        try eventually { changes.value == 1 }
+        #expect(defaults.launchCount == 9)
+        changes.track { _ = defaults.launchCount }
+        defaults.register(defaults: ["launchCount": 11])
+        #expect(changes.value == 2 && defaults.launchCount == 11)
+    }
+
+    @Test("The confirmation of a write announces nothing, because no reader sees a difference")
+    func confirmation() async throws {
+        let defaults = try Place.unixSocket.world().adapter()
+        try await defaults.ready()
+        defaults.launchCount = 1
+        let changes = ChangeCount()
+        changes.track { _ = defaults.launchCount }
+        try await defaults.synchronize()
+        try await defaults.set(\.loginTries, 1)
+        #expect(changes.value == 0)
+    }
+
+    @Test("A value that changes while the tracking function runs is announced afterwards")
+    func changeWithinFunction() async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let changes = ChangeCount()
+        changes.track {
+            _ = defaults.launchCount
+            // As another thread would, between the read and the end of the function.
+            DispatchQueue.global().sync { defaults.launchCount = 1 }
+        }
+        try eventually { changes.value == 1 }
+    }
+
+    @Test("A read before the suite is loaded is announced when the suite is loaded")
+    func readBeforeLoading() async throws {
+        let memory = InMemoryBackend(suite: .sample)
+        let link = FlakyBackend(memory)
+        let other = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(memory))
+        try await other.set(\.launchCount, 3)
+        link.leave()
+        let defaults = DefaultsAdapter(
+            keyStore: ClientKeys(),
+            session: SuiteSession(link, options: SuiteSession.Options(timeout: .milliseconds(50))),
+            log: { _ in })
+        let changes = ChangeCount()
+        changes.track { _ = defaults.launchCount }
+        link.comeBack()
+        try await defaults.ready()
+        try eventually { changes.value == 1 }
+        #expect(defaults.launchCount == 3)
+    }
+
+    @Test("Observations gives each value once, and the last of many")
+    func sequence() async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let values = Observations { defaults.launchCount }
+        var iterator = values.makeAsyncIterator()
+        #expect(await iterator.next() == 0)
+        for number in 1...3 {
+            defaults.launchCount = number
+            #expect(await iterator.next() == number)
+        }
+        let writer = Task.detached { for number in 4...500 { defaults.launchCount = number } }
+        var last = 3
+        while last < 500, let next = await iterator.next() {
+            #expect(next >= last)
+            last = next
+        }
+        await writer.value
+        #expect(last == 500)
+    }
+
+    @Test("Many tasks that observe one key all get its last value")
+    func manyTasks() async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        await withTaskGroup(of: Int?.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for await value in Observations({ defaults.launchCount }) where value == 300 { return value }
+                    return nil
+                }
+            }
+            group.addTask {
+                for number in 1...300 {
+                    defaults.launchCount = number
+                    if number.isMultiple(of: 10) { await Task.yield() }
+                }
+                return 300
+            }
+            for await value in group { #expect(value == 300) }
+        }
+    }
+
+    @Test("A computed property of an observable class that reads a setting is observed")
+    func observableClass() async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let player = Player(defaults)
+        let changes = ChangeCount()
+        changes.track { #expect(!player.isDark) }
+        defaults.theme = .dark
+        #expect(changes.value == 1 && player.isDark)
+    }
+
+    @MainActor
+    @Test("Reads on the main actor are observed there")
+    func mainActor() async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        var iterator = Observations { defaults.username }.makeAsyncIterator()
+        #expect(await iterator.next() == .some(nil))
+        defaults.username = "somebody"
+        #expect(await iterator.next() == "somebody")
+    }
+
+    @Test("A program that makes more keys than the table keeps still gets changes of the first")
+    func manyKeys() async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let changes = ChangeCount()
+        let values = Task.detached {
+            for await value in Observations({ defaults.launchCount }) where value == 1 { return }
+        }
+        changes.track { _ = defaults.launchCount }
+        for number in 0...KeyTable.capacity { _ = defaults[key: DefaultsKey<Int>("name \(number)", defaultValue: 0)] }
+        try eventually { changes.value == 1 }
+        defaults.launchCount = 1
+        await values.value
+    }
+}
