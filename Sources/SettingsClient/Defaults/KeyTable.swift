@@ -153,6 +153,7 @@ struct PathIdentity: Hashable, Sendable {
 
     /// The hash that a dictionary uses. The default implementation protects against chosen keys, which a key path cannot be,
     /// and takes a quarter of the time of a read.
+    // swift-format-ignore: NoLeadingUnderscores
     func _rawHashValue(seed: Int) -> Int {
         let hash = (UInt(bitPattern: path) ^ store &* 0x9E37_79B9_7F4A_7C15) &* 0x9E37_79B9_7F4A_7C15
         return Int(bitPattern: hash ^ hash >> 32)

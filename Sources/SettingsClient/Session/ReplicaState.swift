@@ -269,9 +269,8 @@ struct ReplicaState: Sendable {
         if isEmpty { entries[key] = nil }
         if !old.looksLike(new) {
             // Where no default is registered, the source makes no difference to a reader.
-            if let cell, old.value != new.value || registered[key] != nil || [old.source, new.source].contains(.invalid) {
-                noteChange(cell)
-            }
+            let isSourceSeen = registered[key] != nil || old.source == .invalid || new.source == .invalid
+            if let cell, old.value != new.value || isSourceSeen { noteChange(cell) }
             news.append(.changed(ObservedSetting(key: key, visible: new, registered: registered[key])))
         }
     }

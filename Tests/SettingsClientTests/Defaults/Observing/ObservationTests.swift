@@ -72,7 +72,8 @@ struct ObservationTests {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let changes = ChangeCount()
         changes.track { _ = defaults.launchCount }
-        let schema: JSONValue = ["additionalProperties": [:], "properties": ["launchCount": ["type": "integer", "default": 9]]]
+        let key: JSONValue = ["type": "integer", "default": 9]
+        let schema: JSONValue = ["additionalProperties": [:], "properties": ["launchCount": key]]
         _ = try await defaults.core.session.backend.setSchema(schema, onConflict: .refuse, requestKey: .unique())
         try eventually { changes.value == 1 }
         #expect(defaults.launchCount == 9)
