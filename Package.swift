@@ -21,6 +21,7 @@ let package = Package(
     products: [
         .library(name: "SettingsAPI", targets: ["SettingsAPI"]),
         .library(name: "SettingsClient", targets: ["SettingsClient"]),
+        .library(name: "SettingsClientCompatibility", targets: ["SettingsClientCompatibility"]),
         .library(name: "SettingsHTTP", targets: ["SettingsHTTP"]),
         .library(name: "SettingsKeys", targets: ["SettingsKeys"]),
         .library(name: "SettingsModel", targets: ["SettingsModel"]),
@@ -72,6 +73,9 @@ let package = Package(
                 "Platform", "SettingsAPI", "SettingsEngine", "SettingsHTTP", "SettingsKeys", "SettingsModel",
             ],
             swiftSettings: houseRules),
+        .target(
+            name: "SettingsClientCompatibility", dependencies: ["SettingsAPI", "SettingsClient", "SettingsKeys"],
+            swiftSettings: houseRules),
         .executableTarget(
             name: "settings", dependencies: ["Platform", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
             swiftSettings: houseRules,
@@ -116,11 +120,13 @@ let package = Package(
             name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",
             swiftSettings: houseRules),
         .executableTarget(
-            name: "outbox-writer", dependencies: ["SettingsClient"], path: "Tests/OutboxWriter",
+            name: "outbox-writer", dependencies: ["SettingsClientCompatibility"], path: "Tests/OutboxWriter",
             swiftSettings: houseRules),
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["SettingsClient", "SettingsKeys", "SettingsModel", "TestSupport"],
+            dependencies: [
+                "SettingsClient", "SettingsClientCompatibility", "SettingsKeys", "SettingsModel", "TestSupport",
+            ],
             swiftSettings: houseRules),
         .testTarget(
             name: "EndToEndTests",
@@ -138,7 +144,8 @@ let package = Package(
             name: "SettingsClientTests",
             dependencies: [
                 "ClientTestSupport", "ExportingKit", "HTTPServer", "HTTPWire", "Platform", "SettingsAPI",
-                "SettingsClient", "SettingsHTTP", "SettingsKeys", "SettingsModel", "SettingsServer", "TestSupport",
+                "SettingsClient", "SettingsClientCompatibility", "SettingsHTTP", "SettingsKeys", "SettingsModel",
+                "SettingsServer", "TestSupport",
             ],
             swiftSettings: houseRules),
         .testTarget(

@@ -1,4 +1,5 @@
 import SettingsClient
+import SettingsClientCompatibility
 
 // The code of the article "Observing settings", word for word: a test holds the two against each other.
 

@@ -1,4 +1,5 @@
 import SettingsClient
+import SettingsClientCompatibility
 
 /// A model as an app has it: it belongs to the main actor, as everything in the module.
 final class AppModel {

@@ -27,12 +27,14 @@ public protocol KeyedAccess<KeyStore>: Sendable {
 
 extension KeyedAccess {
     var core: AdapterCore { Self.scope(of: self).core }
+    /// The core, for the other modules of the client.
+    package var adapterCore: AdapterCore { core }
 
-    func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
+    package func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
         Self.scope(of: self).reference(path)
     }
 
-    func reference<Value>(key: DefaultsKey<Value>) -> DefaultsReference<Value> {
+    package func reference<Value>(key: DefaultsKey<Value>) -> DefaultsReference<Value> {
         let core = core
         return DefaultsReference(core: core, slot: core.slots.slot(for: key), defaultValue: key.defaultValue)
     }
@@ -77,29 +79,6 @@ extension KeyedAccess {
     /// The keys of a store within this one: `Defaults.player.volume`.
     public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
         Self.scope(of: self).inner(path)
-    }
-}
-
-// The operands of `?=` and `++`. Where a value is asked for, the subscripts above win.
-extension KeyedAccess {
-    /// A key as the operand of an operator.
-    @_disfavoredOverload
-    public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
-        reference(path)
-    }
-
-    /// A key as the operand of an operator.
-    @_disfavoredOverload
-    public subscript<Value>(_: Void = (), key key: DefaultsKey<Value>) -> DefaultsReference<Value> {
-        reference(key: key)
-    }
-
-    /// A key as the operand of an operator.
-    @_disfavoredOverload
-    public subscript<Value>(
-        dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>
-    ) -> DefaultsReference<Value> {
-        reference(path)
     }
 }
 

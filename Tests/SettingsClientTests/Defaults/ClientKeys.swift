@@ -1,5 +1,6 @@
 import Foundation
 import SettingsClient
+import SettingsClientCompatibility
 
 enum Theme: String, CaseIterable, DefaultsSerializable {
     case light, dark

@@ -1,5 +1,6 @@
 import ClientTestSupport
 import SettingsClient
+import SettingsClientCompatibility
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import ClientTestSupport
 import Dispatch
 import SettingsClient
+import SettingsClientCompatibility
 import TestSupport
 import Testing
 

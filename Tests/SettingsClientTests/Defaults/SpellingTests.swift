@@ -1,6 +1,7 @@
 import ClientTestSupport
 import Foundation
 import SettingsClient
+import SettingsClientCompatibility
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Observation
 import SettingsClient
+import SettingsClientCompatibility
 import Synchronization
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import SettingsClient
+import SettingsClientCompatibility
 import Testing
 
 /// Elements that a newer program stored, and changes in place by a program that does not have their cases.

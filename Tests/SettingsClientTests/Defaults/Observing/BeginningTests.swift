@@ -27,7 +27,7 @@ struct BeginningTests {
                 defaults[key: key] = -round
                 _ = isTold.wait(timeout: .now() + .seconds(20))
                 if told.withLock({ $0 }) != round { missed.withLock { $0.append(round) } }
-                observation.dispose()
+                observation.cancel()
             }
         }
         #expect(missed.withLock { $0 } == [])
