@@ -1,4 +1,4 @@
-import SettingsClient
+import SettingsClientCompatibility
 
 struct PlayerKeys: DefaultsKeyStore {
     static let prefix = "player"

@@ -1,6 +1,5 @@
 import Foundation
 import SettingsClient
-import SettingsClientCompatibility
 
 enum Theme: String, CaseIterable, DefaultsSerializable {
     case light, dark

@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
-@testable import SettingsClientCompatibility
 
 @Suite(.ownThread)
 struct OutboxInheritanceTests {

@@ -4,7 +4,6 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
-@testable import SettingsClientCompatibility
 
 @Suite(.ownThread)
 struct OutboxWaitingTests {

@@ -1,5 +1,4 @@
 import SettingsClient
-import SettingsClientCompatibility
 import TestSupport
 import Testing
 
