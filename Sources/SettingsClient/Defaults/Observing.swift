@@ -26,7 +26,7 @@ extension KeyedAccess {
 
     /// Calls a handler with every new value of a key, until the returned observation is dropped or cancelled.
     public func observe<Value>(
-        _: Void = (), key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new],
+        key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
         reference(key: key).observe(options, handler)
@@ -56,7 +56,7 @@ extension KeyedAccess {
 
     /// Every new value of a key, from here on.
     public func updates<Value>(
-        _: Void = (), key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new]
+        key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<DefaultsUpdate<Value>> {
         reference(key: key).updates(options)
     }

@@ -60,7 +60,7 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
     }
 
     /// The setting of a key.
-    public init(_: Void = (), key: DefaultsKey<Value>, in place: some KeyedAccess, options: SettingOptions = []) {
+    public init(key: DefaultsKey<Value>, in place: some KeyedAccess, options: SettingOptions = []) {
         self.init(place.reference(key: key), options)
     }
 
