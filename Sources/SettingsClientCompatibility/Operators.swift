@@ -40,3 +40,11 @@ public postfix func ++ <Value>(setting: SettingOperand<Value>)
 where Value: AdditiveArithmetic & ExpressibleByIntegerLiteral {
     setting.reference.change { $0 += 1 }
 }
+
+// Without this overload, the compiler (Swift 6.3) does not finish a sum of five terms such as `(Defaults["a"].int ?? 0)`: it
+// tries every `+` before it knows the type of a term.
+/// The value of an optional integer, or a default.
+@inlinable
+public func ?? (value: Int?, defaultValue: @autoclosure () throws -> Int) rethrows -> Int {
+    if let value { value } else { try defaultValue() }
+}
