@@ -14,7 +14,7 @@ private struct Appearance {
     @Setting(\.equalizer.bass, in: shared.player, options: [.cached, .observed]) var bass
     @Setting(key: DefaultsKey<String?>("username"), in: shared) var name
     @SwiftyUserDefault(keyPath: \.launchCount, in: shared, options: [.cached, .observed]) var launchCount
-    @SwiftyUserDefault(keyPath: \.ofProgram) var ofProgram
+    @SwiftyUserDefault(keyPath: \.ofProgram, in: Defaults) var ofProgram
 }
 
 /// Where a property cannot be.
