@@ -1,3 +1,4 @@
+import SettingsClientTesting
 import SettingsModel
 import TestSupport
 import Testing

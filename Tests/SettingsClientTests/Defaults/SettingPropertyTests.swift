@@ -2,6 +2,7 @@ import ClientTestSupport
 import Dispatch
 import SettingsClient
 import SettingsClientCompatibility
+import SettingsClientTesting
 import TestSupport
 import Testing
 

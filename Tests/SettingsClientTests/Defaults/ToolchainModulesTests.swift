@@ -3,6 +3,7 @@ import Foundation
 import Observation
 import SettingsClient
 import SettingsClientCompatibility
+import SettingsClientTesting
 import Synchronization
 import TestSupport
 import Testing

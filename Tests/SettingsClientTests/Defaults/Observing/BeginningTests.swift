@@ -1,5 +1,6 @@
 import ClientTestSupport
 import Dispatch
+import SettingsClientTesting
 import SettingsModel
 import Synchronization
 import TestSupport

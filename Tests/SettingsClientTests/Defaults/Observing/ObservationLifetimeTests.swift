@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import SettingsClientTesting
 import SettingsModel
 import Synchronization
 import TestSupport

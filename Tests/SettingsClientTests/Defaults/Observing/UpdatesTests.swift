@@ -1,4 +1,5 @@
 import ClientTestSupport
+import SettingsClientTesting
 import SettingsModel
 import Synchronization
 import TestSupport
