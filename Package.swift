@@ -21,6 +21,8 @@ let package = Package(
     products: [
         .library(name: "SettingsAPI", targets: ["SettingsAPI"]),
         .library(name: "SettingsClient", targets: ["SettingsClient"]),
+        .library(name: "SettingsClientCompatibility", targets: ["SettingsClientCompatibility"]),
+        .library(name: "SettingsClientTesting", targets: ["SettingsClientTesting"]),
         .library(name: "SettingsHTTP", targets: ["SettingsHTTP"]),
         .library(name: "SettingsKeys", targets: ["SettingsKeys"]),
         .library(name: "SettingsModel", targets: ["SettingsModel"]),
@@ -72,6 +74,13 @@ let package = Package(
                 "Platform", "SettingsAPI", "SettingsEngine", "SettingsHTTP", "SettingsKeys", "SettingsModel",
             ],
             swiftSettings: houseRules),
+        .target(
+            name: "SettingsClientCompatibility", dependencies: ["SettingsAPI", "SettingsClient", "SettingsKeys"],
+            swiftSettings: houseRules),
+        .target(
+            name: "SettingsClientTesting",
+            dependencies: ["SettingsAPI", "SettingsClient", "SettingsHTTP", "SettingsKeys"],
+            swiftSettings: houseRules),
         .executableTarget(
             name: "settings", dependencies: ["Platform", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
             swiftSettings: houseRules,
@@ -91,7 +100,8 @@ let package = Package(
             name: "ClientCostKeys", dependencies: ["SettingsClient"], path: "Tools/ClientCostKeys",
             swiftSettings: houseRules),
         .executableTarget(
-            name: "client-cost", dependencies: ["ClientCostKeys", "SettingsClient", "SettingsHTTP"],
+            name: "client-cost",
+            dependencies: ["ClientCostKeys", "SettingsClient", "SettingsClientTesting", "SettingsHTTP"],
             path: "Tools/ClientCost",
             swiftSettings: houseRules),
         // Built as a package of somebody else would be, except that warnings are errors; it has its own Package.swift, too.
@@ -113,14 +123,18 @@ let package = Package(
             dependencies: ["HTTPServer", "SettingsHTTP", "SettingsModel", "SettingsServer", "TestSupport"],
             path: "Tests/ClientTestSupport", swiftSettings: houseRules),
         .target(
-            name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",
+            name: "ExportingKit", dependencies: ["SettingsClient", "SettingsClientTesting"], path: "Tests/ExportingKit",
             swiftSettings: houseRules),
         .executableTarget(
-            name: "outbox-writer", dependencies: ["SettingsClient"], path: "Tests/OutboxWriter",
+            name: "outbox-writer", dependencies: ["SettingsClientCompatibility"], path: "Tests/OutboxWriter",
             swiftSettings: houseRules),
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["SettingsClient", "SettingsKeys", "SettingsModel", "TestSupport"],
+            dependencies: [
+                "SettingsClient", "SettingsClientCompatibility", "SettingsClientTesting", "SettingsKeys",
+                "SettingsModel",
+                "TestSupport",
+            ],
             swiftSettings: houseRules),
         .testTarget(
             name: "EndToEndTests",
@@ -132,13 +146,15 @@ let package = Package(
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: houseRules),
         .testTarget(
-            name: "MainActorAppTests", dependencies: ["SettingsClient", "TestSupport"],
+            name: "MainActorAppTests", dependencies: ["SettingsClient", "SettingsClientTesting", "TestSupport"],
             swiftSettings: houseRules + [.defaultIsolation(MainActor.self)]),
         .testTarget(
             name: "SettingsClientTests",
             dependencies: [
                 "ClientTestSupport", "ExportingKit", "HTTPServer", "HTTPWire", "Platform", "SettingsAPI",
-                "SettingsClient", "SettingsHTTP", "SettingsKeys", "SettingsModel", "SettingsServer", "TestSupport",
+                "SettingsClient", "SettingsClientCompatibility", "SettingsClientTesting", "SettingsHTTP",
+                "SettingsKeys",
+                "SettingsModel", "SettingsServer", "TestSupport",
             ],
             swiftSettings: houseRules),
         .testTarget(
@@ -166,7 +182,8 @@ let package = Package(
             swiftSettings: houseRules),
         // They run the built programs `settings` and `settingsd`.
         .testTarget(
-            name: "SettingsToolTests", dependencies: ["SettingsClient", "TestSupport"], swiftSettings: houseRules),
+            name: "SettingsToolTests", dependencies: ["SettingsClient", "SettingsClientTesting", "TestSupport"],
+            swiftSettings: houseRules),
         .testTarget(
             name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: houseRules),
     ],

@@ -1,5 +1,6 @@
 import Foundation
 import SettingsClient
+import SettingsClientCompatibility
 
 // The code of the article "From user defaults to settings", word for word, where it is not that of the other articles: a
 // test holds the two against each other.

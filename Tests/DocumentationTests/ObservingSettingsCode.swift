@@ -18,7 +18,7 @@ func follow() async {
 struct Appearance {
     @Setting(\.theme, in: Defaults) var theme
     @Setting(\.volume, in: Defaults, options: .cached) var volumeAtStart
-    @SwiftyUserDefault(keyPath: \.launchCount, in: Defaults, options: [.cached, .observed]) var launchCount
+    @Setting(\.launchCount, in: Defaults, options: [.cached, .observed]) var launchCount
 }
 
 final class Model: Sendable {

@@ -1,4 +1,5 @@
 public import SettingsClient
+internal import SettingsClientTesting
 
 /// A store of a module that several programs share.
 public struct KitKeys: DefaultsKeyStore {

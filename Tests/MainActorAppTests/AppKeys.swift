@@ -1,4 +1,5 @@
 import SettingsClient
+import SettingsClientTesting
 
 // What a program declares whose module belongs to the main actor unless it says otherwise. Keys are used from anywhere,
 // and so are the types of their values.

@@ -4,7 +4,7 @@ import SettingsClient
 final class AppModel {
     @Setting(\.theme, in: Defaults) var theme
     @Setting(\.launchCount, in: Defaults, options: [.cached, .observed]) var launchCount
-    @SwiftyUserDefault(keyPath: \.volume, in: Defaults.player) var volume
+    @Setting(\.volume, in: Defaults.player) var volume
     static let account = Setting(\.account, in: Defaults)
     @Setting(\.theme, in: Defaults) static var sharedTheme
 

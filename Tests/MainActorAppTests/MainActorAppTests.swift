@@ -16,7 +16,7 @@ struct MainActorAppTests {
         Defaults[\.theme] = .dark
         Defaults.account = Account(name: "me")
         Defaults.account?.name += "!"
-        Defaults[\.launchCount]++
+        Defaults[\.launchCount] += 1
         #expect(Defaults.launchCount == 3 && Defaults[\.player.volume] == 0.75 && Defaults.theme == .dark)
         #expect(Defaults.account == Account(name: "me!"))
         try await Defaults.set(\.launchCount, 5)

@@ -1,4 +1,4 @@
-import SettingsClient
+import SettingsClientCompatibility
 
 extension DefaultsKeys {
     var username: DefaultsKey<String?> { .init("username") }

@@ -1,4 +1,4 @@
-import SettingsClient
+import SettingsClientCompatibility
 
 func name(_ name: String?) -> String? {
     var name = name

@@ -1,4 +1,4 @@
-import SettingsClient
+import SettingsClientCompatibility
 
 func next(_ number: Int) -> Int {
     var number = number

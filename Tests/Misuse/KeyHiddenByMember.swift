@@ -4,7 +4,6 @@ extension DefaultsKeys {
     var update: DefaultsKey<Int> { .init("update", defaultValue: 0) }
     var value: DefaultsKey<Int> { .init("value", defaultValue: 0) }
     var set: DefaultsKey<[String]> { .init("set", defaultValue: []) }
-    var remove: DefaultsKey<Bool> { .init("remove", defaultValue: false) }
     var removeAll: DefaultsKey<Bool> { .init("removeAll", defaultValue: false) }
     var issues: DefaultsKey<Int> { .init("issues", defaultValue: 0) }
     var synchronize: DefaultsKey<Int> { .init("synchronize", defaultValue: 0) }
@@ -13,18 +12,14 @@ extension DefaultsKeys {
 
 func hidden() {
     Defaults[\.update] += 1
-    // says: binary operator '+=' cannot be applied to operands of type 'KeyHiddenByMember' and 'Int'
+    // says: to expected argument type 'Int'
     Defaults.update += 1
-    // says: cannot assign value of type 'Int' to type 'KeyHiddenByMember'
+    // says: no exact matches in reference to instance method 'value'
     Defaults.value = 1
-    // says: cannot convert value of type 'KeyHiddenByMember' to specified type 'Int'
+    // says: no 'value' candidates produce the expected contextual result type 'Int'
     let count: Int = Defaults.value
-    // says: 'value' is unavailable: value is a method; the key of this name is [\.value]
-    print(Defaults.value)
-    // says: value of type 'KeyHiddenByMember' has no member 'append'
+    // says: reference to member 'append' cannot be resolved without a contextual type
     Defaults.set.append("name")
-    // says: cannot convert value of type 'KeyHiddenByMember' to expected condition type 'Bool'
-    if Defaults.remove {}
     print(count)
 }
 

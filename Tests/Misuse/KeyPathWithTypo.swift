@@ -1,4 +1,4 @@
-import SettingsClient
+import SettingsClientCompatibility
 
 struct PlayerKeys: DefaultsKeyStore {
     static let prefix = "player"
@@ -16,7 +16,7 @@ struct Model {
     // says: value of type 'PlayerKeys' has no member 'volme'
     @Setting(\.volme, in: Defaults.player) var inScope
     // says: value of type 'DefaultsKeys' has no member 'lanchCount'
-    @SwiftyUserDefault(keyPath: \.lanchCount) var keyPath
+    @SwiftyUserDefault(keyPath: \.lanchCount, in: Defaults) var keyPath
     // says: value of type 'DefaultsKeys' has no member 'lanchCount'
     let constant = Setting(\.lanchCount, in: Defaults)
 }

@@ -1,5 +1,5 @@
 import Foundation
-import SettingsClient
+import SettingsClientCompatibility
 
 // A program that writes numbers, one after the other, and says of each when its setter has returned:
 //

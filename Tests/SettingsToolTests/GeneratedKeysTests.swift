@@ -1,5 +1,6 @@
 import Foundation
 import SettingsClient
+import SettingsClientTesting
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import ClientCostKeys
 import Glibc
 import SettingsClient
+import SettingsClientTesting
 
 /// What keys cost whose names are made while the program runs: each is made for its read.
 struct KeysAtRunTime {

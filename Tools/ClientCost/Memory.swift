@@ -1,6 +1,7 @@
 import ClientCostKeys
 import Glibc
 import SettingsClient
+import SettingsClientTesting
 
 /// How much memory an adapter takes that has read and written some keys, and follows its suite.
 struct Memory {

@@ -1,5 +1,6 @@
 import ClientCostKeys
 import SettingsClient
+import SettingsClientTesting
 
 // It reads as in programs.
 // swift-format-ignore: AlwaysUseLowerCamelCase

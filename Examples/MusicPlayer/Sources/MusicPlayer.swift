@@ -11,7 +11,7 @@ enum MusicPlayer {
     static func main() async {
         do {
             try await publish()
-            greet()
+            try await greet()
             await turnTheVolume()
             try await playTheQueue()
             await turnItTooLoud()
@@ -34,7 +34,7 @@ enum MusicPlayer {
     }
 
     /// Settings are read and written like properties; a key path does the same.
-    static func greet() {
+    static func greet() async throws {
         Defaults.launchCount += 1
         if let listener = Defaults.listener {
             print("Welcome back, \(listener), for time \(Defaults[\.launchCount]).")
@@ -42,7 +42,7 @@ enum MusicPlayer {
             print("Hello! Whoever you are, you are Ella from here on.")
         }
         // Only if nothing is stored.
-        Defaults[\.listener] ?= "Ella"
+        try await Defaults.setIfAbsent(\.listener) { "Ella" }
         Defaults.theme = Defaults.theme == .light ? .dark : .light
         print("It is \(Defaults.theme) in here.")
     }

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The state that an adapter shares with its scopes, references and observers: resolved keys, the layers over and under the
 /// stored values, and the session of the suite.
-final class AdapterCore: Sendable {
+package final class AdapterCore: Sendable {
     let session: SuiteSession
     let arguments: LaunchArguments
     /// The adapter's own key store.
@@ -47,7 +47,7 @@ final class AdapterCore: Sendable {
 
     var suite: SuiteName { session.suite }
 
-    func report(_ error: DefaultsError, _ key: String?, _ attempt: DefaultsIssue.Attempt) {
+    package func report(_ error: DefaultsError, _ key: String?, _ attempt: DefaultsIssue.Attempt) {
         issues.report(DefaultsIssue(suite: suite, key: key, attempt: attempt, error: error))
     }
 

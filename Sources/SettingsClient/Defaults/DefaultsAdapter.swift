@@ -31,23 +31,6 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
         core = AdapterCore(keyStore: keyStore, session: session, arguments: arguments, writes: writes, log: log)
     }
 
-    /// Settings without a daemon, which behave the same and last as long as the adapter: for tests and previews.
-    ///
-    /// - Parameters:
-    ///   - keyStore: where the keys are defined.
-    ///   - schema: the schema of the suite; by default none.
-    ///   - arguments: a command line without the program's name; by default none.
-    ///   - log: called with each issue; by default a line on standard error.
-    public static func inMemory(
-        keyStore: KeyStore, schema: Schema? = nil, arguments: [String] = [],
-        log: (@Sendable (DefaultsIssue) -> Void)? = nil
-    ) -> DefaultsAdapter where KeyStore: DefaultsKeyStore {
-        guard let suite = try? SuiteName("memory") else { preconditionFailure("the name is a suite's") }
-        return DefaultsAdapter(
-            keyStore: keyStore, session: SuiteSession(InMemoryBackend(suite: suite, schema: schema)),
-            arguments: arguments, log: log ?? IssueBoard.standardLog)
-    }
-
     /// The scope of all keys of the adapter's store.
     public static func scope(of access: DefaultsAdapter) -> DefaultsScope<KeyStore> {
         DefaultsScope(core: access.core, instance: nil)

@@ -1,7 +1,7 @@
-public import SettingsKeys
+package import SettingsKeys
 
-/// A key of an adapter: the operand of `?=` and `++`.
-public struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
+/// A key of an adapter.
+package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     let core: AdapterCore
     let slot: Slot<Value>
     /// The default of the key that the program gave. Keys that share the slot may have other defaults.
@@ -13,8 +13,25 @@ public struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
         core.report(error, name, attempt)
     }
 
-    /// True if the right side of `?=` is to be evaluated. An error is reported.
-    fileprivate func seemsAbsent() -> Bool {
+    /// Stores a value if nothing is stored, as a setter does. The daemon decides.
+    ///
+    /// - Parameter value: evaluated only if nothing seems to be stored.
+    package func setIfAbsent(_ value: () throws -> Value) rethrows {
+        let start = ContinuousClock.now
+        guard seemsAbsent() else { return }
+        assignIfAbsent(try value(), since: start)
+    }
+
+    /// Changes the value in place, as a setter does.
+    package func change(_ body: (inout Value) -> Void) {
+        var change = begin()
+        defer { change.end() }
+        body(&change.value)
+        change.write()
+    }
+
+    /// True if nothing seems to be stored. An error is reported.
+    private func seemsAbsent() -> Bool {
         do {
             _ = try slot.codec.get()
             loadForRename()
@@ -32,23 +49,4 @@ public struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
         if reading.isStoredUnreadable, slot.argument == nil, let problem = reading.problem { throw problem }
         return reading.value ?? defaultValue
     }
-}
-
-infix operator ?= : AssignmentPrecedence
-postfix operator ++
-
-/// Stores a value if nothing is stored. The daemon decides. The right side is evaluated only if nothing seems to be stored.
-public func ?= <Value>(reference: DefaultsReference<Value>, value: @autoclosure () throws -> Value) rethrows {
-    let start = ContinuousClock.now
-    guard reference.seemsAbsent() else { return }
-    reference.assignIfAbsent(try value(), since: start)
-}
-
-/// Adds one.
-public postfix func ++ <Value>(reference: DefaultsReference<Value>)
-where Value: AdditiveArithmetic & ExpressibleByIntegerLiteral {
-    var change = reference.begin()
-    defer { change.end() }
-    change.value += 1
-    change.write()
 }

@@ -5,9 +5,8 @@ public import SettingsKeys
 /// Access is the same by key path, by key and as a member. `=` runs `set`; every change in place runs `_modify`, which
 /// writes after the change, so that one that throws writes nothing.
 ///
-/// Forms that take a key have a parameter before it that takes nothing. It keeps the compiler from considering them where
-/// a key path is given: so it says of a key path with a typo that the store has no such member, and not that the path is
-/// no key.
+/// A form whose only argument is a key has an empty parameter before it. Without that parameter, the compiler (Swift 6.3) takes
+/// a misspelt key path for a key without a label, and does not say that the store has no such member.
 @dynamicMemberLookup
 public protocol KeyedAccess<KeyStore>: Sendable {
     /// The store that defines the keys.
@@ -27,12 +26,14 @@ public protocol KeyedAccess<KeyStore>: Sendable {
 
 extension KeyedAccess {
     var core: AdapterCore { Self.scope(of: self).core }
+    /// The core, for the other modules of the client.
+    package var adapterCore: AdapterCore { core }
 
-    func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
+    package func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
         Self.scope(of: self).reference(path)
     }
 
-    func reference<Value>(key: DefaultsKey<Value>) -> DefaultsReference<Value> {
+    package func reference<Value>(key: DefaultsKey<Value>) -> DefaultsReference<Value> {
         let core = core
         return DefaultsReference(core: core, slot: core.keys.slot(for: key), defaultValue: key.defaultValue)
     }
@@ -77,29 +78,6 @@ extension KeyedAccess {
     /// The keys of a store within this one: `Defaults.player.volume`.
     public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
         Self.scope(of: self).inner(path)
-    }
-}
-
-// The operands of `?=` and `++`. Where a value is asked for, the subscripts above win.
-extension KeyedAccess {
-    /// A key as the operand of an operator.
-    @_disfavoredOverload
-    public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
-        reference(path)
-    }
-
-    /// A key as the operand of an operator.
-    @_disfavoredOverload
-    public subscript<Value>(_: Void = (), key key: DefaultsKey<Value>) -> DefaultsReference<Value> {
-        reference(key: key)
-    }
-
-    /// A key as the operand of an operator.
-    @_disfavoredOverload
-    public subscript<Value>(
-        dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>
-    ) -> DefaultsReference<Value> {
-        reference(path)
     }
 }
 
@@ -174,7 +152,7 @@ extension KeyedAccess {
     /// Stores a value and waits until the daemon has confirmed it. Throws ``DefaultsError/kept(_:)`` if that takes longer than
     /// the timeout of the adapter.
     public nonisolated(nonsending) func set<Value>(
-        _: Void = (), key: DefaultsKey<Value>, _ value: Value
+        key: DefaultsKey<Value>, _ value: Value
     ) async throws(DefaultsError) {
         try await reference(key: key).set(value)
     }
@@ -190,7 +168,7 @@ extension KeyedAccess {
     /// Changes a value and waits until the daemon has confirmed the change. If another program changes the value meanwhile, the
     /// body runs again.
     public nonisolated(nonsending) func update<Value>(
-        _: Void = (), key: DefaultsKey<Value>, _ body: (inout Value) throws -> Void
+        key: DefaultsKey<Value>, _ body: (inout Value) throws -> Void
     ) async throws {
         try await Self.scope(of: self).transaction { try body(&$0[key: key]) }
     }
@@ -208,7 +186,7 @@ extension KeyedAccess {
     /// if nothing seems to be stored.
     @discardableResult
     public nonisolated(nonsending) func setIfAbsent<Value>(
-        _: Void = (), key: DefaultsKey<Value>, _ body: nonisolated(nonsending) () async throws -> Value
+        key: DefaultsKey<Value>, _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Bool {
         try await reference(key: key).setIfAbsent(body)
     }

@@ -5,7 +5,7 @@ internal import SettingsModel
 ///
 /// `-key value` and `-key=value` give text that the key's type reads; `--set key=JSON` gives JSON. A value that begins with
 /// a hyphen is one only if it is a number, or after `=`. The last of several for one key holds.
-struct LaunchArguments: Sendable {
+package struct LaunchArguments: Sendable {
     /// A value on the command line.
     enum Given: Equatable, Sendable {
         case text(String)
@@ -67,11 +67,20 @@ struct LaunchArguments: Sendable {
 
     private static func forms(of text: String) -> [JSONValue] {
         var forms: [JSONValue] = [.string(text)]
-        if let truth = UntypedConversion.truth(of: text) { forms.append(.bool(truth)) }
+        if let truth = truth(of: text) { forms.append(.bool(truth)) }
         if let integer = Int64(text) { forms.append(.integer(integer)) }
         if let double = Double(text), double.isFinite { forms.append(.double(double)) }
         if let json = try? JSONValue(parsing: text), !forms.contains(json) { forms.append(json) }
         return forms
+    }
+
+    /// The words for true and false, in any case.
+    package static func truth(of text: String) -> Bool? {
+        switch text.lowercased() {
+        case "true", "t", "yes", "y", "1": true
+        case "false", "f", "no", "n", "0": false
+        default: nil
+        }
     }
 }
 

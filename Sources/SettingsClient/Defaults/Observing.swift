@@ -4,7 +4,7 @@ internal import Synchronization
 // A key path may not leave its isolation, so each is resolved at once.
 
 extension KeyedAccess {
-    /// Calls a handler with every new value of a key, until what is returned is dropped or disposed of.
+    /// Calls a handler with every new value of a key, until the returned observation is dropped or cancelled.
     ///
     ///     let observation = Defaults.observe(\.theme, options: [.initial, .old, .new]) { update in
     ///         print(update.oldValue as Any, update.newValue)
@@ -12,7 +12,7 @@ extension KeyedAccess {
     ///
     /// Handlers of an adapter run one after the other on a queue of its own, in the order of the changes: the program's own
     /// writes come when readers see them, which is before they are acknowledged, others' when they arrive. A write that is
-    /// rolled back is another change. Reading, writing and disposing are fine within a handler. Slow handlers get every
+    /// rolled back is another change. Reading, writing and cancelling are allowed within a handler. Slow handlers get every
     /// update as long as no more than about a thousand changes wait; beyond that, of each key the newest.
     ///
     /// The suite is loaded first, if it was not, as a getter does. If that fails, it is an issue, and observing begins when the
@@ -24,9 +24,9 @@ extension KeyedAccess {
         reference(path).observe(options, handler)
     }
 
-    /// Calls a handler with every new value of a key, until what is returned is dropped or disposed of.
+    /// Calls a handler with every new value of a key, until the returned observation is dropped or cancelled.
     public func observe<Value>(
-        _: Void = (), key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new],
+        key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
         reference(key: key).observe(options, handler)
@@ -56,7 +56,7 @@ extension KeyedAccess {
 
     /// Every new value of a key, from here on.
     public func updates<Value>(
-        _: Void = (), key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new]
+        key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<DefaultsUpdate<Value>> {
         reference(key: key).updates(options)
     }

@@ -60,7 +60,7 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
     }
 
     /// The setting of a key.
-    public init(_: Void = (), key: DefaultsKey<Value>, in place: some KeyedAccess, options: SettingOptions = []) {
+    public init(key: DefaultsKey<Value>, in place: some KeyedAccess, options: SettingOptions = []) {
         self.init(place.reference(key: key), options)
     }
 
@@ -113,7 +113,7 @@ extension Setting {
         kept?.forget()
     }
 
-    /// Calls a handler with every new value, until what is returned is dropped or disposed of.
+    /// Calls a handler with every new value, until the returned observation is dropped or cancelled.
     public func observe(
         options: ObservingOptions = [.old, .new], handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
@@ -123,26 +123,6 @@ extension Setting {
     /// Every new value, from here on.
     public func updates(options: ObservingOptions = [.old, .new]) -> DefaultsUpdates<DefaultsUpdate<Value>> {
         reference.updates(options)
-    }
-}
-
-/// ``Setting`` under the name that users of typed user defaults know.
-///
-///     @SwiftyUserDefault(keyPath: \.theme, options: [.cached, .observed]) var theme
-public typealias SwiftyUserDefault<Value: DefaultsSerializable> = Setting<Value>
-
-extension Setting {
-    /// The setting of a key in the ready-made ``Defaults``. A program with an adapter of its own gives that: `in: Defaults`.
-    public init(_: Void = (), keyPath path: KeyPath<DefaultsKeys, DefaultsKey<Value>>, options: SettingOptions = []) {
-        self.init(path, in: Defaults, options: options)
-    }
-
-    /// The setting of a key in an adapter, or in a store within an adapter's.
-    public init<Place: KeyedAccess>(
-        _: Void = (), keyPath path: KeyPath<Place.KeyStore, DefaultsKey<Value>>, in place: Place,
-        options: SettingOptions = []
-    ) {
-        self.init(path, in: place, options: options)
     }
 }
 

@@ -95,13 +95,10 @@ public final class DefaultsObservation: Sendable {
     /// Ends observing. When this returns, the handler is not running and is not called again; if it is running on
     /// another thread, this waits for it, so do not call it while holding what the handler waits for. Within the handler
     /// itself it returns at once.
-    public func dispose() {
+    public func cancel() {
         observer.end(waits: true)
     }
 }
-
-/// ``DefaultsObservation`` under the name that users of typed user defaults know.
-public typealias DefaultsDisposable = DefaultsObservation
 
 /// The updates of settings as a sequence, from the moment when it was asked for.
 ///

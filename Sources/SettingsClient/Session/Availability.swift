@@ -16,12 +16,12 @@ struct Availability: Sendable {
     private var backOff = BackOff()
 
     /// True if a request had no answer a moment ago. Another request at each read would delay each read.
-    func isAway(at now: ContinuousClock.Instant = .now) -> Bool {
+    func isAway(at now: ContinuousClock.Instant) -> Bool {
         if case .away(let until) = phase { now < until } else { false }
     }
 
     /// Returns true if a caller may wait for the daemon: it has failed for less time than the caller waits.
-    func isWorthWaiting(_ timeout: Duration, at now: ContinuousClock.Instant = .now) -> Bool {
+    func isWorthWaiting(_ timeout: Duration, at now: ContinuousClock.Instant) -> Bool {
         firstFailure.map { $0 + timeout > now } ?? true
     }
 
@@ -42,7 +42,7 @@ struct Availability: Sendable {
     ///   - isAnswer: true if the daemon answered that it does not accept a write at present.
     ///   - requestedPause: the pause that the daemon asks for.
     mutating func noteFailure(
-        isAnswer: Bool, atLeast requestedPause: Duration = .zero, at now: ContinuousClock.Instant = .now,
+        isAnswer: Bool, atLeast requestedPause: Duration = .zero, at now: ContinuousClock.Instant,
         using generator: inout some RandomNumberGenerator
     ) -> Duration {
         let pause = backOff.next(notBefore: requestedPause, using: &generator)

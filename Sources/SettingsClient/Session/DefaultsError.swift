@@ -83,7 +83,7 @@ public enum DefaultsError: Error, Equatable, Sendable {
         code == .preconditionFailed
     }
 
-    init(_ error: BackendError) {
+    package init(_ error: BackendError) {
         switch error {
         case .refused(let problem): self = .refused(Refusal(problem))
         case .unreachable(let reason, _), .unavailable(let reason, _): self = .unreachable(reason)

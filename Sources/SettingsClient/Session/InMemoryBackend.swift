@@ -1,18 +1,22 @@
 internal import Dispatch
 internal import Foundation
-internal import SettingsAPI
+package import SettingsAPI
 internal import SettingsEngine
-internal import SettingsHTTP
-internal import SettingsModel
+package import SettingsHTTP
+package import SettingsModel
 internal import Synchronization
 
 /// A suite in the memory of the program, for tests and previews, under the engine of the daemon: same decisions, same
 /// messages. Several sessions may share one; each hears of the others as it would of other programs: a little later.
-final class InMemoryBackend: SuiteBackend {
-    let suite: SuiteName
+///
+/// This file and the calls about the past in `PastCall` are the only users of the engine in the client.
+package final class InMemoryBackend: SuiteBackend {
+    package let suite: SuiteName
 
     private let shared: Mutex<Shared>
     private let queue = DispatchQueue(label: "settings in memory")
+    /// The time of commits.
+    private let now: @Sendable () -> Timestamp
 
     fileprivate struct Shared {
         var staged: StagedState
@@ -37,8 +41,11 @@ final class InMemoryBackend: SuiteBackend {
         func refresh() {}
     }
 
-    init(suite: SuiteName, schema: Schema? = nil) {
+    package init(
+        suite: SuiteName, schema: Schema? = nil, now: @escaping @Sendable () -> Timestamp = { .ofSystem }
+    ) {
         self.suite = suite
+        self.now = now
         guard let epoch = Epoch(String(UInt64.random(in: .min ... .max), radix: 36)) else {
             preconditionFailure("digits in base 36 are an epoch")
         }
@@ -51,22 +58,22 @@ final class InMemoryBackend: SuiteBackend {
         shared.withLock { $0.followers.count }
     }
 
-    func load() throws(BackendError) -> ObservedState {
+    package func load() throws(BackendError) -> ObservedState {
         shared.withLock { $0.staged.state.watchReader.all(of: subject, isReset: false) }
     }
 
-    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
+    package func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
         shared.withLock { shared in
             shared.staged.state.watchReader.news(of: subject, since: place)
                 ?? .changes(shared.staged.state.watchReader.observed(subject, [], from: place.revision))
         }
     }
 
-    func setting(_ key: KeyName) throws(BackendError) -> SettingState {
+    package func setting(_ key: KeyName) throws(BackendError) -> SettingState {
         shared.withLock { $0.staged.state.setting(suite, key) }
     }
 
-    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
+    package func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
         switch change.action {
         case .transaction(let transaction):
             try write(.transaction(transaction), transaction.jsonText(), as: change.requestKey)
@@ -74,7 +81,7 @@ final class InMemoryBackend: SuiteBackend {
         }
     }
 
-    func schema() throws(BackendError) -> SchemaDocument? {
+    package func schema() throws(BackendError) -> SchemaDocument? {
         shared.withLock { shared in
             shared.staged.state.suite(suite).flatMap { suite in
                 suite.schema.map { SchemaDocument(document: $0.schema.document, revision: suite.schemaRevision) }
@@ -82,7 +89,7 @@ final class InMemoryBackend: SuiteBackend {
         }
     }
 
-    func setSchema(
+    package func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
         let schema: Schema
@@ -95,11 +102,11 @@ final class InMemoryBackend: SuiteBackend {
         return try write(.setSchema(suite, schema, onConflict: policy), "schema", as: requestKey)
     }
 
-    func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
-        try staged { staged throws(Problem) in try call.answer(&staged) }
+    package func send<Output>(_ call: PastCall<Output>) throws(BackendError) -> Output {
+        try staged { staged throws(Problem) in try call.answer(&staged, now()) }
     }
 
-    func follow(
+    package func follow(
         from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
     ) -> any Following {
@@ -117,6 +124,13 @@ final class InMemoryBackend: SuiteBackend {
 }
 
 extension InMemoryBackend {
+    /// Stores a value as another program would, or removes what is stored.
+    package func store(_ value: JSONValue?, for key: KeyName) throws(BackendError) {
+        let operation = Transaction.Operation(suite: suite, key: key, value.map { .set($0) } ?? .delete)
+        let change = Transaction(if: [], do: [operation])
+        _ = try write(.transaction(change), change.jsonText(), as: .unique())
+    }
+
     /// - Parameter digest: tells a repeat of the request from another one under the same key.
     private func write(
         _ command: WriteRequest.Command, _ digest: String, as requestKey: RequestKey
@@ -124,7 +138,7 @@ extension InMemoryBackend {
         var request = WriteRequest(command)
         request.requestKey = requestKey
         request.digest = digest
-        return try staged { [request] staged throws(Problem) in try staged.summary(of: request) }
+        return try staged { [request] staged throws(Problem) in try staged.summary(of: request, at: now()) }
     }
 
     /// Runs a body that may write, and has the followers called.
@@ -160,9 +174,9 @@ extension InMemoryBackend {
 }
 
 extension StagedState {
-    /// Writes at this time. Returns the summary of what is answered to a write of several keys.
-    mutating func summary(of request: WriteRequest) throws(Problem) -> WriteSummary {
-        guard case .summary(let summary) = try write(request, at: .now).answer.body else {
+    /// Writes at a moment. Returns the summary of what is answered to a write of several keys.
+    mutating func summary(of request: WriteRequest, at now: Timestamp) throws(Problem) -> WriteSummary {
+        guard case .summary(let summary) = try write(request, at: now).answer.body else {
             throw Problem(.storageFailed, "internal error: no summary; this is a bug, please report it")
         }
         return summary
@@ -170,7 +184,8 @@ extension StagedState {
 }
 
 extension Timestamp {
-    fileprivate static var now: Timestamp {
+    /// The present moment by the clock of the system.
+    package static var ofSystem: Timestamp {
         Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
     }
 }

@@ -4,17 +4,17 @@ internal import SettingsHTTP
 internal import SettingsModel
 
 /// A call about the past of a suite, as a daemon answers it and as a suite in memory does.
-struct PastCall<Output: Sendable>: Sendable {
+package struct PastCall<Output: Sendable>: Sendable {
     let endpoint: Endpoint<Output>
-    /// Answers it from a suite in memory.
-    let answer: @Sendable (inout StagedState) throws(Problem) -> Output
+    /// Answers it from a suite in memory, at a moment.
+    let answer: @Sendable (inout StagedState, Timestamp) throws(Problem) -> Output
 }
 
 extension PastCall where Output == SettingState {
     /// A setting as it was. Refused, or without a value, if there was none.
     static func setting(_ key: KeyName, in suite: SuiteName, at moment: Moment) -> PastCall {
         PastCall(endpoint: Endpoint<Answer<SettingState>>.setting(key, in: suite, at: moment).map { $0.body }) {
-            staged throws(Problem) in
+            staged, _ throws(Problem) in
             let place = try staged.state.recentPast.revision(at: moment, of: suite)
             guard let past = try staged.state.recentPast.suite(suite, at: place) else {
                 throw staged.state.recentPast.unknownSuite(suite, for: nil, at: place)
@@ -28,7 +28,7 @@ extension PastCall where Output == SuiteHistory {
     /// A page of the commits that changed one of these keys; for none, of all that touched the suite.
     static func history(of suite: SuiteName, _ keys: [KeyName], before: Revision?, limit: Int) -> PastCall {
         let pages = Endpoint<Answer<SuiteHistory>>.history(of: suite, keys: keys, before: before, limit: limit)
-        return PastCall(endpoint: pages.map { $0.body }) { staged throws(Problem) in
+        return PastCall(endpoint: pages.map { $0.body }) { staged, _ throws(Problem) in
             try staged.state.recentPast.history(
                 HistoryQuery(
                     suite: suite, filter: KeyFilter(keys: keys, prefixes: []), by: nil, before: before, limit: limit,
@@ -40,7 +40,7 @@ extension PastCall where Output == SuiteHistory {
 extension PastCall where Output == SuiteDifference {
     /// What differs between two places; without the second, until now.
     static func difference(of suite: SuiteName, from: Moment, to: Moment?) -> PastCall {
-        PastCall(endpoint: .difference(of: suite, from: from, to: to)) { staged throws(Problem) in
+        PastCall(endpoint: .difference(of: suite, from: from, to: to)) { staged, _ throws(Problem) in
             try staged.state.recentPast.difference(of: suite, from: from, to: to ?? .revision(staged.state.revision))
         }
     }
@@ -73,10 +73,10 @@ extension PastCall where Output == WriteSummary {
         _ endpoint: (WriteOptions) -> Endpoint<Answer<WriteSummary>>
     ) -> PastCall {
         PastCall(endpoint: endpoint(WriteOptions(requestKey: .unique(), note: note)).map { $0.body }) {
-            staged throws(Problem) in
+            staged, now throws(Problem) in
             var request = WriteRequest(command)
             request.origin = CommitOrigin(by: nil, note: note)
-            return try staged.summary(of: request)
+            return try staged.summary(of: request, at: now)
         }
     }
 }

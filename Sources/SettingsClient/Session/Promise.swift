@@ -4,7 +4,7 @@ internal import SettingsHTTP
 internal import Synchronization
 
 /// A value that is set once. Threads and tasks can wait for it.
-final class Promise<Value: Sendable>: Sendable {
+package final class Promise<Value: Sendable>: Sendable {
     private struct Waiter: Sendable {
         /// Called with the value, or with nil if the wait ends without a value.
         let resume: @Sendable (Value?) -> Void
@@ -24,10 +24,12 @@ final class Promise<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     var value: Value? { state.withLock { $0.value } }
 
     /// Sets the value and wakes all waiters. Does nothing if the value is set.
-    func fulfill(_ value: Value) {
+    package func fulfill(_ value: Value) {
         let waiters = state.withLock { state -> [Waiter] in
             guard state.value == nil else { return [] }
             state.value = value
@@ -53,7 +55,7 @@ final class Promise<Value: Sendable>: Sendable {
     }
 
     /// Waits until the value is set. Returns nil if the deadline comes first, or if the task is cancelled.
-    nonisolated(nonsending) func value(until deadline: ContinuousClock.Instant? = nil) async -> Value? {
+    package nonisolated(nonsending) func value(until deadline: ContinuousClock.Instant? = nil) async -> Value? {
         let id = nextID()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Value?, Never>) in

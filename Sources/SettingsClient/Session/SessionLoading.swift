@@ -49,7 +49,7 @@ struct Loading: Sendable {
     /// Returns the next step of a caller.
     ///
     /// - Parameter insists: true if the caller needs an attempt that ends from now on, not an earlier failure.
-    mutating func join(insists: Bool) -> Step {
+    mutating func join(insists: Bool, at now: ContinuousClock.Instant) -> Step {
         switch phase {
         case .loaded: return .loaded
         case .attempting(let attempt): return .wait(attempt, mustStart: false, isRunning: true)
@@ -58,7 +58,7 @@ struct Loading: Sendable {
             pause.fulfill(())
             return .wait(next, mustStart: false)
         case .idle:
-            if !insists, let failure, failure.moment + Self.pauseAfterRefusal > .now { return .failed(failure.error) }
+            if !insists, let failure, failure.moment + Self.pauseAfterRefusal > now { return .failed(failure.error) }
             let attempt = Attempt()
             phase = .attempting(attempt)
             return .wait(attempt, mustStart: true)
@@ -66,9 +66,9 @@ struct Loading: Sendable {
     }
 
     /// Asks for the suite on behalf of observers. Returns true if the caller has to start the task.
-    mutating func want() -> Bool {
+    mutating func want(at now: ContinuousClock.Instant) -> Bool {
         isWanted = true
-        if case .wait(_, let mustStart, _) = join(insists: false) { return mustStart }
+        if case .wait(_, let mustStart, _) = join(insists: false, at: now) { return mustStart }
         guard case .idle = phase else { return false }
         phase = .attempting(Attempt())
         return true
@@ -84,8 +84,8 @@ struct Loading: Sendable {
     }
 
     /// Ends the attempt with an error. Returns its promise, and the pause before the next attempt if there is one.
-    mutating func fail(_ error: BackendError) -> (Attempt?, pause: Promise<Void>?) {
-        failure = (error, .now)
+    mutating func fail(_ error: BackendError, at now: ContinuousClock.Instant) -> (Attempt?, pause: Promise<Void>?) {
+        failure = (error, now)
         isFailureReported = false
         let attempt = attempt
         guard isWanted || !error.isFinal else {
@@ -168,11 +168,11 @@ extension SuiteSession {
 
     /// Loads the suite in the background until that succeeds, for observers that wait for it.
     func loadForObservers() {
-        if state.withLock({ $0.loading.want() }) { startTask { await self.loadUntilSuccess() } }
+        if state.withLock({ $0.loading.want(at: options.clock.now) }) { startTask { await self.loadUntilSuccess() } }
     }
 
     private func join(insists: Bool) -> Loading.Step {
-        let step = state.withLock { $0.loading.join(insists: insists) }
+        let step = state.withLock { $0.loading.join(insists: insists, at: options.clock.now) }
         if case .wait(_, mustStart: true, _) = step { startTask { await self.loadUntilSuccess() } }
         return step
     }
@@ -191,10 +191,11 @@ extension SuiteSession {
                 if state.withLock({ $0.hasLeft }) { following.stop() }
                 return
             } catch {
-                let (attempt, pause) = state.withLock { $0.loading.fail(error) }
+                let (attempt, pause) = state.withLock { $0.loading.fail(error, at: options.clock.now) }
                 attempt?.fulfill(.failure(error))
                 guard let pause else { return }
-                _ = await pause.value(until: .now + backOff.next(using: &generator))
+                let clock = options.clock
+                await clock.wait(for: pause, until: clock.now + backOff.next(using: &generator))
                 let isOver = state.withLock { $0.hasLeft }
                 guard !isOver else {
                     state.withLock { $0.loading.stop() }?.fulfill(.failure(error))
@@ -270,7 +271,7 @@ extension SuiteSession {
     }
 
     /// True if the daemon did not answer a moment ago. Getters then make no requests.
-    var isPaused: Bool { state.withLock { $0.availability.isAway() } }
+    var isPaused: Bool { state.withLock { $0.availability.isAway(at: options.clock.now) } }
 
     /// Waits until the daemon has all writes, and brings the replica up to date with every change in between.
     nonisolated(nonsending) func synchronize(until deadline: ContinuousClock.Instant) async throws(BackendError) {
@@ -326,7 +327,7 @@ extension SuiteSession {
         var generator = SystemRandomNumberGenerator()
         state.withLock { state in
             if case .refusing = state.availability.phase { return }
-            _ = state.availability.noteFailure(isAnswer: false, using: &generator)
+            _ = state.availability.noteFailure(isAnswer: false, at: options.clock.now, using: &generator)
         }
     }
 }

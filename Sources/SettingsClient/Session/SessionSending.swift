@@ -263,7 +263,8 @@ extension SuiteSession {
         var generator = SystemRandomNumberGenerator()
         let plan = state.withLock { state -> Plan? in
             guard !state.hasLeft else { return nil }
-            let duration = state.availability.noteFailure(isAnswer: isAnswer, atLeast: atLeast, using: &generator)
+            let duration = state.availability.noteFailure(
+                isAnswer: isAnswer, atLeast: atLeast, at: options.clock.now, using: &generator)
             let pause = Promise<Void>()
             state.sending.pause = pause
             let flushes = state.sending.block(by: reason)
@@ -280,7 +281,7 @@ extension SuiteSession {
         for flush in plan.flushes { flush.fulfill(.failure(.queued(reason))) }
         for waiter in plan.waiters { waiter.fulfill(.failure(.queued(reason))) }
         if let stall = plan.stall { report(.kept(stall), nil, .write) }
-        _ = await plan.pause.value(until: .now + plan.duration)
+        await options.clock.wait(for: plan.pause, until: options.clock.now + plan.duration)
         let mayContinue = state.withLock { state in
             state.sending.pause = nil
             return !state.hasLeft
@@ -379,7 +380,8 @@ extension SuiteSession {
 extension SuiteSession.State {
     /// Reads that fail do not matter: the sending task may succeed.
     fileprivate func isWorthWaiting(_ options: SuiteSession.Options) -> Bool {
-        sending.obstacle == nil || availability.isWorthWaiting(options.outageTimeout ?? options.timeout)
+        sending.obstacle == nil
+            || availability.isWorthWaiting(options.outageTimeout ?? options.timeout, at: options.clock.now)
     }
 }
 

@@ -1,11 +1,11 @@
-internal import SettingsAPI
-internal import SettingsHTTP
-internal import SettingsModel
+package import SettingsAPI
+package import SettingsHTTP
+package import SettingsModel
 
 /// A place where one suite is stored: a daemon, or the memory of the program.
 ///
 /// Each call returns when there is an answer or its time is over. No call blocks a thread.
-protocol SuiteBackend: AnyObject, Sendable {
+package protocol SuiteBackend: AnyObject, Sendable {
     var suite: SuiteName { get }
 
     /// Returns the current state of the suite. A suite that does not exist is empty.
@@ -43,7 +43,7 @@ protocol SuiteBackend: AnyObject, Sendable {
 }
 
 /// A subscription that can be stopped.
-protocol Following: Sendable {
+package protocol Following: Sendable {
     /// Ends the subscription. A call of the handler on another thread goes on, and one more call may begin after this returns.
     func stop()
 
@@ -52,7 +52,7 @@ protocol Following: Sendable {
 }
 
 /// The reason why a backend could not carry out a request.
-enum BackendError: Error, Equatable, Sendable {
+package enum BackendError: Error, Equatable, Sendable {
     case refused(Problem)
     /// There was no answer.
     case unreachable(String, outcome: Problem.Outcome = .unknown)

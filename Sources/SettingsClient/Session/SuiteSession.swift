@@ -43,6 +43,8 @@ final class SuiteSession: Sendable {
         var orphanSearchInterval = Duration.seconds(10)
         /// The shortest interval between two saves of the cache.
         var saveInterval = Duration.seconds(1)
+        /// The time of the pauses between attempts.
+        var clock: any SessionClock = RealSessionClock()
     }
 
     let suite: SuiteName

@@ -1,4 +1,6 @@
 import SettingsClient
+import SettingsClientCompatibility
+import SettingsClientTesting
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Dispatch
 import SettingsClient
+import SettingsClientCompatibility
 import TestSupport
 import Testing
 

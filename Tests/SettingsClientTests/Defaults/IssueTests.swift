@@ -1,8 +1,10 @@
+import SettingsClientTesting
 import SettingsModel
 import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 
 @Suite(.ownThread)
 struct IssueTests {

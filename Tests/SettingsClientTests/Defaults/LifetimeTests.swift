@@ -1,4 +1,5 @@
 import Dispatch
+import SettingsClientTesting
 import SettingsModel
 import Synchronization
 import TestSupport

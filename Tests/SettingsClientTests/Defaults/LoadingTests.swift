@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 
 /// Callers that wait for a suite that cannot be loaded.
 @Suite(.ownThread)

@@ -1,5 +1,7 @@
 import Foundation
 import SettingsClient
+import SettingsClientCompatibility
+import SettingsClientTesting
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import SettingsClient
+import SettingsClientCompatibility
 import Synchronization
 import TestSupport
 import Testing

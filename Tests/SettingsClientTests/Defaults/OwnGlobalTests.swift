@@ -1,4 +1,6 @@
 import SettingsClient
+import SettingsClientCompatibility
+import SettingsClientTesting
 import TestSupport
 import Testing
 
@@ -14,5 +16,15 @@ struct OwnGlobalTests {
         Defaults[\.username] = "me"
         let own: DefaultsAdapter<ClientKeys> = Defaults
         #expect(own.launchCount == 1 && own.username == "me")
+    }
+
+    @Test("A property that names it uses its suite")
+    func property() {
+        struct Player {
+            @SwiftyUserDefault(keyPath: \.player.volume, in: Defaults) var volume
+        }
+        let player = Player()
+        player.volume = 0.75
+        #expect(Defaults.player.volume == 0.75)
     }
 }

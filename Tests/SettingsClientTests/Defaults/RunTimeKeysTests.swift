@@ -1,5 +1,6 @@
 import Glibc
 import SettingsClient
+import SettingsClientTesting
 import TestSupport
 import Testing
 

@@ -1,5 +1,7 @@
 import ClientTestSupport
 import SettingsClient
+import SettingsClientCompatibility
+import SettingsClientTesting
 import Synchronization
 import TestSupport
 import Testing

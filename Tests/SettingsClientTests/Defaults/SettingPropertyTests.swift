@@ -1,6 +1,8 @@
 import ClientTestSupport
 import Dispatch
 import SettingsClient
+import SettingsClientCompatibility
+import SettingsClientTesting
 import TestSupport
 import Testing
 
@@ -13,7 +15,7 @@ private struct Appearance {
     @Setting(\.equalizer.bass, in: shared.player, options: [.cached, .observed]) var bass
     @Setting(key: DefaultsKey<String?>("username"), in: shared) var name
     @SwiftyUserDefault(keyPath: \.launchCount, in: shared, options: [.cached, .observed]) var launchCount
-    @SwiftyUserDefault(keyPath: \.ofProgram) var ofProgram
+    @SwiftyUserDefault(keyPath: \.ofProgram, in: Defaults) var ofProgram
 }
 
 /// Where a property cannot be.

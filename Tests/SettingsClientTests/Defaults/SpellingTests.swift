@@ -1,6 +1,8 @@
 import ClientTestSupport
 import Foundation
 import SettingsClient
+import SettingsClientCompatibility
+import SettingsClientTesting
 import TestSupport
 import Testing
 

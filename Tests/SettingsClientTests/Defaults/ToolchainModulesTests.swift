@@ -2,6 +2,8 @@ import Dispatch
 import Foundation
 import Observation
 import SettingsClient
+import SettingsClientCompatibility
+import SettingsClientTesting
 import Synchronization
 import TestSupport
 import Testing

@@ -1,4 +1,6 @@
 import SettingsClient
+import SettingsClientCompatibility
+import SettingsClientTesting
 import Testing
 
 /// Elements that a newer program stored, and changes in place by a program that does not have their cases.

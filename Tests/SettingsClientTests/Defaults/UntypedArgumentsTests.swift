@@ -1,4 +1,5 @@
 import SettingsClient
+import SettingsClientCompatibility
 import TestSupport
 import Testing
 

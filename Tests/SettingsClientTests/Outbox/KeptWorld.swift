@@ -5,6 +5,7 @@ import Synchronization
 import TestSupport
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 
 /// A suite on a server that can be away, and programs with an outbox.
 final class KeptWorld: Sendable {

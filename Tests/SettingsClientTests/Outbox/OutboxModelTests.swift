@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 
 /// Random programs against a server that comes and goes, compared with a plain model.
 ///

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 
 @Suite(.ownThread)
 struct OutboxTroubleTests {

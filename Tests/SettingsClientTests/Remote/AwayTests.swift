@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 @testable import SettingsHTTP
 
 /// Adapters whose daemon is not there, or does not answer.

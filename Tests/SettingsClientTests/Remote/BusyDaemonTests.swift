@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 
 /// Programs with an outbox, and a daemon that refuses all writes for now.
 @Suite(.ownThread)

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 @testable import SettingsHTTP
 
 /// Writes that wait for a real daemon.

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 @testable import SettingsHTTP
 
 /// Writes that were done, and whose answers were lost on the way.

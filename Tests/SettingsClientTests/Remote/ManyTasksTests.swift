@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 
 /// Setters block the thread that calls, also where that is one of the few that all tasks share.
 @Suite(.ownThread)

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 @testable import SettingsHTTP
 
 /// Writes that change nothing, at a daemon that is further on than the suite is, as others commit too.

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 
 @Suite(.ownThread)
 struct KeyCellTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 
 /// Keys whose values had another type.
 @Suite(.ownThread)

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 
 @Suite(.ownThread)
 struct RenameTests {

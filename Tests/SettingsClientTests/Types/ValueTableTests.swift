@@ -1,5 +1,6 @@
 import Foundation
 import SettingsClient
+import SettingsClientCompatibility
 import TestSupport
 import Testing
 

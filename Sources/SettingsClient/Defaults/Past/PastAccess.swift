@@ -20,7 +20,7 @@ extension KeyedAccess {
 
     /// The value that a key had at a place in the past.
     public nonisolated(nonsending) func value<Value>(
-        _: Void = (), key: DefaultsKey<Value>, at moment: DefaultsMoment
+        key: DefaultsKey<Value>, at moment: DefaultsMoment
     ) async throws(DefaultsError) -> Value {
         try await reference(key: key).readValue(at: moment)
     }
@@ -43,7 +43,7 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
 
     /// The changes of a key, the newest first.
     public nonisolated(nonsending) func history<Value>(
-        _: Void = (), key: DefaultsKey<Value>, limit: Int = 50
+        key: DefaultsKey<Value>, limit: Int = 50
     ) async throws(DefaultsError) -> [DefaultsChange<Value>] {
         try await reference(key: key).history(limit: limit)
     }
@@ -65,7 +65,7 @@ extension KeyedAccess where KeyStore: DefaultsKeyStore {
     /// Stores what a key had stored at a place in the past, or removes what is stored now.
     @discardableResult
     public nonisolated(nonsending) func restore<Value>(
-        _: Void = (), key: DefaultsKey<Value>, to moment: DefaultsMoment, note: String? = nil
+        key: DefaultsKey<Value>, to moment: DefaultsMoment, note: String? = nil
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         try await reference(key: key).restore(to: moment, note)
     }

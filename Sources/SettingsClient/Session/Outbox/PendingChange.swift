@@ -3,7 +3,7 @@ internal import SettingsKeys
 
 /// A change that the program wants, from `+= 1` until the server has answered: the action with its conditions, the plan for
 /// a conflict, and the request key under which it is done once, however often it is sent.
-struct PendingChange: Equatable, Sendable {
+package struct PendingChange: Equatable, Sendable {
     enum Action: Equatable, Sendable {
         case transaction(Transaction)
         /// Removes all stored values.

@@ -1,5 +1,6 @@
 import ClientTestSupport
 import Dispatch
+import SettingsClientTesting
 import SettingsModel
 import Synchronization
 import TestSupport
@@ -27,7 +28,7 @@ struct BeginningTests {
                 defaults[key: key] = -round
                 _ = isTold.wait(timeout: .now() + .seconds(20))
                 if told.withLock({ $0 }) != round { missed.withLock { $0.append(round) } }
-                observation.dispose()
+                observation.cancel()
             }
         }
         #expect(missed.withLock { $0 } == [])

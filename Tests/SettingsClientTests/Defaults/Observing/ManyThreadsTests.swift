@@ -45,7 +45,7 @@ struct ManyThreadsTests {
                 if thread == 0 { defaults[\.launchCount] = round }
                 if thread == 1 {
                     let observation = defaults.observe(\.visits) { _ in }
-                    observation.dispose()
+                    observation.cancel()
                 }
                 #expect((0...threads * rounds).contains(defaults.visits))
             }

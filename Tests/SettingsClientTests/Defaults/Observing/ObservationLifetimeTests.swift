@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import SettingsClientTesting
 import SettingsModel
 import Synchronization
 import TestSupport
@@ -15,7 +16,7 @@ struct ObservationLifetimeTests {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()
         weak var owner: Owner?
-        var first: DefaultsDisposable?
+        var first: DefaultsObservation?
         do {
             let captured = Owner()
             owner = captured
@@ -33,8 +34,8 @@ struct ObservationLifetimeTests {
         defaults.launchCount = 2
         #expect(log.wait(for: "second 2"))
         #expect(owner == nil)
-        second.dispose()
-        second.dispose()
+        second.cancel()
+        second.cancel()
         defaults.launchCount = 3
         #expect(defaults.core.observers.count == 0)
         #expect(log.all == ["first", "second 1", "second 2"])
@@ -48,13 +49,13 @@ struct ObservationLifetimeTests {
         expectLinearTime {
             let observations = (0..<10_000).map { _ in defaults.observe(\.launchCount) { _ in } }
             #expect(defaults.core.observers.count == 10_000)
-            for observation in observations { observation.dispose() }
+            for observation in observations { observation.cancel() }
         }
         #expect(defaults.core.observers.count == 0)
     }
 
-    @Test("After an observation was disposed of on another thread nothing comes", arguments: Place.allCases)
-    func disposing(_ place: Place) throws {
+    @Test("After an observation was cancelled on another thread nothing comes", arguments: Place.allCases)
+    func cancelling(_ place: Place) throws {
         let world = try place.world()
         let defaults = world.adapter()
         let isDone = Atomic(false)
@@ -71,11 +72,11 @@ struct ObservationLifetimeTests {
                     let shared = Flags()
                     let observation = defaults.observe(\.launchCount) { _ in
                         shared.called.add(1, ordering: .relaxed)
-                        if shared.isDisposed.load(ordering: .acquiring) { late.add(1, ordering: .relaxed) }
+                        if shared.isCancelled.load(ordering: .acquiring) { late.add(1, ordering: .relaxed) }
                     }
                     while shared.called.load(ordering: .relaxed) == 0 { sched_yield() }
-                    observation.dispose()
-                    shared.isDisposed.store(true, ordering: .releasing)
+                    observation.cancel()
+                    shared.isCancelled.store(true, ordering: .releasing)
                 }
                 isDone.store(true, ordering: .releasing)
             }
@@ -86,10 +87,10 @@ struct ObservationLifetimeTests {
 
     private final class Flags: Sendable {
         let called = Atomic(0)
-        let isDisposed = Atomic(false)
+        let isCancelled = Atomic(false)
     }
 
-    @Test("Disposing waits for a handler that is running on another thread, dropping does not")
+    @Test("Cancelling waits for a handler that is running on another thread, dropping does not")
     func waiting() throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()
@@ -104,7 +105,7 @@ struct ObservationLifetimeTests {
         let other = try #require(observation)
         DispatchQueue.global().async {
             log.add("disposing")
-            other.dispose()
+            other.cancel()
             log.add("disposed")
         }
         #expect(log.wait(for: "disposing"))
@@ -170,7 +171,7 @@ struct ObservationLifetimeTests {
         #expect(core != nil)
         DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend)).launchCount = 3
         #expect(log.wait(for: "3 3"))
-        observation?.dispose()
+        observation?.cancel()
         observation = nil
         // The observers' queue may still retain the adapter, and the client thread ends the subscription.
         try eventually { core == nil && backend.followerCount == 0 }
@@ -186,7 +187,7 @@ struct ObservationLifetimeTests {
             let observation = defaults.observe(\.[index]) { _ in }
             _ = defaults.updates(of: \.[index])
             defaults[\.[index]] = index
-            observation.dispose()
+            observation.cancel()
         }
         #expect(defaults.core.keys.count <= 2 * KeyTable.capacity)
         #expect(defaults.core.observers.count == 0)

@@ -1,5 +1,6 @@
 import ClientTestSupport
 import SettingsClient
+import SettingsClientCompatibility
 import TestSupport
 import Testing
 
@@ -114,7 +115,7 @@ struct ObserveTests {
         withExtendedLifetime((count, tries, both)) {}
     }
 
-    @Test("Reading, writing, observing and disposing are fine within a handler", arguments: Place.allCases)
+    @Test("Reading, writing, observing and cancelling are fine within a handler", arguments: Place.allCases)
     func reentrance(_ place: Place) async throws {
         let world = try place.world()
         let defaults = world.adapter()
@@ -130,7 +131,7 @@ struct ObserveTests {
             defaults.loginTries = update.newValue + 10
             defaults.launchCount += 1
             if update.newValue == 2 {
-                held.value?.dispose()
+                held.value?.cancel()
                 log.add("disposed")
             }
         }

@@ -1,10 +1,12 @@
 import ClientTestSupport
+import SettingsClientTesting
 import SettingsModel
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsClientCompatibility
 
 @Suite(.ownThread)
 struct UpdatesTests {

@@ -1,6 +1,6 @@
 public import Foundation
+public import SettingsClient
 public import SettingsKeys
-internal import Synchronization
 
 /// The settings of a namespace in an adapter, by the cases of its `Key`: `Defaults.namespace(Account.self)`.
 public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
@@ -25,7 +25,7 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
 
     /// Stores a value.
     public func set<Value: DefaultsSerializable>(_ value: Value, forKey key: Namespace.Key) {
-        if let name = allowed(key, .write), let json = core.untypedJSON(value, name) { core.setUntyped(name, json) }
+        if let name = allowed(key, .write) { core.setUntyped(name, encoding: value) }
     }
 
     /// Removes what is stored.
@@ -35,7 +35,7 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
 
     /// True if a value is stored.
     public func isSet(forKey key: Namespace.Key) -> Bool {
-        allowed(key, .read).flatMap { core.keyName($0, .read) }.map { core.isSet($0) } ?? false
+        allowed(key, .read).map { core.isSet(named: $0) } ?? false
     }
 
     /// The name of a key; nil if another type has the namespace, which is reported.
@@ -47,25 +47,17 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
     }
 }
 
-extension AdapterCore {
-    fileprivate func register<Namespace: DefaultsNamespace>(
-        _ type: Namespace.Type
-    ) throws(NamespaceConflict) {
-        try namespaces.withLock { namespaces throws(NamespaceConflict) in try namespaces.register(type) }
-    }
-}
-
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// The settings of a type with an enumeration of keys, stored as `Account.isUserLoggedIn`.
     public func namespace<Namespace: DefaultsNamespace>(_ type: Namespace.Type) -> NamespaceSettings<Namespace> {
-        NamespaceSettings(core: core)
+        NamespaceSettings(core: adapterCore)
     }
 
     /// Gives a type its namespace, as its first use does. Throws if another type has it.
     public func register<Namespace: DefaultsNamespace>(
         namespace type: Namespace.Type
     ) throws(NamespaceConflict) {
-        try core.register(type)
+        try adapterCore.register(type)
     }
 }
 

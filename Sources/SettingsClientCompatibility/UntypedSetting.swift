@@ -1,5 +1,6 @@
 public import Foundation
 internal import SettingsAPI
+public import SettingsClient
 public import SettingsKeys
 
 /// A setting by its name, read as what is asked for: `Defaults["color"].string`.
@@ -62,18 +63,17 @@ public struct UntypedSetting: Sendable {
 extension DefaultsAdapter {
     /// A setting by its name, read as what is asked for.
     public subscript<Name: SettingName>(_ name: Name) -> UntypedSetting {
-        UntypedSetting(core: core, name: String(name))
+        UntypedSetting(core: adapterCore, name: String(name))
     }
 
     /// A setting by its name as a value of a type; nil if it is none. Assigning nil removes it.
     @_disfavoredOverload
     public subscript<Value: DefaultsSerializable, Name: SettingName>(_ name: Name) -> Value? {
-        get { core.untyped(String(name)) { try? Value.defaultsBridge.decode($0) } }
+        get { adapterCore.untyped(String(name)) { try? Value.defaultsBridge.decode($0) } }
         set {
             let name = String(name)
-            guard let newValue else { return core.setUntyped(name, nil) }
-            guard let json = core.untypedJSON(newValue, name) else { return }
-            core.setUntyped(name, json)
+            guard let newValue else { return adapterCore.setUntyped(name, nil) }
+            adapterCore.setUntyped(name, encoding: newValue)
         }
     }
 
@@ -81,25 +81,23 @@ extension DefaultsAdapter {
     /// A setting by its name as JSON. Assigning nil removes it.
     @_disfavoredOverload
     public subscript<Name: SettingName & Sendable>(_ name: Name) -> JSONValue? {
-        get { core.untyped(String(name)) { $0 } }
-        set { core.setUntyped(String(name), newValue) }
+        get { adapterCore.untyped(String(name)) { $0 } }
+        set { adapterCore.setUntyped(String(name), newValue) }
     }
 
     /// True if a name has a value that is not a default.
     public func hasKey<Name: SettingName>(_ name: Name) -> Bool {
-        let name = String(name)
-        guard let key = core.keyName(name, .read) else { return false }
-        return !core.arguments.forms(of: name).isEmpty || core.registered(key) != nil || core.isSet(key)
+        adapterCore.hasKey(named: String(name))
     }
 
     /// True if a value is stored under a name.
     public func isSet<Name: SettingName>(_ name: Name) -> Bool {
-        core.keyName(String(name), .read).map { core.isSet($0) } ?? false
+        adapterCore.isSet(named: String(name))
     }
 
     /// Removes what is stored under a name.
     public func remove<Name: SettingName>(_ name: Name) {
-        core.setUntyped(String(name), nil)
+        adapterCore.setUntyped(String(name), nil)
     }
 }
 
@@ -133,139 +131,13 @@ public postfix func ++ (setting: UntypedSetting) {
 public func ?= <Value: DefaultsSerializable>(
     setting: UntypedSetting, value: @autoclosure () throws -> Value
 ) rethrows {
-    try setting.setIfAbsent { setting.core.untypedJSON(try value(), setting.name) }
+    try setting.core.setUntypedIfAbsent(setting.name) { setting.core.untypedJSON(try value(), setting.name) }
 }
 
 /// Stores JSON if nothing is stored, which the server decides. The right side is not evaluated if something is.
 @_disfavoredOverload
 public func ?= (setting: UntypedSetting, value: @autoclosure () throws -> JSONValue) rethrows {
-    try setting.setIfAbsent { .some(try value()) }
-}
-
-extension UntypedSetting {
-    /// - Parameter json: evaluated only if nothing seems to be stored. The outer nil means an error that was reported.
-    fileprivate func setIfAbsent(_ json: () throws -> JSONValue??) rethrows {
-        let start = ContinuousClock.now
-        guard seemsAbsent, let json = try json() else { return }
-        core.writeUntyped(name, json) { key throws(DefaultsError) in
-            if let json { try core.submit(core.writeIfAbsent(json, to: key), since: start) }
-        }
-    }
-
-    private var seemsAbsent: Bool {
-        guard let key = core.keyName(name, .write) else { return false }
-        do {
-            return try core.isAbsent(key)
-        } catch {
-            core.report(error, name, .write)
-            return false
-        }
-    }
-}
-
-/// Access by name, without a declared type.
-extension AdapterCore {
-    /// The value of a name in all layers, read as some type. Text of the command line is tried in each form that it may
-    /// have; where all fail, the layers below count.
-    func untyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
-        for form in arguments.forms(of: name) {
-            if let value = read(form) { return value }
-        }
-        return untypedBelowArguments(name).flatMap(read)
-    }
-
-    private func untypedBelowArguments(_ name: String) -> JSONValue? {
-        guard let key = keyName(name, .read) else { return nil }
-        let deadline = session.deadline
-        do {
-            try load(for: key, until: deadline)
-        } catch {
-            reportUnread(error, name)
-            return registered(key)
-        }
-        let visible = session.visible(key)
-        guard let registered = registered(key) else { return visible.value }
-        return untyped(withSource(visible, key, until: deadline), over: registered)
-    }
-
-    /// The layers below the command line: the stored value, the registered one, the schema's default.
-    func untyped(_ visible: VisibleSetting, over registered: JSONValue?) -> JSONValue? {
-        visible.source == .default ? registered ?? visible.value : visible.value ?? registered
-    }
-
-    /// Stores JSON under a name, or removes what is stored.
-    func setUntyped(_ name: String, _ json: JSONValue?) {
-        writeUntyped(name, json) { key throws(DefaultsError) in try submit(write(json, to: key)) }
-    }
-
-    /// Writes under a name as a setter does: what fails is reported.
-    fileprivate func writeUntyped(
-        _ name: String, _ json: JSONValue?, _ write: (KeyName) throws(DefaultsError) -> Void
-    ) {
-        guard let key = keyName(name, .write) else { return }
-        attempt(name) { () throws(DefaultsError) in
-            try refuseNonFinite(json, name)
-            try write(key)
-        }
-    }
-
-    /// The JSON of a value whose type is known here only; the outer nil if it has none, which is reported.
-    func untypedJSON<Value: DefaultsSerializable>(_ value: Value, _ name: String) -> JSONValue?? {
-        do {
-            return .some(try encode(value, under: DefaultsKey<Value?>(name)))
-        } catch {
-            report(error, name, .write)
-            return nil
-        }
-    }
-
-    private func encode<Value>(_ value: Value, under key: DefaultsKey<Value>) throws(DefaultsError) -> JSONValue? {
-        let codec: KeyCodec<Value>
-        do {
-            codec = try KeyCodec(key)
-        } catch {
-            throw .unusableKey(key.name, error)
-        }
-        do {
-            return try codec.encode(value)
-        } catch {
-            throw .invalid(error)
-        }
-    }
-
-    /// Changes the value of a name in place. The daemon carries out the operation, so concurrent changes are not lost. If nothing
-    /// is stored, the operation starts from the registered value, or stores its operand.
-    fileprivate func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
-        writeUntyped(name, first) { key throws(DefaultsError) in
-            let start = registered(key)
-            let visible = session.visible(key)
-            let value = start.flatMap { try? operation.applied(to: $0) } ?? first
-            let plan = PendingChange.Plan(base: nil, new: value, delta: MergeDelta(operation), start: start)
-            // If the suite is not loaded, the daemon is likely to have a value. If it has none, the plan stores one.
-            let mayHaveValue =
-                visible.source?.isStored ?? (start == nil && (visible.value != nil || !session.isLoaded))
-            try submit(
-                PendingChange(
-                    mayHaveValue ? .change(operation) : .set(value), to: key, in: suite,
-                    if: mayHaveValue ? nil : .stored(false), as: .unique(), plan))
-        }
-    }
-
-    /// Throws if the value has no JSON text. A number that is not finite would be sent as null.
-    func refuseNonFinite(_ json: JSONValue?, _ name: String) throws(DefaultsError) {
-        guard let json else { return }
-        _ = try encode(json, under: DefaultsKey<JSONValue>(name, defaultValue: .null))
-    }
-
-    /// The name as a key's; nil if it cannot be one, which is reported.
-    func keyName(_ name: String, _ attempt: DefaultsIssue.Attempt) -> KeyName? {
-        do {
-            return try KeyName(name)
-        } catch {
-            report(.unusableName(error), name, attempt)
-            return nil
-        }
-    }
+    try setting.core.setUntypedIfAbsent(setting.name) { .some(try value()) }
 }
 
 /// The conversions of values without a declared type. The table stands at ``UntypedSetting``.
@@ -295,7 +167,7 @@ enum UntypedConversion {
         case .integer(let integer): integer != 0
         case .double(let double): double != 0
         case .bool(let truth): truth
-        case .string(let text): truth(of: text)
+        case .string(let text): LaunchArguments.truth(of: text)
         default: nil
         }
     }
@@ -307,15 +179,6 @@ enum UntypedConversion {
             double == double.rounded() && abs(double) < 0x1p53 ? String(Int64(double)) : "\(double)"
         case .bool(let truth): truth ? "1" : "0"
         case .string(let text): text
-        default: nil
-        }
-    }
-
-    /// The words for true and false, in any case.
-    static func truth(of text: String) -> Bool? {
-        switch text.lowercased() {
-        case "true", "t", "yes", "y", "1": true
-        case "false", "f", "no", "n", "0": false
         default: nil
         }
     }

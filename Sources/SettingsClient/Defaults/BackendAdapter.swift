@@ -1,0 +1,14 @@
+internal import SettingsKeys
+
+extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
+    /// The settings of any backend, for the module SettingsClientTesting.
+    package convenience init(
+        keyStore: KeyStore, backend: any SuiteBackend, clock: any SessionClock, timeout: Duration, writes: WriteMode,
+        arguments: [String], log: (@Sendable (DefaultsIssue) -> Void)?
+    ) {
+        let session = SuiteSession(backend, options: SuiteSession.Options(timeout: timeout, clock: clock))
+        self.init(
+            keyStore: keyStore, session: session, arguments: arguments, writes: writes,
+            log: log ?? IssueBoard.standardLog)
+    }
+}

@@ -1,0 +1,148 @@
+package import SettingsAPI
+package import SettingsKeys
+internal import Synchronization
+
+/// Access by name, without a declared type. The module SettingsClientCompatibility has the public forms.
+extension AdapterCore {
+    /// Reads the value of a name in all layers. Text of the command line is tried in each form that it may have. If all forms
+    /// fail, the layers below count.
+    package func untyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
+        for form in arguments.forms(of: name) {
+            if let value = read(form) { return value }
+        }
+        return untypedBelowArguments(name).flatMap(read)
+    }
+
+    private func untypedBelowArguments(_ name: String) -> JSONValue? {
+        guard let key = keyName(name, .read) else { return nil }
+        let deadline = session.deadline
+        do {
+            try load(for: key, until: deadline)
+        } catch {
+            reportUnread(error, name)
+            return registered(key)
+        }
+        let visible = session.visible(key)
+        guard let registered = registered(key) else { return visible.value }
+        return untyped(withSource(visible, key, until: deadline), over: registered)
+    }
+
+    /// The layers below the command line: the stored value, the registered default, the schema's default.
+    func untyped(_ visible: VisibleSetting, over registered: JSONValue?) -> JSONValue? {
+        visible.source == .default ? registered ?? visible.value : visible.value ?? registered
+    }
+
+    /// Returns true if any layer above the defaults has a value for a name.
+    package func hasKey(named name: String) -> Bool {
+        guard let key = keyName(name, .read) else { return false }
+        return !arguments.forms(of: name).isEmpty || registered(key) != nil || isSet(key)
+    }
+
+    /// Returns true if a value is stored under a name.
+    package func isSet(named name: String) -> Bool {
+        keyName(name, .read).map { isSet($0) } ?? false
+    }
+
+    /// Stores JSON under a name, or removes what is stored.
+    package func setUntyped(_ name: String, _ json: JSONValue?) {
+        writeUntyped(name, json) { key throws(DefaultsError) in try submit(write(json, to: key)) }
+    }
+
+    /// Stores a value under a name. An error is reported.
+    package func setUntyped<Value: DefaultsSerializable>(_ name: String, encoding value: Value) {
+        if let json = untypedJSON(value, name) { setUntyped(name, json) }
+    }
+
+    /// Stores JSON under a name if nothing is stored. The daemon decides.
+    ///
+    /// - Parameter json: evaluated only if nothing seems to be stored. The outer nil means an error that was reported.
+    package func setUntypedIfAbsent(_ name: String, _ json: () throws -> JSONValue??) rethrows {
+        let start = ContinuousClock.now
+        guard seemsAbsent(name), let json = try json() else { return }
+        writeUntyped(name, json) { key throws(DefaultsError) in
+            if let json { try submit(writeIfAbsent(json, to: key), since: start) }
+        }
+    }
+
+    private func seemsAbsent(_ name: String) -> Bool {
+        guard let key = keyName(name, .write) else { return false }
+        do {
+            return try isAbsent(key)
+        } catch {
+            report(error, name, .write)
+            return false
+        }
+    }
+
+    /// Changes the value of a name in place. The daemon carries out the operation, so concurrent changes are not lost. If nothing
+    /// is stored, the operation starts from the registered value, or stores its operand.
+    package func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
+        writeUntyped(name, first) { key throws(DefaultsError) in
+            let start = registered(key)
+            let visible = session.visible(key)
+            let value = start.flatMap { try? operation.applied(to: $0) } ?? first
+            let plan = PendingChange.Plan(base: nil, new: value, delta: MergeDelta(operation), start: start)
+            // If the suite is not loaded, the daemon is likely to have a value. If it has none, the plan stores one.
+            let mayHaveValue =
+                visible.source?.isStored ?? (start == nil && (visible.value != nil || !session.isLoaded))
+            try submit(
+                PendingChange(
+                    mayHaveValue ? .change(operation) : .set(value), to: key, in: suite,
+                    if: mayHaveValue ? nil : .stored(false), as: .unique(), plan))
+        }
+    }
+
+    /// Writes under a name as a setter does: an error is reported.
+    private func writeUntyped(_ name: String, _ json: JSONValue?, _ write: (KeyName) throws(DefaultsError) -> Void) {
+        guard let key = keyName(name, .write) else { return }
+        attempt(name) { () throws(DefaultsError) in
+            try refuseNonFinite(json, name)
+            try write(key)
+        }
+    }
+
+    /// Returns the JSON of a value. The outer nil means that it has none, which is reported.
+    package func untypedJSON<Value: DefaultsSerializable>(_ value: Value, _ name: String) -> JSONValue?? {
+        do {
+            return .some(try encode(value, under: DefaultsKey<Value?>(name)))
+        } catch {
+            report(error, name, .write)
+            return nil
+        }
+    }
+
+    private func encode<Value>(_ value: Value, under key: DefaultsKey<Value>) throws(DefaultsError) -> JSONValue? {
+        let codec: KeyCodec<Value>
+        do {
+            codec = try KeyCodec(key)
+        } catch {
+            throw .unusableKey(key.name, error)
+        }
+        do {
+            return try codec.encode(value)
+        } catch {
+            throw .invalid(error)
+        }
+    }
+
+    /// Throws if the value has no JSON text. A number that is not finite would be sent as null.
+    func refuseNonFinite(_ json: JSONValue?, _ name: String) throws(DefaultsError) {
+        guard let json else { return }
+        _ = try encode(json, under: DefaultsKey<JSONValue>(name, defaultValue: .null))
+    }
+
+    /// Returns the name as the name of a key. Returns nil if it cannot be one, which is reported.
+    func keyName(_ name: String, _ attempt: DefaultsIssue.Attempt) -> KeyName? {
+        do {
+            return try KeyName(name)
+        } catch {
+            report(.unusableName(error), name, attempt)
+            return nil
+        }
+    }
+
+    /// Gives a namespace to a type. Throws if another type has it.
+    package func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(NamespaceConflict) {
+        try namespaces.withLock { namespaces throws(NamespaceConflict) in try namespaces.register(type) }
+    }
+}

@@ -1,0 +1,20 @@
+/// The time by which a session pauses before it tries again.
+///
+/// The timeouts of callers do not depend on it: they always count real time.
+package protocol SessionClock: Sendable {
+    var now: ContinuousClock.Instant { get }
+
+    /// Waits until the promise is fulfilled or the moment has come.
+    func wait(for promise: Promise<Void>, until moment: ContinuousClock.Instant) async
+}
+
+/// Real time.
+package struct RealSessionClock: SessionClock {
+    package init() {}
+
+    package var now: ContinuousClock.Instant { .now }
+
+    package func wait(for promise: Promise<Void>, until moment: ContinuousClock.Instant) async {
+        _ = await promise.value(until: moment)
+    }
+}

@@ -1,0 +1,50 @@
+public import SettingsClient
+public import SettingsKeys
+
+infix operator ?= : AssignmentPrecedence
+postfix operator ++
+
+/// A key as the operand of `?=` and `++`.
+public struct SettingOperand<Value: DefaultsSerializable>: Sendable {
+    fileprivate let reference: DefaultsReference<Value>
+}
+
+// Where a value is asked for, the subscripts of SettingsClient win.
+extension KeyedAccess {
+    /// A key as the operand of an operator.
+    @_disfavoredOverload
+    public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> SettingOperand<Value> {
+        SettingOperand(reference: reference(path))
+    }
+
+    /// A key as the operand of an operator.
+    @_disfavoredOverload
+    public subscript<Value>(_: Void = (), key key: DefaultsKey<Value>) -> SettingOperand<Value> {
+        SettingOperand(reference: reference(key: key))
+    }
+
+    /// A key as the operand of an operator.
+    @_disfavoredOverload
+    public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> SettingOperand<Value> {
+        SettingOperand(reference: reference(path))
+    }
+}
+
+/// Stores a value if nothing is stored. The daemon decides. The right side is evaluated only if nothing seems to be stored.
+public func ?= <Value>(setting: SettingOperand<Value>, value: @autoclosure () throws -> Value) rethrows {
+    try setting.reference.setIfAbsent(value)
+}
+
+/// Adds one.
+public postfix func ++ <Value>(setting: SettingOperand<Value>)
+where Value: AdditiveArithmetic & ExpressibleByIntegerLiteral {
+    setting.reference.change { $0 += 1 }
+}
+
+// Without this overload, the compiler (Swift 6.3) does not finish a sum of five terms such as `(Defaults["a"].int ?? 0)`: it
+// tries every `+` before it knows the type of a term.
+/// The value of an optional integer, or a default.
+@inlinable
+public func ?? (value: Int?, defaultValue: @autoclosure () throws -> Int) rethrows -> Int {
+    if let value { value } else { try defaultValue() }
+}

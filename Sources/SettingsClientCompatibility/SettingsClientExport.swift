@@ -1,0 +1,2 @@
+// A program of a user of SwiftyUserDefaults needs one import.
+@_exported public import SettingsClient

@@ -1,0 +1,118 @@
+internal import SettingsAPI
+internal import SettingsClient
+internal import SettingsHTTP
+internal import SettingsKeys
+internal import Synchronization
+
+/// A suite in memory, whose requests fail as the condition of a ``TestDaemon`` says.
+final class TestBackend: SuiteBackend {
+    private struct State {
+        var condition = TestDaemon.Condition.available
+        var beforeNextWrite: [@Sendable () -> Void] = []
+        /// True while news are held, because the daemon is away, or because held news are being delivered.
+        var holdsNews = false
+        var heldNews: [@Sendable () -> Void] = []
+    }
+
+    let inner: InMemoryBackend
+    let clock: any SessionClock
+    private let state = Mutex(State())
+
+    init(_ inner: InMemoryBackend, _ clock: any SessionClock) {
+        self.inner = inner
+        self.clock = clock
+    }
+
+    var suite: SuiteName { inner.suite }
+
+    func setCondition(_ condition: TestDaemon.Condition) {
+        let isAway = if case .away = condition { true } else { false }
+        state.withLock { state in
+            state.condition = condition
+            if isAway { state.holdsNews = true }
+        }
+        if !isAway { deliverNews() }
+    }
+
+    func beforeNextWrite(_ action: @escaping @Sendable () -> Void) {
+        state.withLock { $0.beforeNextWrite.append(action) }
+    }
+
+    /// Delivers the held news. News that arrive meanwhile are delivered after them.
+    private func deliverNews() {
+        while true {
+            let held = state.withLock { state in
+                if state.heldNews.isEmpty { state.holdsNews = false }
+                defer { state.heldNews = [] }
+                return state.heldNews
+            }
+            if held.isEmpty { return }
+            for news in held { news() }
+        }
+    }
+
+    private func request<Value>(
+        isWrite: Bool = false, _ answer: () throws(BackendError) -> Value
+    ) async throws(BackendError) -> Value {
+        switch state.withLock({ $0.condition }) {
+        case .available: break
+        case .away: throw .unreachable("the test daemon is away", outcome: .notDone)
+        case .slow(let delay): await clock.wait(for: Promise(), until: clock.now + delay)
+        case .refusing(let code, let text, let includesReads):
+            if isWrite || includesReads { throw .refused(Problem(code, text)) }
+        }
+        if isWrite {
+            let actions = state.withLock { state in
+                defer { state.beforeNextWrite = [] }
+                return state.beforeNextWrite
+            }
+            for action in actions { action() }
+        }
+        return try answer()
+    }
+
+    func load() async throws(BackendError) -> ObservedState {
+        try await request { () throws(BackendError) in try inner.load() }
+    }
+
+    func setting(_ key: KeyName) async throws(BackendError) -> SettingState {
+        try await request { () throws(BackendError) in try inner.setting(key) }
+    }
+
+    func write(_ change: PendingChange) async throws(BackendError) -> WriteSummary {
+        try await request(isWrite: true) { () throws(BackendError) in try inner.write(change) }
+    }
+
+    func schema() async throws(BackendError) -> SchemaDocument? {
+        try await request { () throws(BackendError) in try inner.schema() }
+    }
+
+    func setSchema(
+        _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+    ) async throws(BackendError) -> WriteSummary {
+        try await request(isWrite: true) { () throws(BackendError) in
+            try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
+        }
+    }
+
+    func news(since place: Cursor) async throws(BackendError) -> SettingsObservation {
+        try await request { () throws(BackendError) in try inner.news(since: place) }
+    }
+
+    func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output {
+        try await request { () throws(BackendError) in try inner.send(call) }
+    }
+
+    func follow(
+        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+    ) -> any Following {
+        inner.follow(from: cursor, onTrouble: onTrouble) { [weak self] observation in
+            let isHeld = self?.state.withLock { state in
+                if state.holdsNews { state.heldNews.append { handler(observation) } }
+                return state.holdsNews
+            }
+            if isHeld != true { handler(observation) }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+public import Foundation
+internal import SettingsAPI
+package import SettingsClient
+internal import Synchronization
+
+/// A clock that a test controls. It stands still until the test advances it.
+///
+/// The clock governs the pauses of the client before it tries again, the answers of a slow daemon, and the timestamps of commits.
+/// The timeouts of callers always count real time.
+public final class TestClock: Sendable {
+    private struct State {
+        var elapsed = Duration.zero
+        var pauses: [(end: ContinuousClock.Instant, promise: Promise<Void>)] = []
+        var onPause: [Promise<Void>] = []
+    }
+
+    private let start = ContinuousClock.now
+    private let startDate: Date
+    private let state = Mutex(State())
+
+    /// Makes a clock that shows a date.
+    public init(date: Date = Date()) {
+        startDate = date
+    }
+
+    /// The date that the clock shows.
+    public var date: Date {
+        startDate.addingTimeInterval(state.withLock { $0.elapsed } / .seconds(1))
+    }
+
+    /// Advances the clock, and ends the pauses that are over.
+    public func advance(by duration: Duration) {
+        let ended = state.withLock { state in
+            state.elapsed += duration
+            let now = start + state.elapsed
+            defer { state.pauses.removeAll { $0.end <= now } }
+            return state.pauses.filter { $0.end <= now }
+        }
+        for pause in ended.sorted(by: { $0.end < $1.end }) { pause.promise.fulfill(()) }
+    }
+
+    /// Waits until the client pauses, so that ``advance(by:)`` can end the pause. Returns false if the client does not pause within
+    /// five seconds of real time.
+    public func waitForPause() async -> Bool {
+        let promise = Promise<Void>()
+        let isPausing = state.withLock { state in
+            if state.pauses.isEmpty { state.onPause.append(promise) }
+            return !state.pauses.isEmpty
+        }
+        return if isPausing { true } else { await promise.value(until: .now + .seconds(5)) != nil }
+    }
+}
+
+extension TestClock: SessionClock {
+    package var now: ContinuousClock.Instant { start + state.withLock { $0.elapsed } }
+
+    package func wait(for promise: Promise<Void>, until moment: ContinuousClock.Instant) async {
+        let waiters = state.withLock { state -> [Promise<Void>]? in
+            guard start + state.elapsed < moment else { return nil }
+            state.pauses.append((moment, promise))
+            defer { state.onPause = [] }
+            return state.onPause
+        }
+        guard let waiters else { return }
+        for waiter in waiters { waiter.fulfill(()) }
+        _ = await promise.value()
+        // Another event may have ended the pause.
+        state.withLock { $0.pauses.removeAll { $0.promise === promise } }
+    }
+}

@@ -1,0 +1,133 @@
+internal import Foundation
+internal import SettingsAPI
+public import SettingsClient
+public import SettingsKeys
+
+/// A daemon in the memory of a test, which can fail as the test says.
+///
+///     let daemon = TestDaemon(values: ["player.volume": 0.8])
+///     let settings = DefaultsAdapter.inMemory(keyStore: DefaultsKeys(), daemon: daemon)
+///     daemon.setCondition(.refusing(.forbidden, "the token does not allow it"))
+///     await #expect(throws: DefaultsError.self) { try await settings.set(\.volume, 0.5) }
+///
+/// It decides writes with the code of the real daemon, so its refusals have the same messages. Several adapters can use one daemon.
+/// Each of them then is a program of its own. A mistake of the test, such as a name that no key can have, ends the process with a
+/// message.
+public final class TestDaemon: Sendable {
+    /// The way in which the daemon treats requests.
+    public enum Condition: Sendable {
+        /// The daemon answers at once.
+        case available
+        /// No request gets an answer, and no program hears of the writes of others.
+        case away
+        /// The daemon answers each request after this time of its clock.
+        case slow(Duration)
+        /// The daemon refuses each write with this code and this text. Reads succeed, unless they are included. After a refusal that
+        /// may pass, such as `insufficientStorage` for a full disk, the client keeps the write and tries again.
+        case refusing(ErrorCode, String, includingReads: Bool = false)
+    }
+
+    /// The clock of the daemon and of the clients that use it. Nil for real time.
+    public let clock: TestClock?
+    let backend: TestBackend
+
+    /// Makes a daemon with one suite.
+    ///
+    /// - Parameters:
+    ///   - suite: the name of the suite.
+    ///   - schema: the schema of the suite. By default, the suite has none.
+    ///   - values: the stored values.
+    ///   - clock: a clock that the test controls. By default, the daemon and its clients use real time.
+    public init(
+        suite: String = "memory", schema: Schema? = nil, values: [String: JSONValue] = [:], clock: TestClock? = nil
+    ) {
+        self.clock = clock
+        do {
+            let now: @Sendable () -> Timestamp = {
+                clock.map { Timestamp(milliseconds: Int64($0.date.timeIntervalSince1970 * 1000)) } ?? .ofSystem
+            }
+            backend = TestBackend(
+                InMemoryBackend(suite: try SuiteName(suite), schema: schema, now: now), clock ?? RealSessionClock())
+        } catch {
+            fatalError("cannot make a test daemon with the suite \"\(suite)\": \(error)")
+        }
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) { store(value, forKey: name) }
+    }
+
+    /// Changes how the daemon treats requests from now on.
+    ///
+    /// After ``Condition/away``, the clients get the news that they have missed. They send waiting writes after their pause, which a
+    /// ``TestClock`` can end.
+    public func setCondition(_ condition: Condition) {
+        backend.setCondition(condition)
+    }
+
+    /// The stored value of a key, or its default of the schema. Nil if there is none.
+    public func value(forKey name: String) -> JSONValue? {
+        attempt("read", name) { key throws(BackendError) in try backend.inner.setting(key).value }
+    }
+
+    /// Stores a value as another program would, whatever the condition of the daemon is. Nil removes the stored value.
+    public func store(_ value: JSONValue?, forKey name: String) {
+        attempt("write", name) { key throws(BackendError) in try backend.inner.store(value, for: key) }
+    }
+
+    /// Stores a value as another program would, when the next write of a client arrives and before the daemon decides it. So a
+    /// change in place meets a conflict.
+    public func storeBeforeNextWrite(_ value: JSONValue?, forKey name: String) {
+        backend.beforeNextWrite { [self] in store(value, forKey: name) }
+    }
+
+    private func attempt<Result>(
+        _ operation: String, _ name: String, _ body: (KeyName) throws(BackendError) -> Result
+    ) -> Result {
+        do {
+            let key = try KeyName(name)
+            do throws(BackendError) {
+                return try body(key)
+            } catch {
+                throw DefaultsError(error)
+            }
+        } catch {
+            fatalError("cannot \(operation) \"\(name)\" in a test daemon: \(error)")
+        }
+    }
+}
+
+extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
+    /// Settings in memory, without a daemon. They behave the same and last as long as the adapter. A setter waits until the write is
+    /// done, so an issue is there when the setter returns.
+    ///
+    /// - Parameters:
+    ///   - keyStore: where the keys are defined.
+    ///   - values: the stored values.
+    ///   - schema: the schema of the suite. By default, the suite has none.
+    ///   - arguments: a command line without the program's name. By default, it is empty.
+    ///   - log: called with each issue. By default, an issue is a line on standard error.
+    public static func inMemory(
+        keyStore: KeyStore, values: [String: JSONValue] = [:], schema: Schema? = nil, arguments: [String] = [],
+        log: (@Sendable (DefaultsIssue) -> Void)? = nil
+    ) -> DefaultsAdapter {
+        inMemory(
+            keyStore: keyStore, daemon: TestDaemon(schema: schema, values: values), writes: .confirmed,
+            arguments: arguments, log: log)
+    }
+
+    /// The settings of a test daemon.
+    ///
+    /// - Parameters:
+    ///   - keyStore: where the keys are defined.
+    ///   - daemon: the daemon.
+    ///   - timeout: how long a caller waits for the daemon, in real time.
+    ///   - writes: whether a setter waits for the daemon.
+    ///   - arguments: a command line without the program's name. By default, it is empty.
+    ///   - log: called with each issue. By default, an issue is a line on standard error.
+    public static func inMemory(
+        keyStore: KeyStore, daemon: TestDaemon, timeout: Duration = .seconds(2), writes: WriteMode = .background,
+        arguments: [String] = [], log: (@Sendable (DefaultsIssue) -> Void)? = nil
+    ) -> DefaultsAdapter {
+        DefaultsAdapter(
+            keyStore: keyStore, backend: daemon.backend, clock: daemon.backend.clock, timeout: timeout, writes: writes,
+            arguments: arguments, log: log)
+    }
+}

@@ -1,0 +1,44 @@
+import SettingsClientCompatibility
+
+extension DefaultsKeys {
+    var username: DefaultsKey<String?> { .init("username") }
+    var color: DefaultsKey<String> { .init("color", defaultValue: "red") }
+    var launchCount: DefaultsKey<Int> { .init("launchCount", defaultValue: 0) }
+}
+
+struct Window {}
+
+func misuse(_ key: DefaultsKey<Int>) {
+    // says: assign instead: Defaults["name"] = value, or Defaults.name = value for a key
+    Defaults.set("x", forKey: "k")
+    // says: only a value whose type conforms to DefaultsSerializable can be stored
+    Defaults["k"] = Window()
+    // says: a key needs a label: Defaults[key: key]
+    Defaults[key] = 1
+    // says: a key needs a label: Defaults[key: key]
+    let count = Defaults[key]
+    // says: a key needs a label: hasKey(key: key)
+    if Defaults.hasKey(key) {}
+    // says: a key needs a label: remove(key: key)
+    Defaults.remove(key)
+    // says: write Defaults.hasKey("name") instead
+    if Defaults["c"].exists {}
+    // says: type 'KeyPath<DefaultsKeys, DefaultsKey<String>>' has no member 'color'
+    Defaults[.color] = "red"
+    // says: ++ adds 1 to a number; the value of this key is not a number
+    Defaults[\.username]++
+    print(count)
+}
+
+// These are no misuse. The compiler has at most one second for each expression.
+func use() -> Int {
+    Defaults["k"] = "text"
+    Defaults["k"] = 1
+    Defaults["k"] = nil
+    Defaults["list"] = ["a", 1]
+    Defaults[\.launchCount]++
+    let sum =
+        (Defaults["a"].int ?? 0) + (Defaults["b"].int ?? 0) + (Defaults["c"].int ?? 0) + (Defaults["d"].int ?? 0)
+        + (Defaults["e"].int ?? 0)
+    return sum
+}

@@ -1,0 +1,14 @@
+import SettingsClientCompatibility
+
+extension DefaultsKeys {
+    var volume: DefaultsKey<Double> { .init("volume", defaultValue: 0.5) }
+}
+
+// swift-format-ignore: AlwaysUseLowerCamelCase
+let Defaults = DefaultsAdapter(suite: "com.example.app", keyStore: DefaultsKeys())
+
+struct Player {
+    // says: name the adapter: @SwiftyUserDefault(keyPath: \.name, in: Defaults)
+    @SwiftyUserDefault(keyPath: \.volume) var volume
+    @SwiftyUserDefault(keyPath: \.volume, in: Defaults) var named
+}

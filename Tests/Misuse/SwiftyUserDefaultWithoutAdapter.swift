@@ -1,0 +1,13 @@
+import SettingsClientCompatibility
+
+extension DefaultsKeys {
+    var volume: DefaultsKey<Double> { .init("volume", defaultValue: 0.5) }
+}
+
+struct Player {
+    // says: name the adapter: @SwiftyUserDefault(keyPath: \.name, in: Defaults)
+    @SwiftyUserDefault(keyPath: \.volume) var volume
+    // says: name the adapter: @SwiftyUserDefault(keyPath: \.name, in: Defaults)
+    @SwiftyUserDefault(keyPath: \.volume, options: .cached) var cached
+    @SwiftyUserDefault(keyPath: \.volume, in: Defaults) var named
+}

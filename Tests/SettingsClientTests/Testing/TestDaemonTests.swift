@@ -1,0 +1,153 @@
+import Foundation
+import SettingsClient
+import SettingsClientTesting
+import TestSupport
+import Testing
+
+/// Each fault of a test daemon, as a program meets it. Only what a program outside of this package can use is used here.
+@Suite(.ownThread)
+struct TestDaemonTests {
+    struct Keys: DefaultsKeyStore {
+        var volume: DefaultsKey<Double> { .init("volume", defaultValue: 0.5, in: 0...1) }
+        var count: DefaultsKey<Int> { .init("count", defaultValue: 0) }
+        var visits: DefaultsKey<Int> { .init("visits", defaultValue: 0, merge: .sum) }
+    }
+
+    private let clock = TestClock(date: Date(timeIntervalSince1970: 1_000_000))
+    private let daemon: TestDaemon
+    private let settings: DefaultsAdapter<Keys>
+
+    init() async throws {
+        daemon = TestDaemon(values: ["volume": 0.75], clock: clock)
+        settings = DefaultsAdapter.inMemory(keyStore: Keys(), daemon: daemon, log: { _ in })
+    }
+
+    @Test func `values from the start are stored values`() async throws {
+        #expect(settings.volume == 0.75 && settings.isSet(\.volume) && !settings.isSet(\.count))
+        let other = DefaultsAdapter.inMemory(keyStore: Keys(), values: ["count": 3])
+        #expect(other.count == 3 && other.volume == 0.5)
+    }
+
+    @Test func `a write of a program arrives at the daemon`() async throws {
+        try await settings.set(\.count, 2)
+        #expect(daemon.value(forKey: "count") == 2 && daemon.value(forKey: "visits") == nil)
+    }
+
+    @Test func `a write of another program arrives at the program`() async throws {
+        let updates = settings.updates(of: \.count)
+        try await settings.ready()
+        daemon.store(5, forKey: "count")
+        for await update in updates {
+            #expect(update.newValue == 5)
+            break
+        }
+        daemon.store(nil, forKey: "count")
+        try await settings.synchronize()
+        #expect(settings.count == 0)
+    }
+
+    @Test func `while the daemon is away, a write waits until the clock ends the pause`() async throws {
+        try await settings.ready()
+        daemon.setCondition(.away)
+        settings.count = 1
+        #expect(settings.count == 1 && daemon.value(forKey: "count") == nil)
+        #expect(await clock.waitForPause())
+        daemon.setCondition(.available)
+        clock.advance(by: .seconds(10))
+        try eventually { daemon.value(forKey: "count") == 1 }
+    }
+
+    @Test func `while the daemon is away, a program does not hear of other programs`() async throws {
+        try await settings.ready()
+        daemon.setCondition(.away)
+        daemon.store(7, forKey: "count")
+        #expect(settings.count == 0)
+        daemon.setCondition(.available)
+        try eventually { settings.count == 7 }
+    }
+
+    @Test func `a program that starts without a daemon reads defaults`() async throws {
+        daemon.setCondition(.away)
+        #expect(settings.volume == 0.5)
+        await #expect(throws: DefaultsError.self) { try await settings.value(\.volume) }
+    }
+
+    @Test func `a slow daemon answers when the clock has advanced`() async throws {
+        try await settings.ready()
+        daemon.setCondition(.slow(.seconds(3)))
+        settings.count = 1
+        #expect(await clock.waitForPause())
+        clock.advance(by: .seconds(2))
+        #expect(settings.count == 1 && daemon.value(forKey: "count") == nil)
+        clock.advance(by: .seconds(1))
+        try eventually { daemon.value(forKey: "count") == 1 }
+    }
+
+    @Test func `a caller does not wait for a slow daemon longer than its timeout`() async throws {
+        let settings = DefaultsAdapter.inMemory(keyStore: Keys(), daemon: daemon, timeout: .milliseconds(20))
+        try await settings.ready()
+        daemon.setCondition(.slow(.seconds(60)))
+        let error = await #expect(throws: DefaultsError.self) { try await settings.set(\.count, 1) }
+        guard case .kept = error else {
+            Issue.record("the error is \(error as Any)")
+            return
+        }
+        clock.advance(by: .seconds(60))
+        try eventually { daemon.value(forKey: "count") == 1 }
+    }
+
+    @Test func `a refusal is thrown, and a setter reports it`() async throws {
+        let issues = settings.issues
+        try await settings.ready()
+        daemon.setCondition(.refusing(.forbidden, "the token does not allow it"))
+        let error = await #expect(throws: DefaultsError.self) { try await settings.set(\.volume, 1) }
+        #expect(error?.code == .forbidden && "\(error as Any)".contains("the token does not allow it"))
+        #expect(try await settings.value(\.volume) == 0.75)
+        settings.volume = 0.25
+        for await issue in issues {
+            #expect(issue.key == "volume" && issue.error.code == .forbidden)
+            break
+        }
+        #expect(settings.volume == 0.75)
+    }
+
+    @Test func `a write waits if the refusal may pass, and is sent later`() async throws {
+        try await settings.ready()
+        daemon.setCondition(.refusing(.insufficientStorage, "the disk is full"))
+        settings.count = 1
+        #expect(await clock.waitForPause())
+        #expect(settings.count == 1 && daemon.value(forKey: "count") == nil)
+        daemon.setCondition(.available)
+        clock.advance(by: .seconds(10))
+        try eventually { daemon.value(forKey: "count") == 1 }
+    }
+
+    @Test func `a refusal of reads keeps a suite from being loaded`() async throws {
+        daemon.setCondition(.refusing(.forbidden, "no", includingReads: true))
+        let error = await #expect(throws: DefaultsError.self) { try await settings.ready() }
+        #expect(error?.code == .forbidden)
+    }
+
+    @Test func `a write between a read and a write is a conflict, or is merged`() async throws {
+        let settings = DefaultsAdapter.inMemory(keyStore: Keys(), daemon: daemon, writes: .confirmed, log: { _ in })
+        try await settings.ready()
+        let issues = settings.issues
+        daemon.storeBeforeNextWrite(10, forKey: "count")
+        settings.count += 1
+        #expect(daemon.value(forKey: "count") == 10)
+        for await issue in issues {
+            #expect(issue.key == "count" && issue.error.isConflict)
+            break
+        }
+        daemon.storeBeforeNextWrite(10, forKey: "visits")
+        settings.visits += 1
+        #expect(daemon.value(forKey: "visits") == 11)
+    }
+
+    @Test func `a commit has the date of the clock`() async throws {
+        clock.advance(by: .seconds(500))
+        try await settings.set(\.count, 1)
+        let changes = try await settings.history(of: \.count)
+        #expect(changes.map(\.time) == [Date(timeIntervalSince1970: 1_000_500)])
+    }
+}
