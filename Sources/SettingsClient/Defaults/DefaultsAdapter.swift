@@ -99,6 +99,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - suite: 1 to 128 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.
     ///   - keyStore: where the keys are defined.
     ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
+    ///   - token: the token for a daemon with access control. By default the file that `SETTINGS_TOKEN_FILE` names, or the
+    ///     text of `SETTINGS_TOKEN`. The token sends also the writes that earlier runs of the program have left.
     ///   - timeout: how long a request to the daemon may take; the requests of one getter or setter share it.
     ///   - outbox: where writes wait that could not be sent; with `.none` they are rolled back, with an issue.
     ///   - cache: where the known values of the suite are saved, for a start without a daemon. Programs that can read the
@@ -110,9 +112,9 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - file: the place in the source that a message about the name gives.
     ///   - line: the line there.
     public convenience init(
-        suite: StaticString, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
-        outbox: KeptFiles = .usual, cache: KeptFiles = .none, writes: WriteMode = .background,
-        arguments: [String]? = nil,
+        suite: StaticString, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
+        timeout: Duration = .seconds(2), outbox: KeptFiles = .usual, cache: KeptFiles = .none,
+        writes: WriteMode = .background, arguments: [String]? = nil,
         log: (@Sendable (DefaultsIssue) -> Void)? = nil, file: StaticString = #fileID,
         line: UInt = #line
     ) {
@@ -124,8 +126,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
             fatalError("\"\(suite)\" is no suite: \(error)", file: file, line: line)
         }
         self.init(
-            suite: name, keyStore: keyStore, server: server, timeout: timeout, outbox: outbox, cache: cache,
-            writes: writes, arguments: arguments, log: log)
+            suite: name, keyStore: keyStore, server: server, token: token, timeout: timeout, outbox: outbox,
+            cache: cache, writes: writes, arguments: arguments, log: log)
     }
 
     /// The settings of a suite.
@@ -134,6 +136,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - suite: the suite.
     ///   - keyStore: where the keys are defined.
     ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
+    ///   - token: the token for a daemon with access control. By default the file that `SETTINGS_TOKEN_FILE` names, or the
+    ///     text of `SETTINGS_TOKEN`. The token sends also the writes that earlier runs of the program have left.
     ///   - timeout: how long a request to the daemon may take; the requests of one getter or setter share it.
     ///   - outbox: where writes wait that could not be sent; with `.none` they are rolled back, with an issue.
     ///   - cache: where the known values of the suite are saved, for a start without a daemon.
@@ -141,15 +145,15 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - arguments: the command line without the program's name; by default this program's own.
     ///   - log: called with each issue; by default a line on standard error.
     public convenience init(
-        suite: SuiteName, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
-        outbox: KeptFiles = .usual, cache: KeptFiles = .none, writes: WriteMode = .background,
-        arguments: [String]? = nil,
+        suite: SuiteName, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
+        timeout: Duration = .seconds(2), outbox: KeptFiles = .usual, cache: KeptFiles = .none,
+        writes: WriteMode = .background, arguments: [String]? = nil,
         log: (@Sendable (DefaultsIssue) -> Void)? = nil
     ) {
         self.init(
             keyStore: keyStore,
             session: ProgramEnvironment.current.session(
-                suite: suite, server: server, timeout: timeout, outbox: outbox, cache: cache),
+                suite: suite, server: server, token: token, timeout: timeout, outbox: outbox, cache: cache),
             arguments: arguments ?? Self.ownArguments, writes: writes, log: log ?? IssueBoard.standardLog)
     }
 
@@ -157,9 +161,9 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     @available(*, unavailable, message: "a name that is made at run time is checked first: suite: try SuiteName(name)")
     @_disfavoredOverload
     public convenience init(
-        suite: String, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
-        outbox: KeptFiles = .usual, cache: KeptFiles = .none, writes: WriteMode = .background,
-        arguments: [String]? = nil,
+        suite: String, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
+        timeout: Duration = .seconds(2), outbox: KeptFiles = .usual, cache: KeptFiles = .none,
+        writes: WriteMode = .background, arguments: [String]? = nil,
         log: (@Sendable (DefaultsIssue) -> Void)? = nil
     ) {
         // Nothing that compiles can call this.

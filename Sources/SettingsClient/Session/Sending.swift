@@ -32,7 +32,7 @@ struct Sending: Sendable {
     var pause: Promise<Void>?
     /// The reason why the first write waits. Nil if nothing prevents it from being sent.
     private(set) var obstacle: String?
-    /// True if an issue has reported that the daemon accepts no writes.
+    /// True if an issue has reported that writes wait.
     private var isStallReported = false
     /// True until the first write, if the environment names no directory for the outbox.
     var lacksDirectory = false
@@ -134,13 +134,12 @@ struct Sending: Sendable {
         return flush.result
     }
 
-    /// Returns the report that the daemon takes no writes. Returns nil if it was made.
+    /// Returns the report that writes wait. Returns nil if it was made.
     mutating func stallReport(_ reason: String) -> String? {
         if isStallReported { return nil }
         isStallReported = true
         return count == 1
-            ? "a write waits because the daemon does not accept it now: \(reason)"
-            : "\(count) writes wait because the daemon does not accept the first now: \(reason)"
+            ? "a write waits: \(reason)" : "\(count) writes wait: \(reason)"
     }
 
     /// Returns the troubles that were not reported before.

@@ -269,7 +269,7 @@ extension SuiteSession {
             let flushes = state.sending.block(by: reason)
             if state.sending.needsAttempt { pause.fulfill(()) }
             return (
-                pause, duration, isAnswer ? state.sending.stallReport(reason) : nil, flushes,
+                pause, duration, isAnswer || isFinal ? state.sending.stallReport(reason) : nil, flushes,
                 isFinal || !state.isWorthWaiting(options) ? state.sending.removeWaiters() : []
             )
         }
