@@ -25,7 +25,7 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
 
     init(
         keyStore: KeyStore, session: SuiteSession, arguments: [String] = [], writes: WriteMode = .confirmed,
-        log: @escaping @Sendable (DefaultsIssue) -> Void = IssueBoard.standardLog
+        log: DefaultsLog? = nil
     ) where KeyStore: DefaultsKeyStore {
         if let problem = nestedStoreProblem(in: keyStore) { assertionFailure(problem) }
         core = AdapterCore(keyStore: keyStore, session: session, arguments: arguments, writes: writes, log: log)
@@ -37,15 +37,14 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
     ///   - keyStore: where the keys are defined.
     ///   - schema: the schema of the suite; by default none.
     ///   - arguments: a command line without the program's name; by default none.
-    ///   - log: called with each issue; by default a line on standard error.
+    ///   - log: the log of the issues; by default ``DefaultsLog/default``.
     public static func inMemory(
-        keyStore: KeyStore, schema: Schema? = nil, arguments: [String] = [],
-        log: (@Sendable (DefaultsIssue) -> Void)? = nil
+        keyStore: KeyStore, schema: Schema? = nil, arguments: [String] = [], log: DefaultsLog? = nil
     ) -> DefaultsAdapter where KeyStore: DefaultsKeyStore {
         guard let suite = try? SuiteName("memory") else { preconditionFailure("the name is a suite's") }
         return DefaultsAdapter(
             keyStore: keyStore, session: SuiteSession(InMemoryBackend(suite: suite, schema: schema)),
-            arguments: arguments, log: log ?? IssueBoard.standardLog)
+            arguments: arguments, log: log)
     }
 
     /// The scope of all keys of the adapter's store.
@@ -108,15 +107,14 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - writes: whether a setter waits for the daemon.
     ///   - arguments: the command line without the program's name, for settings that lie over what is stored; by default
     ///     this program's own.
-    ///   - log: called with each issue; by default a line on standard error.
+    ///   - log: the log of the issues; by default ``DefaultsLog/default``.
     ///   - file: the place in the source that a message about the name gives.
     ///   - line: the line there.
     public convenience init(
         suite: StaticString, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
         timeout: Duration = .seconds(2), outbox: KeptFiles = .usual, cache: KeptFiles = .none,
-        writes: WriteMode = .background, arguments: [String]? = nil,
-        log: (@Sendable (DefaultsIssue) -> Void)? = nil, file: StaticString = #fileID,
-        line: UInt = #line
+        writes: WriteMode = .background, arguments: [String]? = nil, log: DefaultsLog? = nil,
+        file: StaticString = #fileID, line: UInt = #line
     ) {
         let name: SuiteName
         do {
@@ -143,18 +141,17 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - cache: where the known values of the suite are saved, for a start without a daemon.
     ///   - writes: whether a setter waits for the daemon.
     ///   - arguments: the command line without the program's name; by default this program's own.
-    ///   - log: called with each issue; by default a line on standard error.
+    ///   - log: the log of the issues; by default ``DefaultsLog/default``.
     public convenience init(
         suite: SuiteName, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
         timeout: Duration = .seconds(2), outbox: KeptFiles = .usual, cache: KeptFiles = .none,
-        writes: WriteMode = .background, arguments: [String]? = nil,
-        log: (@Sendable (DefaultsIssue) -> Void)? = nil
+        writes: WriteMode = .background, arguments: [String]? = nil, log: DefaultsLog? = nil
     ) {
         self.init(
             keyStore: keyStore,
             session: ProgramEnvironment.current.session(
                 suite: suite, server: server, token: token, timeout: timeout, outbox: outbox, cache: cache),
-            arguments: arguments ?? Self.ownArguments, writes: writes, log: log ?? IssueBoard.standardLog)
+            arguments: arguments ?? Self.ownArguments, writes: writes, log: log)
     }
 
     /// A name that is made at run time may be none of a suite: that is thrown where it is read.
@@ -163,8 +160,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     public convenience init(
         suite: String, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
         timeout: Duration = .seconds(2), outbox: KeptFiles = .usual, cache: KeptFiles = .none,
-        writes: WriteMode = .background, arguments: [String]? = nil,
-        log: (@Sendable (DefaultsIssue) -> Void)? = nil
+        writes: WriteMode = .background, arguments: [String]? = nil, log: DefaultsLog? = nil
     ) {
         // Nothing that compiles can call this.
         fatalError("unavailable")

@@ -155,8 +155,7 @@ extension DefaultsReference {
         _ issues: IssueBoard, _ subject: DefaultsIssue.Subject
     ) {
         if case .refused(let reason) = outcome {
-            issues.reportLater(
-                DefaultsIssue(suite: subject.suite, key: subject.key, attempt: .read, error: reason))
+            issues.report(DefaultsIssue(suite: subject.suite, key: subject.key, attempt: .read, error: reason))
         }
         rename.end(outcome, under: schema)
         if case .waiting = outcome { session?.whenConfirmed { rename.reopen() } }

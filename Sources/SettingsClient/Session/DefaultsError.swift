@@ -33,12 +33,8 @@ extension DefaultsIssue {
 }
 
 extension DefaultsIssue: CustomStringConvertible {
-    /// One line for a log.
-    public var description: String {
-        if attempt == .check { return "settings: suite \(suite): \(error)" }
-        let what = key.map { "\($0) of suite \(suite)" } ?? "suite \(suite)"
-        return "settings: \(what) \(attempt == .read ? "was not read" : "was not written"): \(error)"
-    }
+    /// The line that the issue has in a log.
+    public var description: String { "settings: \(message)" }
 }
 
 /// An error of reading or writing a setting.

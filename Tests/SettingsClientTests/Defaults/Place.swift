@@ -43,11 +43,7 @@ final class World: Sendable {
     /// Where each program has its outbox and its cache.
     private let files: KeptFiles
     private let timeout: Duration
-    private let issues = Mutex<[DefaultsIssue]>([])
-    private let boards = Mutex<[WeakBoard]>([])
-    private struct WeakBoard {
-        weak var board: IssueBoard?
-    }
+    private let issues = IssueCollector()
 
     init(
         of daemon: ServedDaemon? = nil, files: KeptFiles = .none, timeout: Duration = .seconds(20),
@@ -90,16 +86,12 @@ final class World: Sendable {
         let session =
             session
             ?? SuiteSession(makeBackend(), outbox: files, cache: files, of: .usual, timeout: timeout ?? self.timeout)
-        let adapter = DefaultsAdapter(keyStore: keys, session: session, arguments: arguments, writes: writes) {
-            [weak self, daemon] issue in
+        let log = DefaultsLog(issues: { [weak issues, daemon] issue in
             withExtendedLifetime(daemon) {}
-            self?.issues.withLock { $0.append(issue) }
-        }
-        boards.withLock { boards in
-            boards.removeAll { $0.board == nil }
-            boards.append(WeakBoard(board: adapter.core.issues))
-        }
-        return adapter
+            issues?.add(issue)
+        })
+        return issues.collect(
+            from: DefaultsAdapter(keyStore: keys, session: session, arguments: arguments, writes: writes, log: log))
     }
 
     /// Another program that uses the suite, with the keys of these tests.
@@ -111,10 +103,6 @@ final class World: Sendable {
 
     /// What was complained of since this was asked last.
     func takeIssues() -> [DefaultsIssue] {
-        for board in boards.withLock({ $0.compactMap(\.board) }) { board.finishReporting() }
-        return issues.withLock { issues in
-            defer { issues = [] }
-            return issues
-        }
+        issues.take()
     }
 }

@@ -21,12 +21,7 @@ final class KeptWorld: Sendable {
     let server: InMemoryBackend
     let files = FaultyFiles()
     private let directory: TemporaryDirectory
-    private let issues = Mutex<[DefaultsIssue]>([])
-    /// The issue boards of the programs that run.
-    private let boards = Mutex<[WeakBoard]>([])
-    private struct WeakBoard {
-        weak var board: IssueBoard?
-    }
+    private let issues = IssueCollector()
     private let suite: SuiteName
 
     init(schema: Schema? = nil) throws {
@@ -48,14 +43,12 @@ final class KeptWorld: Sendable {
         let session = SuiteSession(
             link, outbox: store,
             options: .init(timeout: timeout, outageTimeout: .zero, orphanSearchInterval: lookInterval))
-        let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: session, writes: writes) { [weak self] issue in
-            self?.issues.withLock { $0.append(issue) }
+        let handler = DefaultsLog(issues: { [weak issues] issue in
+            issues?.add(issue)
             log?(issue)
-        }
-        boards.withLock { boards in
-            boards.removeAll { $0.board == nil }
-            boards.append(WeakBoard(board: defaults.core.issues))
-        }
+        })
+        let defaults = issues.collect(
+            from: DefaultsAdapter(keyStore: ClientKeys(), session: session, writes: writes, log: handler))
         if !isAway { try? defaults.core.load(until: .now + .seconds(20)) }
         return Program(defaults: defaults, link: link)
     }
@@ -95,10 +88,6 @@ final class KeptWorld: Sendable {
 
     /// Returns the issues since the last call.
     func takeIssues() -> [DefaultsIssue] {
-        for board in boards.withLock({ $0.compactMap(\.board) }) { board.finishReporting() }
-        return issues.withLock { issues in
-            defer { issues = [] }
-            return issues
-        }
+        issues.take()
     }
 }

@@ -65,8 +65,7 @@ struct OutboxTroubleTests {
             await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
         }
         #expect(defaults.launchCount == 5)
-        let reason =
-            "a write waits because the daemon does not accept it now: 507 insufficient_storage: the disk is full"
+        let reason = "a write waits: 507 insufficient_storage: the disk is full"
         #expect(world.takeIssues().map(\.error) == [.kept(reason)])
         program.link.decide { .answered }
         try await defaults.synchronize()

@@ -13,22 +13,7 @@ import Testing
 struct BusyDaemonTests {
     private let names: SampleNames
     private let directory: TemporaryDirectory
-    private let issues = IssueLog()
-
-    private final class IssueLog: Sendable {
-        private let issues = Mutex<[DefaultsIssue]>([])
-
-        func add(_ issue: DefaultsIssue) {
-            issues.withLock { $0.append(issue) }
-        }
-
-        func take() -> [DefaultsIssue] {
-            issues.withLock { issues in
-                defer { issues = [] }
-                return issues
-            }
-        }
-    }
+    private let issues = IssueCollector()
 
     /// The answer to each write; nil for none at all.
     private final class Writes: Sendable {
@@ -76,10 +61,10 @@ struct BusyDaemonTests {
     private func program(
         _ server: ScriptedServer, timeout: Duration = .seconds(180)
     ) -> DefaultsAdapter<ClientKeys> {
-        DefaultsAdapter(
-            suite: names.app, keyStore: ClientKeys(), server: server.address, timeout: timeout,
-            outbox: .directory(directory.path + "/outbox"), writes: .confirmed, arguments: []
-        ) { [issues] in issues.add($0) }
+        issues.collect(
+            from: DefaultsAdapter(
+                suite: names.app, keyStore: ClientKeys(), server: server.address, timeout: timeout,
+                outbox: .directory(directory.path + "/outbox"), writes: .confirmed, arguments: [], log: issues.log))
     }
 
     /// Waits until the client thread has done all that is due.
@@ -115,8 +100,6 @@ struct BusyDaemonTests {
         let defaults = program(server, timeout: .seconds(30))
         defaults.launchCount = 1
         #expect(defaults.launchCount == 1)
-        // The outbox reports on a queue beside the setter.
-        defaults.core.issues.finishReporting()
         let told = issues.take()
         guard told.count == 1, case .kept(let reason)? = told.first?.error else {
             Testing.Issue.record("\(told)")
@@ -153,7 +136,6 @@ struct BusyDaemonTests {
         defaults.visits += 1
         #expect(defaults.launchCount == 1 && defaults.visits == 1)
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
-        defaults.core.issues.finishReporting()
         #expect(issues.take() == [], "what waits is no issue while no daemon answers")
         writes.answer.withLock { $0 = ScriptedServer.reset }
         var attempts = 1

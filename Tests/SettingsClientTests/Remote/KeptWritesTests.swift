@@ -16,19 +16,8 @@ import Testing
 struct KeptWritesTests {
     private let names: SampleNames
     private let directory: TemporaryDirectory
-    private let issues = IssueLog()
+    private let issues = IssueCollector()
     private var outbox: KeptFiles { .directory(directory.path + "/outbox") }
-
-    private final class IssueLog: Sendable {
-        let issues = Mutex<[DefaultsIssue]>([])
-
-        func take() -> [DefaultsIssue] {
-            issues.withLock { issues in
-                defer { issues = [] }
-                return issues
-            }
-        }
-    }
 
     init() throws {
         names = try SampleNames()
@@ -37,10 +26,10 @@ struct KeptWritesTests {
 
     /// A program that has its files beside the daemon's.
     private func program(_ address: ServerAddress, cache: KeptFiles = .none) -> DefaultsAdapter<ClientKeys> {
-        DefaultsAdapter(
-            suite: names.app, keyStore: ClientKeys(), server: address, timeout: .seconds(1), outbox: outbox,
-            cache: cache, writes: .confirmed, arguments: []
-        ) { [issues] issue in issues.issues.withLock { $0.append(issue) } }
+        issues.collect(
+            from: DefaultsAdapter(
+                suite: names.app, keyStore: ClientKeys(), server: address, timeout: .seconds(1), outbox: outbox,
+                cache: cache, writes: .confirmed, arguments: [], log: issues.log))
     }
 
     /// Brings everything to the daemon and back. On a busy machine that may take longer than an adapter waits.

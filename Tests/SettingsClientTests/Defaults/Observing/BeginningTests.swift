@@ -40,7 +40,7 @@ struct BeginningTests {
         let suite = try SuiteName("app")
         let backend = InterruptedBackend(InMemoryBackend(suite: suite))
         backend.isAway = true
-        let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend), log: { _ in })
+        let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend), log: DefaultsLog { _, _, _ in })
         let log = EventLog()
         let observations = Mutex<[DefaultsObservation]>([])
         DispatchQueue.concurrentPerform(iterations: 4) { _ in
