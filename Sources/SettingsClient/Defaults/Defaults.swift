@@ -52,7 +52,7 @@ struct ProgramEnvironment: Sendable {
     /// read or written: the values of another suite would be worse than none.
     func session(
         suite given: SuiteName?, server address: ServerAddress?, token: DefaultsToken? = nil, timeout: Duration,
-        outbox: KeptFiles = .none, cache: KeptFiles = .none
+        outbox: FileLocation = .none, cache: FileLocation = .none
     ) -> SuiteSession {
         let suite = given ?? suiteOfProgram
         do {

@@ -27,7 +27,7 @@ enum Place: CaseIterable, Sendable {
         case .memoryWithFiles:
             let directory = try TemporaryDirectory()
             let backend = FlakyBackend(InMemoryBackend(suite: suite, schema: schema), holding: directory)
-            let files = KeptFiles.directory(directory.path)
+            let files = FileLocation.directory(directory.path)
             return World(files: files) { backend }
         case .tcp: return try World(served: suite, .tcp, schema)
         case .unixSocket: return try World(served: suite, .unix, schema)
@@ -41,12 +41,12 @@ final class World: Sendable {
     /// The daemon, if there is one. It lasts as long as an adapter that uses it.
     private let daemon: ServedDaemon?
     /// Where each program has its outbox and its cache.
-    private let files: KeptFiles
+    private let files: FileLocation
     private let timeout: Duration
     private let issues = IssueCollector()
 
     init(
-        of daemon: ServedDaemon? = nil, files: KeptFiles = .none, timeout: Duration = .seconds(20),
+        of daemon: ServedDaemon? = nil, files: FileLocation = .none, timeout: Duration = .seconds(20),
         _ makeBackend: @escaping @Sendable () -> any SuiteBackend
     ) {
         self.daemon = daemon

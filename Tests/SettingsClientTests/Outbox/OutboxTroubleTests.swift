@@ -8,10 +8,10 @@ import Testing
 
 @Suite(.ownThread)
 struct OutboxTroubleTests {
-    private let world: KeptWorld
+    private let world: OutboxWorld
 
     init() throws {
-        world = try KeptWorld()
+        world = try OutboxWorld()
     }
 
     @Test("A write that the outbox file has no room for is an issue, and is sent all the same")

@@ -59,7 +59,8 @@ struct LogTests {
                 .warning, "suite app: 2 writes wait: no answer"
             ),
             (
-                DefaultsIssue(suite: suite, key: nil, attempt: .write, error: .unusableFile(path: "/x", reason: "gone")),
+                DefaultsIssue(
+                    suite: suite, key: nil, attempt: .write, error: .unusableFile(path: "/x", reason: "gone")),
                 .warning, "suite app: /x: gone"
             ),
             (

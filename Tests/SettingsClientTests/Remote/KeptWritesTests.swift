@@ -17,7 +17,7 @@ struct KeptWritesTests {
     private let names: SampleNames
     private let directory: TemporaryDirectory
     private let issues = IssueCollector()
-    private var outbox: KeptFiles { .directory(directory.path + "/outbox") }
+    private var outbox: FileLocation { .directory(directory.path + "/outbox") }
 
     init() throws {
         names = try SampleNames()
@@ -25,7 +25,7 @@ struct KeptWritesTests {
     }
 
     /// A program that has its files beside the daemon's.
-    private func program(_ address: ServerAddress, cache: KeptFiles = .none) -> DefaultsAdapter<ClientKeys> {
+    private func program(_ address: ServerAddress, cache: FileLocation = .none) -> DefaultsAdapter<ClientKeys> {
         issues.collect(
             from: DefaultsAdapter(
                 suite: names.app, keyStore: ClientKeys(), server: address, timeout: .seconds(1), outbox: outbox,
@@ -195,7 +195,7 @@ struct KeptWritesTests {
     {
         let first = try ServedDaemon(in: directory, port: 0)
         let address = try first.address(.unix)
-        let cache = KeptFiles.directory(directory.path + "/cache")
+        let cache = FileLocation.directory(directory.path + "/cache")
         do {
             let defaults = program(address, cache: cache)
             defaults.launchCount = 5

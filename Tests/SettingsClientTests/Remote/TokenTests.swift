@@ -26,7 +26,8 @@ struct TokenTests {
     ) throws -> DefaultsAdapter<ClientKeys> {
         DefaultsAdapter(
             suite: names.app, keyStore: ClientKeys(), server: try daemon.address(), token: token,
-            timeout: .seconds(Deadline.patience), outbox: .none, writes: writes, arguments: [], log: DefaultsLog { _, _, _ in })
+            timeout: .seconds(Deadline.patience), outbox: .none, writes: writes, arguments: [],
+            log: DefaultsLog { _, _, _ in })
     }
 
     /// The caller that has stored the present value of a key.

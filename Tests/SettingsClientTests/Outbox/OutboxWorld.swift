@@ -7,7 +7,7 @@ import TestSupport
 @testable import SettingsClient
 
 /// A suite on a server that can be away, and programs with an outbox.
-final class KeptWorld: Sendable {
+final class OutboxWorld: Sendable {
     /// One program, until it is let go of.
     struct Program {
         let defaults: DefaultsAdapter<ClientKeys>
@@ -38,7 +38,7 @@ final class KeptWorld: Sendable {
     ) -> Program {
         let link = FlakyBackend(server)
         if isAway { link.leave() }
-        let owner = KeptOwner(server: "memory", suite: suite)
+        let owner = FileOwner(server: "memory", suite: suite)
         let store = OutboxStore(in: directory.path + "/outbox", of: owner, files: files, limits: limits)
         let session = SuiteSession(
             link, outbox: store,
@@ -76,7 +76,7 @@ final class KeptWorld: Sendable {
 
     /// How many writes wait on disk for the next program.
     var waiting: [PendingChange] {
-        let owner = KeptOwner(server: "memory", suite: suite)
+        let owner = FileOwner(server: "memory", suite: suite)
         var store = OutboxStore(in: directory.path + "/outbox", of: owner)
         return store.inherit().writes
     }
