@@ -120,7 +120,10 @@ let package = Package(
             swiftSettings: houseRules),
         .target(
             name: "ClientTestSupport",
-            dependencies: ["HTTPServer", "SettingsHTTP", "SettingsModel", "SettingsServer", "TestSupport"],
+            dependencies: [
+                "HTTPServer", "SettingsEngine", "SettingsHTTP", "SettingsModel", "SettingsServer", "SettingsStorage",
+                "SettingsWeb", "TestSupport",
+            ],
             path: "Tests/ClientTestSupport", swiftSettings: houseRules),
         .target(
             name: "ExportingKit", dependencies: ["SettingsClient", "SettingsClientTesting"], path: "Tests/ExportingKit",

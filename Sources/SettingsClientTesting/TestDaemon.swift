@@ -103,10 +103,10 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - values: the stored values.
     ///   - schema: the schema of the suite. By default, the suite has none.
     ///   - arguments: a command line without the program's name. By default, it is empty.
-    ///   - log: called with each issue. By default, an issue is a line on standard error.
+    ///   - log: the log of the issues. By default ``DefaultsLog/default``.
     public static func inMemory(
         keyStore: KeyStore, values: [String: JSONValue] = [:], schema: Schema? = nil, arguments: [String] = [],
-        log: (@Sendable (DefaultsIssue) -> Void)? = nil
+        log: DefaultsLog? = nil
     ) -> DefaultsAdapter {
         inMemory(
             keyStore: keyStore, daemon: TestDaemon(schema: schema, values: values), writes: .confirmed,
@@ -121,10 +121,10 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - timeout: how long a caller waits for the daemon, in real time.
     ///   - writes: whether a setter waits for the daemon.
     ///   - arguments: a command line without the program's name. By default, it is empty.
-    ///   - log: called with each issue. By default, an issue is a line on standard error.
+    ///   - log: the log of the issues. By default ``DefaultsLog/default``.
     public static func inMemory(
         keyStore: KeyStore, daemon: TestDaemon, timeout: Duration = .seconds(2), writes: WriteMode = .background,
-        arguments: [String] = [], log: (@Sendable (DefaultsIssue) -> Void)? = nil
+        arguments: [String] = [], log: DefaultsLog? = nil
     ) -> DefaultsAdapter {
         DefaultsAdapter(
             keyStore: keyStore, backend: daemon.backend, clock: daemon.backend.clock, timeout: timeout, writes: writes,

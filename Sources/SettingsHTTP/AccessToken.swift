@@ -3,11 +3,13 @@ internal import Synchronization
 
 /// A token that a client presents to a daemon whose callers need grants.
 ///
-/// It is given to a client in code, or for the whole process by ``standard``, which begins as the file that
-/// `SETTINGS_TOKEN_FILE` names. It goes to the daemon alone: no description, error or log has its text.
+/// A program gives the token to a client, or sets ``standard`` for the whole process. Only the daemon gets the text of the
+/// token: no description, error or log contains the text.
 public final class AccessToken: Sendable {
-    /// The environment variable that names a file with the token.
-    package static let variable = "SETTINGS_TOKEN_FILE"
+    /// The environment variable that contains the path of a file with the token.
+    package static let fileVariable = "SETTINGS_TOKEN_FILE"
+    /// The environment variable that contains the token, if no variable names a file.
+    package static let textVariable = "SETTINGS_TOKEN"
 
     enum Source: Sendable {
         case text(Result<String, TokenError>)
@@ -19,11 +21,18 @@ public final class AccessToken: Sendable {
     /// The token itself, as `settingsd token create` prints it.
     ///
     /// - Parameter text: the token. Blanks and line ends around it do not count.
-    public init(_ text: String) {
-        source = .text(
-            TokenText.parse(Array(text.utf8)).mapError { fault in
-                TokenError(kind: fault.kind, message: "cannot send the token: \(fault.reason)")
-            })
+    public convenience init(_ text: String) {
+        self.init(text, from: nil)
+    }
+
+    /// A token that is the value of an environment variable. Nil if the token comes from the program.
+    package convenience init(_ text: String, from variable: String?) {
+        let label = "the token" + (variable.map { " (\($0))" } ?? "")
+        self.init(
+            .text(
+                TokenText.parse(Array(text.utf8)).mapError { fault in
+                    TokenError(kind: fault.kind, message: "cannot send \(label): \(fault.reason)")
+                }))
     }
 
     /// A token in a regular file.
@@ -47,10 +56,19 @@ public final class AccessToken: Sendable {
         self.source = source
     }
 
-    private static let shared = Mutex<AccessToken?>(
-        EnvironmentVariables.nonEmptyValue(of: variable).map { AccessToken(file: $0, from: variable) })
+    private static let shared = Mutex<AccessToken?>(ofEnvironment)
 
-    /// The token of all clients of the process that were not given one of their own; nil for none.
+    private static var ofEnvironment: AccessToken? {
+        if let path = EnvironmentVariables.nonEmptyValue(of: fileVariable) {
+            return AccessToken(file: path, from: fileVariable)
+        }
+        return EnvironmentVariables.nonEmptyValue(of: textVariable).map { AccessToken($0, from: textVariable) }
+    }
+
+    /// The token of all clients of the process that have no token of their own. Nil if these clients send no token.
+    ///
+    /// The first value comes from the environment: the file that `SETTINGS_TOKEN_FILE` names, or the text of
+    /// `SETTINGS_TOKEN`.
     public static var standard: AccessToken? {
         get { shared.withLock { $0 } }
         set { shared.withLock { $0 = newValue } }

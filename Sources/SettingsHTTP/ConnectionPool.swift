@@ -39,11 +39,12 @@ package final class ConnectionPool: Sendable {
     ///   - address: the address of the server.
     ///   - limit: how many idle connections are kept.
     ///   - idleLimit: how long one is kept; daemons wait a little longer. Nil for an owner that closes the pool itself.
+    ///   - token: the token of the requests. Nil for the token of the process.
     package convenience init(
         _ address: ServerAddress, keeping limit: Int = ConnectionPool.usualLimit,
-        idleLimit: Duration? = .seconds(60)
+        idleLimit: Duration? = .seconds(60), token: AccessToken? = nil
     ) {
-        self.init(address, keeping: limit, idleLimit: idleLimit, host: nil)
+        self.init(address, keeping: limit, idleLimit: idleLimit, host: nil, token: token)
     }
 
     /// The token that requests carry; nil for none.
@@ -51,7 +52,7 @@ package final class ConnectionPool: Sendable {
 
     init(
         _ address: ServerAddress, keeping limit: Int = ConnectionPool.usualLimit, idleLimit: Duration? = .seconds(60),
-        host: HostAddresses? = nil, token: AccessToken? = nil
+        host: HostAddresses?, token: AccessToken? = nil
     ) {
         self.address = address
         hostField = address.hostField

@@ -1,9 +1,12 @@
 internal import Dispatch
 internal import Glibc
 internal import HTTPServer
+internal import SettingsEngine
 package import SettingsHTTP
 package import SettingsModel
 package import SettingsServer
+internal import SettingsStorage
+internal import SettingsWeb
 package import TestSupport
 
 /// A daemon in this process, over TCP and over a Unix domain socket.
@@ -34,6 +37,20 @@ package final class ServedDaemon: Sendable {
         }
         self.directory = directory
         self.path = path
+    }
+
+    /// A daemon with access control, and the tokens of callers with all rights.
+    package static func withTokens(
+        _ names: [String], in directory: TemporaryDirectory
+    ) throws -> (ServedDaemon, [String]) {
+        let file = directory.path + "/tokens.json"
+        let tokens = try names.map { name in
+            let grants = [try Grant("*:read,write,schema,admin")]
+            return try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
+                try tokens.create(name, grants, expires: nil, now: Timestamp.now())
+            }
+        }
+        return (try ServedDaemon { $0.access.tokens = file }, tokens)
     }
 
     /// Stops, and waits until that is done.

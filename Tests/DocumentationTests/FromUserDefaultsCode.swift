@@ -44,6 +44,16 @@ func setVolume(to volume: Double) async {
     }
 }
 
+func connectLogger() {
+    DefaultsLog.default = DefaultsLog { level, message, metadata in
+        print("[\(level.rawValue)] \(message)", metadata["suite"] ?? "")
+    }
+}
+
+func openSettings() -> DefaultsAdapter<DefaultsKeys> {
+    DefaultsAdapter(suite: "com.my.app", keyStore: DefaultsKeys(), token: .file("/run/secrets/settings-token"))
+}
+
 func signIn(as name: String) async throws {
     try await Defaults.transaction { settings in
         settings.username = name

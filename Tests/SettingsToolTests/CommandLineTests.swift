@@ -90,7 +90,7 @@ struct CommandLineTests {
             ! settings: cannot read the token file words: it contains a character that is not visible ASCII
             => 6
             $ SETTINGS_TOKEN='two words' settings get app theme
-            ! settings: cannot send the token: it contains a character that is not visible ASCII
+            ! settings: cannot send the token (SETTINGS_TOKEN): it contains a character that is not visible ASCII
             => 6
             """)
     }

@@ -19,4 +19,4 @@ let complaints = Mutex<[DefaultsIssue]>([])
 // swift-format-ignore: AlwaysUseLowerCamelCase
 let Defaults = DefaultsAdapter(
     suite: "worker", keyStore: WorkerKeys(), timeout: .seconds(60), writes: .confirmed,
-    log: { issue in complaints.withLock { $0.append(issue) } })
+    log: DefaultsLog(issues: { issue in complaints.withLock { $0.append(issue) } }))

@@ -54,6 +54,8 @@ enum SettingsWorker {
     }
 
     private static func report(_ times: Int) {
+        // The log has all issues after this call.
+        try? Defaults.synchronize()
         let issues = complaints.withLock { $0 }
         let conflicts = issues.count { $0.error.isConflict }
         print(times, conflicts)

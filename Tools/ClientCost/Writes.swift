@@ -51,9 +51,9 @@ struct Writes {
 
     static func adapter(_ port: UInt16, suite: String = Writes.suite) throws -> DefaultsAdapter<DefaultsKeys> {
         let server = try ServerAddress("http://127.0.0.1:\(port)")
-        return DefaultsAdapter(suite: try SuiteName(suite), keyStore: DefaultsKeys(), server: server) { issue in
-            fatalError("\(issue)")
-        }
+        return DefaultsAdapter(
+            suite: try SuiteName(suite), keyStore: DefaultsKeys(), server: server,
+            log: DefaultsLog { _, message, _ in fatalError(message) })
     }
 
     private static func template(_ port: UInt16) throws -> RequestTemplate {

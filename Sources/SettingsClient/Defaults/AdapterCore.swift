@@ -20,7 +20,7 @@ package final class AdapterCore: Sendable {
 
     init(
         keyStore: any Sendable, session: SuiteSession, arguments: [String], writes: WriteMode,
-        log: @escaping IssueBoard.Log
+        log: DefaultsLog?
     ) {
         self.keyStore = keyStore
         self.session = session
@@ -35,7 +35,7 @@ package final class AdapterCore: Sendable {
         }
         session.join(
             SuiteSession.Handlers(
-                report: { issues.reportLater($0) },
+                report: { issues.report($0) },
                 // Not weakly to the core: counting references to an object that has weak references is slow, and each read
                 // counts.
                 onLoaded: { [weak observers] in observers?.beginWaiting() }))
@@ -80,7 +80,7 @@ extension AdapterCore {
         let result = await Result { () async throws(BackendError) in
             try await session.synchronize(until: session.deadline)
         }
-        await issues.finishReportingInBackground()
+        await issues.finishReportingInBackground(until: session.deadline)
         if case .failure(let error) = result { throw DefaultsError(error) }
     }
 

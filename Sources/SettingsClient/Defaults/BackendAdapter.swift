@@ -4,11 +4,9 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// The settings of any backend, for the module SettingsClientTesting.
     package convenience init(
         keyStore: KeyStore, backend: any SuiteBackend, clock: any SessionClock, timeout: Duration, writes: WriteMode,
-        arguments: [String], log: (@Sendable (DefaultsIssue) -> Void)?
+        arguments: [String], log: DefaultsLog?
     ) {
         let session = SuiteSession(backend, options: SuiteSession.Options(timeout: timeout, clock: clock))
-        self.init(
-            keyStore: keyStore, session: session, arguments: arguments, writes: writes,
-            log: log ?? IssueBoard.standardLog)
+        self.init(keyStore: keyStore, session: session, arguments: arguments, writes: writes, log: log)
     }
 }

@@ -51,8 +51,8 @@ struct ProgramEnvironment: Sendable {
     /// The session of a suite on the given server, else on that of the environment. If a variable is wrong, nothing can be
     /// read or written: the values of another suite would be worse than none.
     func session(
-        suite given: SuiteName?, server address: ServerAddress?, timeout: Duration, outbox: KeptFiles = .none,
-        cache: KeptFiles = .none
+        suite given: SuiteName?, server address: ServerAddress?, token: DefaultsToken? = nil, timeout: Duration,
+        outbox: FileLocation = .none, cache: FileLocation = .none
     ) -> SuiteSession {
         let suite = given ?? suiteOfProgram
         do {
@@ -61,7 +61,7 @@ struct ProgramEnvironment: Sendable {
                 return SuiteSession(InMemoryBackend(suite: named), options: .init(timeout: timeout))
             }
             let address = try address ?? ServerAddress.from(variable: server)
-            let backend = RemoteBackend(suite: named, server: .at(address), timeout: timeout)
+            let backend = RemoteBackend(suite: named, server: .at(address, token: token), timeout: timeout)
             return SuiteSession(backend, outbox: outbox, cache: cache, of: address, timeout: timeout)
         } catch let error as ServerAddressError {
             return SuiteSession(NoBackend(suite: suite, reason: "\(ServerAddress.variable): \(error)"))

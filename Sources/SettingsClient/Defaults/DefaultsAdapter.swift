@@ -6,14 +6,15 @@ public import SettingsKeys
 ///     Defaults[\.launchCount] += 1            Defaults.launchCount += 1            Defaults[key: looseKey] = "red"
 ///     Defaults[\.libraries].append("x")       Defaults[\.username] = nil
 ///
-/// Reads come from a replica of the suite that is loaded at first use and kept fresh. A setter returns when the write is
-/// acknowledged; as it cannot throw, a refused write is rolled back and reported in ``issues`` and the log. A change in
-/// place is done only to the value that it was computed from, unless the key says how to merge; while it is under way,
-/// nothing is locked, and one that throws or changes nothing sends nothing.
+/// Reads come from a replica of the suite. The adapter loads the replica at the first use and follows all later changes. A
+/// setter changes the replica, writes the outbox file and returns, and the adapter sends the write in the background. With
+/// ``WriteMode/confirmed``, a setter waits until the daemon has confirmed the write. A setter cannot throw, so the adapter rolls
+/// a refused write back and reports it in ``issues`` and the log. A change in place applies only to the value that it was
+/// computed from, unless the key has a merge rule. A change in place that throws or changes nothing sends nothing.
 ///
-/// While the server is away, a setter returns when the write is on disk: it is seen here, and is sent in its turn when the
-/// server is back, by a later run of the program if need be. A refusal then is rolled back and reported likewise. The async
-/// forms return when the write is acknowledged, and throw ``DefaultsError/kept(_:)`` if it waits.
+/// While the server is away, writes wait in the outbox file. The adapter sends them in order when the server is back, or a
+/// later run of the program sends them. The async forms wait until the daemon has confirmed the write, and throw
+/// ``DefaultsError/kept(_:)`` if the write has to wait.
 ///
 /// A few members of the adapter hide keys of the same name, as `value` and `update`; `Defaults[\.name]` always means
 /// the key. Keys that are hidden so are reported when a schema is made of them.
@@ -25,7 +26,7 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
 
     init(
         keyStore: KeyStore, session: SuiteSession, arguments: [String] = [], writes: WriteMode = .confirmed,
-        log: @escaping @Sendable (DefaultsIssue) -> Void = IssueBoard.standardLog
+        log: DefaultsLog? = nil
     ) where KeyStore: DefaultsKeyStore {
         if let problem = nestedStoreProblem(in: keyStore) { assertionFailure(problem) }
         core = AdapterCore(keyStore: keyStore, session: session, arguments: arguments, writes: writes, log: log)
@@ -80,6 +81,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - suite: 1 to 128 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.
     ///   - keyStore: where the keys are defined.
     ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
+    ///   - token: the token for a daemon with access control. By default the file that `SETTINGS_TOKEN_FILE` names, or the
+    ///     text of `SETTINGS_TOKEN`. The adapter also sends the writes that earlier runs have left with this token.
     ///   - timeout: how long a request to the daemon may take; the requests of one getter or setter share it.
     ///   - outbox: where writes wait that could not be sent; with `.none` they are rolled back, with an issue.
     ///   - cache: where the known values of the suite are saved, for a start without a daemon. Programs that can read the
@@ -87,15 +90,14 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - writes: whether a setter waits for the daemon.
     ///   - arguments: the command line without the program's name, for settings that lie over what is stored; by default
     ///     this program's own.
-    ///   - log: called with each issue; by default a line on standard error.
+    ///   - log: the log of the issues; by default ``DefaultsLog/default``.
     ///   - file: the place in the source that a message about the name gives.
     ///   - line: the line there.
     public convenience init(
-        suite: StaticString, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
-        outbox: KeptFiles = .usual, cache: KeptFiles = .none, writes: WriteMode = .background,
-        arguments: [String]? = nil,
-        log: (@Sendable (DefaultsIssue) -> Void)? = nil, file: StaticString = #fileID,
-        line: UInt = #line
+        suite: StaticString, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
+        timeout: Duration = .seconds(2), outbox: FileLocation = .usual, cache: FileLocation = .none,
+        writes: WriteMode = .background, arguments: [String]? = nil, log: DefaultsLog? = nil,
+        file: StaticString = #fileID, line: UInt = #line
     ) {
         let name: SuiteName
         do {
@@ -105,8 +107,8 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
             fatalError("\"\(suite)\" is no suite: \(error)", file: file, line: line)
         }
         self.init(
-            suite: name, keyStore: keyStore, server: server, timeout: timeout, outbox: outbox, cache: cache,
-            writes: writes, arguments: arguments, log: log)
+            suite: name, keyStore: keyStore, server: server, token: token, timeout: timeout, outbox: outbox,
+            cache: cache, writes: writes, arguments: arguments, log: log)
     }
 
     /// The settings of a suite.
@@ -115,33 +117,33 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///   - suite: the suite.
     ///   - keyStore: where the keys are defined.
     ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
+    ///   - token: the token for a daemon with access control. By default the file that `SETTINGS_TOKEN_FILE` names, or the
+    ///     text of `SETTINGS_TOKEN`. The adapter also sends the writes that earlier runs have left with this token.
     ///   - timeout: how long a request to the daemon may take; the requests of one getter or setter share it.
     ///   - outbox: where writes wait that could not be sent; with `.none` they are rolled back, with an issue.
     ///   - cache: where the known values of the suite are saved, for a start without a daemon.
     ///   - writes: whether a setter waits for the daemon.
     ///   - arguments: the command line without the program's name; by default this program's own.
-    ///   - log: called with each issue; by default a line on standard error.
+    ///   - log: the log of the issues; by default ``DefaultsLog/default``.
     public convenience init(
-        suite: SuiteName, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
-        outbox: KeptFiles = .usual, cache: KeptFiles = .none, writes: WriteMode = .background,
-        arguments: [String]? = nil,
-        log: (@Sendable (DefaultsIssue) -> Void)? = nil
+        suite: SuiteName, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
+        timeout: Duration = .seconds(2), outbox: FileLocation = .usual, cache: FileLocation = .none,
+        writes: WriteMode = .background, arguments: [String]? = nil, log: DefaultsLog? = nil
     ) {
         self.init(
             keyStore: keyStore,
             session: ProgramEnvironment.current.session(
-                suite: suite, server: server, timeout: timeout, outbox: outbox, cache: cache),
-            arguments: arguments ?? Self.ownArguments, writes: writes, log: log ?? IssueBoard.standardLog)
+                suite: suite, server: server, token: token, timeout: timeout, outbox: outbox, cache: cache),
+            arguments: arguments ?? Self.ownArguments, writes: writes, log: log)
     }
 
     /// A name that is made at run time may be none of a suite: that is thrown where it is read.
     @available(*, unavailable, message: "a name that is made at run time is checked first: suite: try SuiteName(name)")
     @_disfavoredOverload
     public convenience init(
-        suite: String, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
-        outbox: KeptFiles = .usual, cache: KeptFiles = .none, writes: WriteMode = .background,
-        arguments: [String]? = nil,
-        log: (@Sendable (DefaultsIssue) -> Void)? = nil
+        suite: String, keyStore: KeyStore, server: ServerAddress? = nil, token: DefaultsToken? = nil,
+        timeout: Duration = .seconds(2), outbox: FileLocation = .usual, cache: FileLocation = .none,
+        writes: WriteMode = .background, arguments: [String]? = nil, log: DefaultsLog? = nil
     ) {
         // Nothing that compiles can call this.
         fatalError("unavailable")

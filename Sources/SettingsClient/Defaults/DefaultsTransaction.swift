@@ -329,7 +329,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         let result = await Result { () async throws(BackendError) in
             try await core.session.flush(until: core.session.deadline)
         }
-        await core.issues.finishReportingInBackground()
+        await core.issues.finishReportingInBackground(until: core.session.deadline)
         if case .failure(let error) = result { throw DefaultsError(error) }
     }
 
@@ -342,7 +342,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// Blocks the calling thread until the daemon has everything that was written here, and the replica has everything that the
     /// daemon had confirmed before the call.
     public func synchronize() throws(DefaultsError) {
-        defer { core.issues.finishReporting() }
+        defer { core.issues.finishReporting(until: core.session.deadline) }
         let session = core.session
         do throws(BackendError) {
             try session.blocking(until: session.deadline) { () async throws(BackendError) in

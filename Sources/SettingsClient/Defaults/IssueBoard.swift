@@ -1,22 +1,22 @@
 internal import Dispatch
-internal import Foundation
+internal import SettingsHTTP
 internal import Synchronization
 
-/// A board that delivers issues: to the log and to all streams.
+/// Delivers the issues of an adapter to its log and to all streams. Thread-safe.
 final class IssueBoard: Sendable {
-    typealias Log = @Sendable (DefaultsIssue) -> Void
-
-    private let log: Log
-    /// For issues that come up where a lock is held or a write waited for: the receiver may write a setting.
+    /// Nil for the log of the process.
+    private let log: DefaultsLog?
+    /// The queue that calls the log. A thread that reports may hold a lock, and the log may block or write a setting.
     private let queue = DispatchQueue(label: "settings issues")
     private let readers = Mutex<(streams: [UInt64: AsyncStream<DefaultsIssue>.Continuation], last: UInt64)>(([:], 0))
 
-    /// At most so many wait for a slow reader; beyond that the oldest are dropped. They stand in the log.
+    /// The greatest number of issues that wait for a slow reader of a stream. The stream drops the oldest issue beyond it.
     private static let maxWaiting = 1024
-
+    /// The issues of all boards that are not in the log.
+    private static let deliveries = DispatchGroup()
     private static let isQueue = DispatchSpecificKey<Bool>()
 
-    init(log: @escaping Log) {
+    init(log: DefaultsLog?) {
         self.log = log
         queue.setSpecific(key: Self.isQueue, value: true)
     }
@@ -25,26 +25,32 @@ final class IssueBoard: Sendable {
         for stream in readers.withLock({ $0.streams.values }) { stream.finish() }
     }
 
+    /// Delivers an issue to the streams now, and to the log on the queue.
     func report(_ issue: DefaultsIssue) {
-        log(issue)
         for stream in readers.withLock({ Array($0.streams.values) }) { stream.yield(issue) }
+        queue.async(group: Self.deliveries) { [log] in (log ?? .default).write(issue) }
     }
 
-    /// Delivers an issue on a queue, after those before it.
-    func reportLater(_ issue: DefaultsIssue) {
-        queue.async { self.report(issue) }
+    /// Blocks the calling thread until the log has all issues, at most until the deadline. Does nothing in a log handler.
+    func finishReporting(until deadline: ContinuousClock.Instant) {
+        guard DispatchQueue.getSpecific(key: Self.isQueue) != true else { return }
+        _ = deliveryOfPresentIssues().wait(until: deadline)
     }
 
-    /// Blocks the calling thread until the queue has delivered all issues. Does nothing in a log function.
-    func finishReporting() {
-        if DispatchQueue.getSpecific(key: Self.isQueue) != true { queue.sync {} }
+    /// Waits without blocking a thread until the log has all issues, at most until the deadline.
+    nonisolated(nonsending) func finishReportingInBackground(until deadline: ContinuousClock.Instant) async {
+        _ = await deliveryOfPresentIssues().value(until: deadline)
     }
 
-    /// Waits without blocking a thread until the queue has delivered all issues.
-    nonisolated(nonsending) func finishReportingInBackground() async {
-        await withCheckedContinuation { continuation in
-            queue.async { continuation.resume() }
-        }
+    private func deliveryOfPresentIssues() -> Promise<Void> {
+        let done = Promise<Void>()
+        queue.async { done.fulfill(()) }
+        return done
+    }
+
+    /// Blocks the calling thread until the logs have the issues of all boards of the process, at most until the deadline.
+    static func finishAllReporting(until deadline: ContinuousClock.Instant) {
+        _ = deliveries.wait(timeout: .after(max(.zero, deadline - .now)))
     }
 
     /// The issues from here on.
@@ -60,10 +66,5 @@ final class IssueBoard: Sendable {
             self?.readers.withLock { $0.streams[id] = nil }
         }
         return issues
-    }
-
-    /// Writes a line to standard error. That it cannot be written is no reason to end the program.
-    static let standardLog: Log = { issue in
-        try? FileHandle.standardError.write(contentsOf: Data("\(issue)\n".utf8))
     }
 }

@@ -11,7 +11,7 @@ struct ObserverNotice: Equatable, Sendable {
 }
 
 /// The keys whose notices an observer wants, and the function that makes updates of them.
-struct Trail<Update: Sendable>: Sendable {
+struct UpdateSource<Update: Sendable>: Sendable {
     /// Nil for all keys of the suite.
     let keys: [KeyName]?
     /// Called with one notice after the other, in order, of whatever key.
@@ -55,16 +55,16 @@ final class Observer<Update: Sendable>: AnyObserver {
     let id: UInt64
     let core: AdapterCore
     let keys: [KeyName]?
-    private let trails: [Trail<Update>]
+    private let sources: [UpdateSource<Update>]
     /// Nil if tasks take the updates.
     private let handler: (@Sendable (Update) -> Void)?
     private let state = Mutex(State())
 
-    init(_ core: AdapterCore, _ trails: [Trail<Update>], handler: (@Sendable (Update) -> Void)?) {
+    init(_ core: AdapterCore, _ sources: [UpdateSource<Update>], handler: (@Sendable (Update) -> Void)?) {
         id = core.observers.nextID()
-        keys = trails.contains { $0.keys == nil } ? nil : trails.flatMap { $0.keys ?? [] }
+        keys = sources.contains { $0.keys == nil } ? nil : sources.flatMap { $0.keys ?? [] }
         self.core = core
-        self.trails = trails
+        self.sources = sources
         self.handler = handler
     }
 
@@ -88,8 +88,8 @@ final class Observer<Update: Sendable>: AnyObserver {
             return state.backlog.popFirst()
         }
         guard let handler, let notice else { return }
-        for trail in trails {
-            for update in trail.follow(notice) { call(handler, update) }
+        for source in sources {
+            for update in source.follow(notice) { call(handler, update) }
         }
     }
 
@@ -131,7 +131,7 @@ extension Observer {
     /// Waits for the next updates, at least one; nil if observing has ended, also because the task is cancelled.
     func next(isolation actor: isolated (any Actor)?) async -> [Update]? {
         while let notice = await nextNotice(isolation: actor) {
-            let updates = trails.flatMap { $0.follow(notice) }
+            let updates = sources.flatMap { $0.follow(notice) }
             if !updates.isEmpty { return updates }
         }
         return nil

@@ -38,7 +38,7 @@ extension KeyedAccess {
         _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (KeyedUpdate<KeyStore>) -> Void
     ) -> DefaultsObservation {
-        core.observe(Self.scope(of: self).trails(first, second, repeat each more, options: options), options, handler)
+        core.observe(Self.scope(of: self).sources(first, second, repeat each more, options: options), options, handler)
     }
 
     /// Every new value of a key, from here on: nothing is missed between this call and the loop.
@@ -66,7 +66,7 @@ extension KeyedAccess {
         of first: KeyPath<KeyStore, DefaultsKey<First>>, _ second: KeyPath<KeyStore, DefaultsKey<Second>>,
         _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<KeyedUpdate<KeyStore>> {
-        core.updates(Self.scope(of: self).trails(first, second, repeat each more, options: options), options)
+        core.updates(Self.scope(of: self).sources(first, second, repeat each more, options: options), options)
     }
 }
 
@@ -75,12 +75,12 @@ extension DefaultsAdapter {
     public func observe(
         options: ObservingOptions = [.old, .new], handler: @escaping @Sendable (UntypedUpdate) -> Void
     ) -> DefaultsObservation {
-        core.observe([core.trail(options)], options, handler)
+        core.observe([core.source(options)], options, handler)
     }
 
     /// Every new value of the suite, of whatever key, from here on.
     public func updates(options: ObservingOptions = [.old, .new]) -> DefaultsUpdates<UntypedUpdate> {
-        core.updates([core.trail(options)], options)
+        core.updates([core.source(options)], options)
     }
 }
 
@@ -88,45 +88,47 @@ extension DefaultsReference {
     func observe(
         _ options: ObservingOptions, _ handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
-        core.observe([trail(options) { $0 }], options, handler)
+        core.observe([source(options) { $0 }], options, handler)
     }
 
     func updates(_ options: ObservingOptions) -> DefaultsUpdates<DefaultsUpdate<Value>> {
-        core.updates([trail(options) { $0 }], options)
+        core.updates([source(options) { $0 }], options)
     }
 
-    fileprivate func trail<Update: Sendable>(
+    fileprivate func source<Update: Sendable>(
         _ options: ObservingOptions, _ make: @escaping @Sendable (DefaultsUpdate<Value>) -> Update
-    ) -> Trail<Update> {
+    ) -> UpdateSource<Update> {
         if core.session.isLoaded { takeOver() }
         let follower = KeyFollower(self, options)
-        return Trail(keys: slot.name.map { [$0] } ?? []) { notice in follower.follow(notice).map { [make($0)] } ?? [] }
+        return UpdateSource(keys: slot.name.map { [$0] } ?? []) { notice in
+            follower.follow(notice).map { [make($0)] } ?? []
+        }
     }
 }
 
 extension DefaultsScope {
-    fileprivate func trails<each Value>(
+    fileprivate func sources<each Value>(
         _ paths: repeat KeyPath<KeyStore, DefaultsKey<each Value>>, options: ObservingOptions
-    ) -> [Trail<KeyedUpdate<KeyStore>>] {
-        var trails: [Trail<KeyedUpdate<KeyStore>>] = []
+    ) -> [UpdateSource<KeyedUpdate<KeyStore>>] {
+        var sources: [UpdateSource<KeyedUpdate<KeyStore>>] = []
         let keyStore = keyStore
         for path in repeat each paths {
-            trails.append(reference(path).trail(options) { KeyedUpdate($0, of: keyStore) })
+            sources.append(reference(path).source(options) { KeyedUpdate($0, of: keyStore) })
         }
-        return trails
+        return sources
     }
 }
 
 extension AdapterCore {
-    fileprivate func trail(_ options: ObservingOptions) -> Trail<UntypedUpdate> {
+    fileprivate func source(_ options: ObservingOptions) -> UpdateSource<UntypedUpdate> {
         let follower = SuiteFollower(self, options)
-        return Trail(keys: nil) { follower.follow($0) }
+        return UpdateSource(keys: nil) { follower.follow($0) }
     }
 
     fileprivate func observe<Update: Sendable>(
-        _ trails: [Trail<Update>], _ options: ObservingOptions, _ handler: @escaping @Sendable (Update) -> Void
+        _ sources: [UpdateSource<Update>], _ options: ObservingOptions, _ handler: @escaping @Sendable (Update) -> Void
     ) -> DefaultsObservation {
-        let observer = Observer(self, trails, handler: handler)
+        let observer = Observer(self, sources, handler: handler)
         observers.add(observer)
         do {
             try load(until: session.deadline)
@@ -138,9 +140,9 @@ extension AdapterCore {
     }
 
     fileprivate func updates<Update: Sendable>(
-        _ trails: [Trail<Update>], _ options: ObservingOptions
+        _ sources: [UpdateSource<Update>], _ options: ObservingOptions
     ) -> DefaultsUpdates<Update> {
-        let observer = Observer(self, trails, handler: nil)
+        let observer = Observer(self, sources, handler: nil)
         observers.add(observer)
         start(observer, options)
         return DefaultsUpdates(observer)

@@ -155,8 +155,7 @@ extension DefaultsReference {
         _ issues: IssueBoard, _ subject: DefaultsIssue.Subject
     ) {
         if case .refused(let reason) = outcome {
-            issues.reportLater(
-                DefaultsIssue(suite: subject.suite, key: subject.key, attempt: .read, error: reason))
+            issues.report(DefaultsIssue(suite: subject.suite, key: subject.key, attempt: .read, error: reason))
         }
         rename.end(outcome, under: schema)
         if case .waiting = outcome { session?.whenConfirmed { rename.reopen() } }
@@ -239,7 +238,7 @@ extension DefaultsReference {
     private func submit(_ change: PendingChange, from former: KeyName) -> Attempt {
         let waiter = Promise<WriteResult>()
         do {
-            try core.session.enqueue(change, waiter: waiter, isPatient: true)
+            try core.session.enqueueInBackground(change, waiter: waiter, isPatient: true)
         } catch {
             // The queue may have room later.
             if case .refused = error { return Attempt(outcome: .waiting) }
@@ -249,6 +248,8 @@ extension DefaultsReference {
             switch await waiter.value() {
             case .success: return .done
             case .failure(.refused(let problem)):
+                // The queue may have room later.
+                if problem.allowsLaterSuccess { return .waiting }
                 if problem.code == .preconditionFailed, !problem.failed.isEmpty { return .changed }
                 return .refused(.notTakenOver(from: former.text, .refused(Refusal(problem))))
             case .failure, nil: return .waiting

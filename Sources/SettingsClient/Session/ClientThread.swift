@@ -10,18 +10,10 @@ internal import Synchronization
 final class ClientThread: TaskExecutor {
     static let shared = ClientThread()
 
-    private struct Timer {
-        let id: UInt64
-        let moment: ContinuousClock.Instant
-        let action: @Sendable () -> Void
-    }
-
     private struct State {
         var jobs: [UnownedJob] = []
         var actions: [@Sendable () -> Void] = []
-        /// The timers in the order of their moments.
-        var timers: [Timer] = []
-        var lastID: UInt64 = 0
+        var timers = TimerQueue()
         var isRunning = false
         /// The identifier of the thread. 0 if there is no thread.
         var identifier: UInt = 0
@@ -47,19 +39,11 @@ final class ClientThread: TaskExecutor {
     /// Calls the function on the thread when a moment has come. Returns a number for ``cancelTimer(_:)``.
     @discardableResult
     func schedule(at moment: ContinuousClock.Instant, _ action: @escaping @Sendable () -> Void) -> UInt64 {
-        add { state in
-            state.lastID += 1
-            // Most timers are later than those that exist.
-            let index = state.timers.lastIndex { $0.moment <= moment }.map { $0 + 1 } ?? 0
-            state.timers.insert(Timer(id: state.lastID, moment: moment, action: action), at: index)
-            return state.lastID
-        }
+        add { $0.timers.add(at: moment, action) }
     }
 
     func cancelTimer(_ id: UInt64) {
-        let removed = state.withLock { state in
-            state.timers.lastIndex { $0.id == id }.map { state.timers.remove(at: $0) }
-        }
+        let removed = state.withLock { $0.timers.remove(id) }
         // The function may own the last reference to an object, so the lock is not held here.
         withExtendedLifetime(removed) {}
     }
@@ -106,13 +90,12 @@ final class ClientThread: TaskExecutor {
     private func takeWork() -> ([UnownedJob], [@Sendable () -> Void], next: ContinuousClock.Instant?) {
         let now = ContinuousClock.now
         return state.withLock { state in
-            let due = state.timers.prefix { $0.moment <= now }
-            state.timers.removeFirst(due.count)
+            let due = state.timers.removeDue(at: now)
             defer {
                 state.jobs.removeAll(keepingCapacity: true)
                 state.actions.removeAll(keepingCapacity: true)
             }
-            return (state.jobs, state.actions + due.map(\.action), state.timers.first?.moment)
+            return (state.jobs, state.actions + due, state.timers.nextMoment)
         }
     }
 

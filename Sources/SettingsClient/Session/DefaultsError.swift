@@ -33,12 +33,8 @@ extension DefaultsIssue {
 }
 
 extension DefaultsIssue: CustomStringConvertible {
-    /// One line for a log.
-    public var description: String {
-        if attempt == .check { return "settings: suite \(suite): \(error)" }
-        let what = key.map { "\($0) of suite \(suite)" } ?? "suite \(suite)"
-        return "settings: \(what) \(attempt == .read ? "was not read" : "was not written"): \(error)"
-    }
+    /// The line that the issue has in a log.
+    public var description: String { "settings: \(message)" }
 }
 
 /// An error of reading or writing a setting.
@@ -70,6 +66,9 @@ public enum DefaultsError: Error, Equatable, Sendable {
     case kept(String)
     /// The task was cancelled before it was its turn: nothing was done.
     case cancelled
+    /// The request was not sent, because its token cannot be read or is not a valid token. The text is a complete message,
+    /// which contains the path of a token file and the name of an environment variable.
+    case unusableToken(String)
     /// A file of kept writes or of the cache cannot be used as it is, for this reason.
     case unusableFile(path: String, reason: String)
 
@@ -90,6 +89,7 @@ public enum DefaultsError: Error, Equatable, Sendable {
         case .queued(let reason): self = .kept(reason)
         case .cancelled: self = .cancelled
         case .unusable(let reason): self = .unreachable(reason)
+        case .unusableToken(let reason): self = .unusableToken(reason)
         }
     }
 }
@@ -111,7 +111,7 @@ extension DefaultsError: CustomStringConvertible {
                 + "Defaults[\\.\(names.first ?? "")]"
         case .notTakenOver(let name, let error): "what is stored under the former name \(name) was left there: \(error)"
         case .namespaceTaken(let conflict): conflict.description
-        case .unreachable(let reason): reason
+        case .unreachable(let reason), .unusableToken(let reason): reason
         case .kept(let reason): "kept until the server takes it: \(reason)"
         case .cancelled: "the task was cancelled before anything was done"
         case .unusableFile(let path, let reason): "\(path): \(reason)"

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
@@ -8,8 +9,8 @@ struct Sending: Sendable {
     private struct Flush: Sendable {
         let number: Int64
         let result: Promise<Result<Void, BackendError>>
-        /// True if an attempt to send a write has begun since the caller waits.
-        var hasAttempt = false
+        /// The number of attempts to send a write that had begun before the caller waited.
+        let attempts: Int
     }
 
     /// The number of the newest write.
@@ -22,7 +23,11 @@ struct Sending: Sendable {
     private var handlers: [Int64: Promise<WriteResult>] = [:]
     /// Functions that return true if a value that a conflict has merged is a value of the key.
     private var validators: [Int64: @Sendable (JSONValue) -> Bool] = [:]
-    private var flushes: [Flush] = []
+    /// The numbers of the writes in `waiters`.
+    private var waiterNumbers: [ObjectIdentifier: Int64] = [:]
+    /// The flushes in the order of their numbers.
+    private var flushes = Deque<Flush>()
+    private var attempts = 0
     /// The number of writes that have no number yet, because the outbox is not open.
     var waitingForOutbox = 0
     private var isRunning = false
@@ -32,7 +37,7 @@ struct Sending: Sendable {
     var pause: Promise<Void>?
     /// The reason why the first write waits. Nil if nothing prevents it from being sent.
     private(set) var obstacle: String?
-    /// True if an issue has reported that the daemon accepts no writes.
+    /// True if an issue has reported that writes wait.
     private var isStallReported = false
     /// True until the first write, if the environment names no directory for the outbox.
     var lacksDirectory = false
@@ -47,7 +52,12 @@ struct Sending: Sendable {
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) -> Int64 {
         lastNumber += 1
-        if isPatient { handlers[lastNumber] = waiter } else { waiters[lastNumber] = waiter }
+        if isPatient {
+            handlers[lastNumber] = waiter
+        } else if let waiter {
+            waiters[lastNumber] = waiter
+            waiterNumbers[ObjectIdentifier(waiter)] = lastNumber
+        }
         validators[lastNumber] = isAllowed
         return lastNumber
     }
@@ -56,7 +66,7 @@ struct Sending: Sendable {
     ///
     /// Returns false if the write has no waiter, because its answer has arrived.
     mutating func removeWaiter(_ waiter: Promise<WriteResult>) -> Bool {
-        guard let number = waiters.first(where: { $0.value === waiter })?.key else { return false }
+        guard let number = waiterNumbers.removeValue(forKey: ObjectIdentifier(waiter)) else { return false }
         waiters[number] = nil
         return true
     }
@@ -90,7 +100,11 @@ struct Sending: Sendable {
 
     /// Removes the waiter of the first write, whose answer has arrived.
     mutating func takeFirstWaiter() -> Promise<WriteResult>? {
-        waiters.removeValue(forKey: nextNumber) ?? handlers.removeValue(forKey: nextNumber)
+        guard let waiter = waiters.removeValue(forKey: nextNumber) else {
+            return handlers.removeValue(forKey: nextNumber)
+        }
+        waiterNumbers[ObjectIdentifier(waiter)] = nil
+        return waiter
     }
 
     /// Ends the first write. Returns the finished flushes.
@@ -99,22 +113,28 @@ struct Sending: Sendable {
         nextNumber += 1
         obstacle = nil
         isStallReported = false
-        let finished = flushes.filter { $0.number < nextNumber }
-        flushes.removeAll { $0.number < nextNumber }
-        return finished.map(\.result)
+        return removeFlushes { [nextNumber] in $0.number < nextNumber }
     }
 
     mutating func beginAttempt() {
-        for index in flushes.indices { flushes[index].hasAttempt = true }
+        attempts += 1
     }
 
     /// Notes that the first write has to wait. Returns the flushes that do not wait with it, because an attempt was made for
     /// them.
     mutating func block(by reason: String) -> [Promise<Result<Void, BackendError>>] {
         obstacle = reason
-        let ended = flushes.filter(\.hasAttempt)
-        flushes.removeAll(where: \.hasAttempt)
-        return ended.map(\.result)
+        return removeFlushes { [attempts] in $0.attempts < attempts }
+    }
+
+    /// Removes flushes from the front while a condition holds.
+    private mutating func removeFlushes(while condition: (Flush) -> Bool) -> [Promise<Result<Void, BackendError>>] {
+        var removed: [Promise<Result<Void, BackendError>>] = []
+        while let first = flushes.first, condition(first) {
+            removed.append(first.result)
+            _ = flushes.popFirst()
+        }
+        return removed
     }
 
     /// True if a caller waits for another attempt.
@@ -122,25 +142,23 @@ struct Sending: Sendable {
 
     /// Removes all waiters, because waiting does not help.
     mutating func removeWaiters() -> [Promise<WriteResult>] {
-        defer { waiters = [:] }
+        defer { (waiters, waiterNumbers) = ([:], [:]) }
         return Array(waiters.values)
     }
 
     /// Waits for all present writes. Returns nil if there are none.
     mutating func addFlush() -> Promise<Result<Void, BackendError>>? {
         guard count > 0 else { return nil }
-        let flush = Flush(number: lastNumber, result: Promise())
+        let flush = Flush(number: lastNumber, result: Promise(), attempts: attempts)
         flushes.append(flush)
         return flush.result
     }
 
-    /// Returns the report that the daemon takes no writes. Returns nil if it was made.
+    /// Returns the report that writes wait. Returns nil if it was made.
     mutating func stallReport(_ reason: String) -> String? {
         if isStallReported { return nil }
         isStallReported = true
-        return count == 1
-            ? "a write waits because the daemon does not accept it now: \(reason)"
-            : "\(count) writes wait because the daemon does not accept the first now: \(reason)"
+        return count == 1 ? "a write waits: \(reason)" : "\(count) writes wait: \(reason)"
     }
 
     /// Returns the troubles that were not reported before.

@@ -54,8 +54,8 @@ extension SuiteSession {
     }
 }
 
-/// The sessions of the process. When the process exits, they send their writes and save their caches: a session that a global
-/// variable holds is never released.
+/// The sessions of the process. When the process exits, they send their writes, save their caches and finish their logs: a
+/// session that a global variable holds is never released.
 enum SessionsAtExit {
     private struct Entry {
         weak var session: SuiteSession?
@@ -65,6 +65,8 @@ enum SessionsAtExit {
     private static let isRegistered: Bool = CurrentProcess.addExitHandler { SessionsAtExit.finish() }
     /// How long the exit of the process may be delayed until the daemon has the writes of all sessions.
     private static let longestFlush = Duration.seconds(1)
+    /// How long the exit of the process may be delayed until the logs have all issues.
+    private static let longestLog = Duration.milliseconds(200)
 
     static func add(_ session: SuiteSession) {
         _ = isRegistered
@@ -84,5 +86,6 @@ enum SessionsAtExit {
         let flushes = sessions.compactMap { $0.beginFlush() }
         for flush in flushes { _ = flush.wait(until: deadline) }
         for session in sessions { session.saveCache() }
+        IssueBoard.finishAllReporting(until: .now + longestLog)
     }
 }

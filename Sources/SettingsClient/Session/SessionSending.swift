@@ -16,15 +16,14 @@ extension SuiteSession {
     ///
     /// - Parameters:
     ///   - waiter: fulfilled with the result.
-    ///   - isPatient: true if the waiter gets the answer of the daemon in any case, however long that takes.
     ///   - isAllowed: returns true if a value that a conflict has merged is a value of the key.
     func enqueue(
-        _ change: PendingChange, waiter: Promise<WriteResult>? = nil, isPatient: Bool = false,
+        _ change: PendingChange, waiter: Promise<WriteResult>? = nil,
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) throws(BackendError) {
         openOutbox()
         if hasWritesWithoutNumber, !ClientThread.shared.isCurrent { numberWrites().waitForever() }
-        let number = try begin(change, waiter, isPatient: isPatient, isAllowed)
+        let number = try begin(change, waiter, isAllowed)
         store(change, number)
     }
 
@@ -37,20 +36,25 @@ extension SuiteSession {
         return done
     }
 
-    /// Adds a write to the queue. The client thread writes the outbox file.
-    func enqueueInBackground(_ change: PendingChange, waiter: Promise<WriteResult>) throws(BackendError) {
+    /// Adds a write to the queue. The client thread writes the outbox file, so the calling thread does no file operation and
+    /// waits for none.
+    ///
+    /// - Parameter isPatient: true if the waiter gets the answer of the daemon in any case, however long that takes.
+    func enqueueInBackground(
+        _ change: PendingChange, waiter: Promise<WriteResult>, isPatient: Bool = false
+    ) throws(BackendError) {
         let mustWait = state.withLock { state in
             // Abandoned writes come first. Later writes must not overtake a write that waits for them.
             if outboxOpening.value == nil || state.sending.waitingForOutbox > 0 { state.sending.waitingForOutbox += 1 }
             return state.sending.waitingForOutbox > 0
         }
         guard mustWait else {
-            let number = try begin(change, waiter)
+            let number = try begin(change, waiter, isPatient: isPatient)
             return ClientThread.shared.execute { self.store(change, number) }
         }
         ClientThread.shared.execute {
             do throws(BackendError) {
-                self.store(change, try self.begin(change, waiter))
+                self.store(change, try self.begin(change, waiter, isPatient: isPatient))
             } catch {
                 waiter.fulfill(.failure(error))
             }
@@ -113,7 +117,7 @@ extension SuiteSession {
     ) throws(BackendError) -> Int64 {
         if let backend = backend as? NoBackend { throw backend.error }
         openOutbox()
-        if let fullness = outbox.withLock({ $0.fullness }) {
+        if let fullness = outboxFillLevel.fullness {
             throw .refused(Problem(.insufficientStorage, fullness))
         }
         if state.withLock({ state in
@@ -270,7 +274,7 @@ extension SuiteSession {
             let flushes = state.sending.block(by: reason)
             if state.sending.needsAttempt { pause.fulfill(()) }
             return (
-                pause, duration, isAnswer ? state.sending.stallReport(reason) : nil, flushes,
+                pause, duration, isAnswer || isFinal ? state.sending.stallReport(reason) : nil, flushes,
                 isFinal || !state.isWorthWaiting(options) ? state.sending.removeWaiters() : []
             )
         }

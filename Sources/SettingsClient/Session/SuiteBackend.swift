@@ -65,6 +65,8 @@ package enum BackendError: Error, Equatable, Sendable {
     case cancelled
     /// The address or the name of the suite cannot be used.
     case unusable(String)
+    /// The request was not sent, because its token cannot be read or is not a valid token.
+    case unusableToken(String)
 }
 
 /// A backend for a suite whose address or name cannot be used. Every call throws the reason.
@@ -119,6 +121,8 @@ enum SendOutcome: Equatable, Sendable {
         case .failure(.unreachable(let reason, _)), .failure(.queued(let reason)):
             self = .waits(reason: reason, atLeast: .zero, isAnswer: false)
         case .failure(.unusable(let reason)): self = .refused(Problem(.badRequest, reason))
+        case .failure(.unusableToken(let reason)):
+            self = .waits(reason: reason, atLeast: .zero, isAnswer: false, isFinal: true)
         case .failure(.cancelled): self = .waits(reason: "the request was cancelled", atLeast: .zero, isAnswer: false)
         case .failure(.unavailable(let reason, let pause)):
             self = .waits(reason: reason, atLeast: min(max(.zero, pause), Self.longestRequestedPause), isAnswer: true)
@@ -163,7 +167,7 @@ extension BackendError {
         switch self {
         case .refused(let problem): !problem.allowsLaterSuccess || problem.code == .unauthorized
         case .unusable: true
-        case .unreachable, .unavailable, .queued, .cancelled: false
+        case .unreachable, .unavailable, .queued, .cancelled, .unusableToken: false
         }
     }
 }

@@ -51,6 +51,7 @@ final class SuiteSession: Sendable {
     let backend: any SuiteBackend
     let state = Mutex(State())
     let outbox: Mutex<OutboxStore>
+    let outboxFillLevel: OutboxFillLevel
     /// Fulfilled when the session has adopted the writes of programs that have ended.
     let outboxOpening = Promise<Void>()
     let hasBegunOpening = Atomic(false)
@@ -67,8 +68,10 @@ final class SuiteSession: Sendable {
     ) {
         suite = backend.suite
         self.backend = backend
-        let owner = KeptOwner(server: "", suite: backend.suite)
-        self.outbox = Mutex(outbox ?? OutboxStore(in: nil, of: owner))
+        let owner = FileOwner(server: "", suite: backend.suite)
+        let store = outbox ?? OutboxStore(in: nil, of: owner)
+        outboxFillLevel = store.fillLevel
+        self.outbox = Mutex(store)
         self.cache = cache
         self.options = options
         SessionsAtExit.add(self)
@@ -116,9 +119,10 @@ extension SuiteSession {
     ///   - server: the owner of the files. Writes for one server are not sent to another.
     ///   - timeout: how long a caller waits.
     convenience init(
-        _ backend: any SuiteBackend, outbox: KeptFiles, cache: KeptFiles, of server: ServerAddress, timeout: Duration
+        _ backend: any SuiteBackend, outbox: FileLocation, cache: FileLocation, of server: ServerAddress,
+        timeout: Duration
     ) {
-        let owner = KeptOwner(server: server.description, suite: backend.suite)
+        let owner = FileOwner(server: server.description, suite: backend.suite)
         let store = OutboxStore(in: outbox.directory(for: .outbox, of: owner), of: owner)
         let file = cache.directory(for: .cache, of: owner).map { CacheFile(in: $0, of: owner) }
         self.init(backend, outbox: store, cache: file, options: Options(timeout: timeout.bounded))

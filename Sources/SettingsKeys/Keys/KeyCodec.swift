@@ -99,11 +99,6 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         return elements.keepingUnknownElements(of: stored, in: new)
     }
 
-    /// Decodes JSON and encodes the value again: the form that the key writes. Unknown elements stay.
-    package func normalized(_ json: JSONValue) throws(InvalidValue) -> JSONValue? {
-        keepingUnknownElements(of: json, in: try encode(decode(json)))
-    }
-
     private func check(_ json: JSONValue) throws(InvalidValue) {
         let violations = schema.violations(of: json)
         if !violations.isEmpty { throw InvalidValue(key: key.name, violations: violations) }

@@ -17,9 +17,7 @@ extension Arguments {
 
     /// A token never comes from an argument, which other users of the machine can see.
     private func token(by deadline: ContinuousClock.Instant) throws(ToolError) -> AccessToken? {
-        guard let token = tokenFile else {
-            return EnvironmentVariables.nonEmptyValue(of: "SETTINGS_TOKEN").map { AccessToken($0) }
-        }
+        guard let token = self["token-file"].map({ AccessToken(file: $0) }) ?? .standard else { return nil }
         do throws(TokenError) {
             // Read the file before anything else, because a wrong path is an error of the command line.
             try token.load(by: deadline)
@@ -33,13 +31,6 @@ extension Arguments {
             throw ToolError(code, error.message)
         }
         return token
-    }
-
-    private var tokenFile: AccessToken? {
-        if let path = self["token-file"] { return AccessToken(file: path) }
-        return EnvironmentVariables.nonEmptyValue(of: AccessToken.variable).map {
-            AccessToken(file: $0, from: AccessToken.variable)
-        }
     }
 
     /// The conditions of a write that the options give.

@@ -23,7 +23,7 @@ struct CachingTests {
     }
 
     private func file(of name: String = "server") -> CacheFile {
-        CacheFile(in: directory.path + "/cache", of: KeptOwner(server: name, suite: suite), files: files)
+        CacheFile(in: directory.path + "/cache", of: FileOwner(server: name, suite: suite), files: files)
     }
 
     private func adapter(
@@ -33,7 +33,7 @@ struct CachingTests {
             keyStore: ClientKeys(),
             session: SuiteSession(
                 FlakyBackend(backend, holding: directory), cache: file(), options: .init(saveInterval: interval)),
-            log: { issues.add("\($0)") })
+            log: DefaultsLog { _, message, _ in issues.add(message) })
     }
 
     private func bytes() throws -> [UInt8] {
@@ -85,7 +85,8 @@ struct CachingTests {
         let error = await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
         #expect(error == .unreachable(absence == .nobody ? "nobody is there" : "not now"))
         // It goes on from there.
-        let other = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(server), log: { _ in })
+        let other = DefaultsAdapter(
+            keyStore: ClientKeys(), session: SuiteSession(server), log: DefaultsLog { _, _, _ in })
         other.username = "you"
         link.decide { .answered }
         link.comeBack()
@@ -146,7 +147,7 @@ struct CachingTests {
         let link = FlakyBackend(server)
         link.leave()
         #expect(adapter(link, issues).launchCount == 0)
-        #expect(issues.all.count == 1)
+        #expect(issues.wait { $0.count == 1 })
     }
 
     @Test(
@@ -209,10 +210,10 @@ struct CachingTests {
         let path = directory.path + "/cache"
         await #expect(processExitsWith: .success) { [path = path as String] in
             let suite = try SuiteName("com.example.app")
-            let file = CacheFile(in: path, of: KeptOwner(server: "server", suite: suite))
+            let file = CacheFile(in: path, of: FileOwner(server: "server", suite: suite))
             let session = SuiteSession(
                 InMemoryBackend(suite: suite), cache: file, options: .init(saveInterval: .seconds(1000)))
-            let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: session, log: { _ in })
+            let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: session, log: DefaultsLog { _, _, _ in })
             defaults.launchCount = 1
             let limit = ContinuousClock.now + .seconds(20)
             while file.read() == nil, ContinuousClock.now < limit { poll(nil, 0, 1) }

@@ -22,7 +22,7 @@ struct IssueTests {
         #expect(issues.map(\.key) == ["player.volume", "player.volume", "player.volume"])
         #expect(
             issues.first?.description
-                == "settings: player.volume of suite com.example.app was not written: "
+                == "settings: cannot write player.volume of suite com.example.app: "
                 + "player.volume must be at most 1.0, but is 1.5")
     }
 
@@ -88,7 +88,7 @@ struct IssueTests {
 
     @Test("Each stream of issues gets an issue, until the adapter goes")
     func sequence() async throws {
-        var defaults: DefaultsAdapter<ClientKeys>? = .inMemory(keyStore: ClientKeys(), log: { _ in })
+        var defaults: DefaultsAdapter<ClientKeys>? = .inMemory(keyStore: ClientKeys(), log: DefaultsLog { _, _, _ in })
         let first = try #require(defaults?.issues)
         let second = try #require(defaults?.issues)
         defaults?.volume = 2

@@ -27,7 +27,7 @@ enum Place: CaseIterable, Sendable {
         case .memoryWithFiles:
             let directory = try TemporaryDirectory()
             let backend = FlakyBackend(InMemoryBackend(suite: suite, schema: schema), holding: directory)
-            let files = KeptFiles.directory(directory.path)
+            let files = FileLocation.directory(directory.path)
             return World(files: files) { backend }
         case .tcp: return try World(served: suite, .tcp, schema)
         case .unixSocket: return try World(served: suite, .unix, schema)
@@ -41,16 +41,12 @@ final class World: Sendable {
     /// The daemon, if there is one. It lasts as long as an adapter that uses it.
     private let daemon: ServedDaemon?
     /// Where each program has its outbox and its cache.
-    private let files: KeptFiles
+    private let files: FileLocation
     private let timeout: Duration
-    private let issues = Mutex<[DefaultsIssue]>([])
-    private let boards = Mutex<[WeakBoard]>([])
-    private struct WeakBoard {
-        weak var board: IssueBoard?
-    }
+    private let issues = IssueCollector()
 
     init(
-        of daemon: ServedDaemon? = nil, files: KeptFiles = .none, timeout: Duration = .seconds(20),
+        of daemon: ServedDaemon? = nil, files: FileLocation = .none, timeout: Duration = .seconds(20),
         _ makeBackend: @escaping @Sendable () -> any SuiteBackend
     ) {
         self.daemon = daemon
@@ -90,16 +86,12 @@ final class World: Sendable {
         let session =
             session
             ?? SuiteSession(makeBackend(), outbox: files, cache: files, of: .usual, timeout: timeout ?? self.timeout)
-        let adapter = DefaultsAdapter(keyStore: keys, session: session, arguments: arguments, writes: writes) {
-            [weak self, daemon] issue in
+        let log = DefaultsLog(issues: { [weak issues, daemon] issue in
             withExtendedLifetime(daemon) {}
-            self?.issues.withLock { $0.append(issue) }
-        }
-        boards.withLock { boards in
-            boards.removeAll { $0.board == nil }
-            boards.append(WeakBoard(board: adapter.core.issues))
-        }
-        return adapter
+            issues?.add(issue)
+        })
+        return issues.collect(
+            from: DefaultsAdapter(keyStore: keys, session: session, arguments: arguments, writes: writes, log: log))
     }
 
     /// Another program that uses the suite, with the keys of these tests.
@@ -111,10 +103,6 @@ final class World: Sendable {
 
     /// What was complained of since this was asked last.
     func takeIssues() -> [DefaultsIssue] {
-        for board in boards.withLock({ $0.compactMap(\.board) }) { board.finishReporting() }
-        return issues.withLock { issues in
-            defer { issues = [] }
-            return issues
-        }
+        issues.take()
     }
 }

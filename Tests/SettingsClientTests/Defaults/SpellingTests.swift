@@ -8,7 +8,7 @@ import Testing
 
 // As a program writes it, in place of the ready-made one.
 // swift-format-ignore: AlwaysUseLowerCamelCase
-private let Defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys(), log: { _ in })
+private let Defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys(), log: DefaultsLog { _, _, _ in })
 
 extension Settings {
     fileprivate enum Profile: AdapterNamespace {

@@ -9,15 +9,15 @@ import Testing
 
 @Suite(.ownThread)
 struct OutboxConflictTests {
-    private let world: KeptWorld
+    private let world: OutboxWorld
 
     init() throws {
-        world = try KeptWorld()
+        world = try OutboxWorld()
     }
 
     @Test("A kept write that is refused is rolled back and reported, with the changes computed from it")
     func refused() async throws {
-        let world = try KeptWorld(
+        let world = try OutboxWorld(
             schema: try Schema(
                 keys: [
                     DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3),
@@ -81,7 +81,7 @@ struct OutboxConflictTests {
 
     @Test("A change that took another form is done once, also if its answer is lost and the program ends")
     func conflictAndCrash() async throws {
-        var one: KeptWorld.Program? = world.program()
+        var one: OutboxWorld.Program? = world.program()
         let two = world.program()
         one?.defaults.visits = 5
         try await one?.defaults.ready()
@@ -175,7 +175,7 @@ struct OutboxConflictTests {
 
     @Test("A kept change of a registered default is no sum over the default of the schema")
     func registered() async throws {
-        let world = try KeptWorld(
+        let world = try OutboxWorld(
             schema: try Schema(
                 keys: [
                     DefaultsKey<Int>("launchCount", defaultValue: 0), DefaultsKey<Int>("visits", defaultValue: 0),
@@ -196,7 +196,7 @@ struct OutboxConflictTests {
 
     @Test("A change that was certainly not sent asks for the value and no revision: that may be another one's later")
     func withoutRevisions() throws {
-        var program: KeptWorld.Program? = world.program()
+        var program: OutboxWorld.Program? = world.program()
         program?.defaults.launchCount = 5
         program?.defaults.visits = 5
         program?.link.leave()

@@ -88,7 +88,7 @@ struct OutboxFaultTests {
 
     @Test("Files of another server and foreign files stay; an orphaned draft is removed")
     func others() throws {
-        let other = KeptOwner(server: "http://other", suite: samples.suite)
+        let other = FileOwner(server: "http://other", suite: samples.suite)
         var foreign: OutboxStore? = harness.store(owner: other)
         try foreign?.add(samples.set(1))
         #expect(harness.close(&foreign))

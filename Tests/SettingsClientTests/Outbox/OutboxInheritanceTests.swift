@@ -6,15 +6,15 @@ import Testing
 
 @Suite(.ownThread)
 struct OutboxInheritanceTests {
-    private let world: KeptWorld
+    private let world: OutboxWorld
 
     init() throws {
-        world = try KeptWorld()
+        world = try OutboxWorld()
     }
 
     @Test("A program shows and sends the writes of an orphan before its own")
     func inheritance() async throws {
-        var first: KeptWorld.Program? = world.program()
+        var first: OutboxWorld.Program? = world.program()
         first?.defaults.visits = 5
         first?.defaults.username = "me"
         first?.link.leave()
@@ -27,7 +27,7 @@ struct OutboxInheritanceTests {
         #expect(!second.defaults.isSet(\.username))
         second.defaults.launchCount += 1
         #expect(second.defaults.launchCount == 2 && world.fileCount == 1)
-        var other: KeptWorld.Program? = world.program(isAway: true)
+        var other: OutboxWorld.Program? = world.program(isAway: true)
         other?.defaults.theme = .dark
         #expect(world.end(&other))
         second.link.comeBack()
@@ -42,7 +42,7 @@ struct OutboxInheritanceTests {
 
     @Test("An adapter that goes while something waits leaves no attempt behind")
     func goingAway() throws {
-        var program: KeptWorld.Program? = world.program(isAway: true)
+        var program: OutboxWorld.Program? = world.program(isAway: true)
         program?.defaults.launchCount = 1
         #expect(world.end(&program))
         #expect(world.waiting.count == 1)
@@ -50,7 +50,7 @@ struct OutboxInheritanceTests {
 
     @Test("The file of a running program is adopted once that has ended")
     func lookingAgain() throws {
-        var first: KeptWorld.Program? = world.program(isAway: true)
+        var first: OutboxWorld.Program? = world.program(isAway: true)
         first?.defaults.launchCount = 1
         let second = world.program(lookInterval: .milliseconds(1))
         second.defaults.loginTries = 5
@@ -80,7 +80,7 @@ struct OutboxInheritanceTests {
 
     @Test("A refusal of a write behind kept ones is thrown or reported, once")
     func refusedBehindOthers() async throws {
-        let world = try KeptWorld(
+        let world = try OutboxWorld(
             schema: try Schema(
                 keys: [
                     DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3),

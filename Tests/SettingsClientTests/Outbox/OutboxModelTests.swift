@@ -41,9 +41,9 @@ struct OutboxModelTests {
 
     private func exactly(_ seeded: SeededGenerator) async throws {
         var random = seeded
-        let world = try KeptWorld()
+        let world = try OutboxWorld()
         let other = world.program()
-        var program: KeptWorld.Program? = world.program()
+        var program: OutboxWorld.Program? = world.program()
         var model = Model()
         var (visits, tags, recent) = (0, Set<String>(), ["start"])
         // Other programs add to the counts, too, and a removed value cannot be told from one that never was.
@@ -150,7 +150,7 @@ struct OutboxModelTests {
     }
 
     /// True if a setter wrote or kept something.
-    private func isDone(_ world: KeptWorld, _ comment: Comment) -> Bool {
+    private func isDone(_ world: OutboxWorld, _ comment: Comment) -> Bool {
         var isDone = true
         for issue in world.takeIssues() {
             switch (issue.attempt, issue.error) {
@@ -173,11 +173,11 @@ struct OutboxModelTests {
 
     /// Writes, meets a conflict and comes back, with no call of the file system that works after so many. False if all did.
     private func endsAtCall(_ lastCall: Int) async throws -> Bool {
-        let world = try KeptWorld()
+        let world = try OutboxWorld()
         let comment: Comment = "after \(lastCall) calls"
         let other = world.program()
         other.defaults.visits = 100
-        var program: KeptWorld.Program? = world.program()
+        var program: OutboxWorld.Program? = world.program()
         #expect(program?.defaults.visits == 100)
         program?.link.leave()
         let callsLeft = Mutex(lastCall)
@@ -219,12 +219,12 @@ struct OutboxModelTests {
 
     private func faults(_ seeded: SeededGenerator) async throws {
         var random = seeded
-        let world = try KeptWorld()
+        let world = try OutboxWorld()
         var accepted: [Int64] = []
         var doubtful: Set<Int64> = []
         var number: Int64 = 0
         for _ in 0..<12 {
-            var program: KeptWorld.Program? = world.program(isAway: random.chance(oneIn: 3))
+            var program: OutboxWorld.Program? = world.program(isAway: random.chance(oneIn: 3))
             let fates = Self.fates(random.next())
             // From some call on, nothing gets anywhere, until the program has ended.
             let callsLeft = Mutex(random.below(60))

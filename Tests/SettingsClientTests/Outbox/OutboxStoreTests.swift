@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import SettingsAPI
 import SettingsModel
 import TestSupport
@@ -33,6 +34,17 @@ struct OutboxStoreTests {
         #expect(store.first?.original == writes[0] && store.first?.change == writes[1])
     }
 
+    @Test("The change that replaces a write after a conflict is on the disk before it is sent")
+    func replacement() throws {
+        var store = harness.store()
+        try store.add(samples.set(1))
+        try store.replaceFirst(by: samples.set(2))
+        #expect(files.log.all.suffix(2) == ["write", "syncData"])
+        files.fail(.syncData)
+        #expect(throws: FileError.self) { try store.replaceFirst(by: samples.set(3)) }
+        #expect(try store.first?.change == samples.set(2))
+    }
+
     @Test("Only the owner may see it")
     func permissions() throws {
         var store = harness.store()
@@ -48,15 +60,15 @@ struct OutboxStoreTests {
     func limits() throws {
         var few = harness.store(OutboxStore.Limits(writes: 2))
         for number in 1...2 {
-            #expect(few.fullness == nil)
+            #expect(few.fillLevel.fullness == nil)
             try few.add(samples.set(number))
         }
-        #expect(few.fullness?.hasPrefix("2 writes of ") == true)
+        #expect(few.fillLevel.fullness?.hasPrefix("2 writes of ") == true)
         few.removeFirst()
-        #expect(few.fullness == nil)
+        #expect(few.fillLevel.fullness == nil)
         var small = harness.store(OutboxStore.Limits(size: 1000))
         try small.add(samples.write(.set(.string(String(repeating: "x", count: 1000)))))
-        #expect(small.fullness != nil)
+        #expect(small.fillLevel.fullness != nil)
     }
 
     @Test("Writes that are appended out of order come out in the order of their numbers")

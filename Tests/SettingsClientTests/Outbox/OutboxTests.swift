@@ -8,10 +8,10 @@ import Testing
 
 @Suite(.ownThread)
 struct OutboxTests {
-    private let world: KeptWorld
+    private let world: OutboxWorld
 
     init() throws {
-        world = try KeptWorld()
+        world = try OutboxWorld()
     }
 
     @Test("Kept writes are sent in order, each under its first request key")
@@ -64,7 +64,7 @@ struct OutboxTests {
 
     @Test("The forms that throw say that a write waits")
     func asyncForms() async throws {
-        let program = world.program(timeout: .milliseconds(50))
+        let program = world.program()
         let defaults = program.defaults
         defaults.launchCount = 1
         program.link.leave()

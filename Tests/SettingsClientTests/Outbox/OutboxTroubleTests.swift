@@ -9,10 +9,10 @@ import Testing
 
 @Suite(.ownThread)
 struct OutboxTroubleTests {
-    private let world: KeptWorld
+    private let world: OutboxWorld
 
     init() throws {
-        world = try KeptWorld()
+        world = try OutboxWorld()
     }
 
     @Test("A write that the outbox file has no room for is an issue, and is sent all the same")
@@ -66,8 +66,7 @@ struct OutboxTroubleTests {
             await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
         }
         #expect(defaults.launchCount == 5)
-        let reason =
-            "a write waits because the daemon does not accept it now: 507 insufficient_storage: the disk is full"
+        let reason = "a write waits: 507 insufficient_storage: the disk is full"
         #expect(world.takeIssues().map(\.error) == [.kept(reason)])
         program.link.decide { .answered }
         try await defaults.synchronize()

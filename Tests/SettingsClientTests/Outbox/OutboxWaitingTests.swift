@@ -7,10 +7,10 @@ import Testing
 
 @Suite(.ownThread)
 struct OutboxWaitingTests {
-    private let world: KeptWorld
+    private let world: OutboxWorld
 
     init() throws {
-        world = try KeptWorld()
+        world = try OutboxWorld()
     }
 
     @Test("A setter waits no longer than its timeout, and its write is sent with the others")

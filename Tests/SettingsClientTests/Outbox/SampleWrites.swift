@@ -9,13 +9,13 @@ struct SampleWrites {
     let suite: SuiteName
     let key: KeyName
     let other: KeyName
-    let owner: KeptOwner
+    let owner: FileOwner
 
     init() throws {
         suite = try SuiteName("com.example.app")
         key = try KeyName("k")
         other = try KeyName("ö/\"\\")
-        owner = KeptOwner(server: "http://127.0.0.1:7070", suite: suite)
+        owner = FileOwner(server: "http://127.0.0.1:7070", suite: suite)
     }
 
     func operation(_ action: Transaction.Operation.Action, of key: KeyName? = nil) -> Transaction.Operation {

@@ -20,7 +20,7 @@ struct StoreHarness {
     }
 
     /// A program's store.
-    func store(_ limits: OutboxStore.Limits = .init(), owner: KeptOwner? = nil) -> OutboxStore {
+    func store(_ limits: OutboxStore.Limits = .init(), owner: FileOwner? = nil) -> OutboxStore {
         OutboxStore(in: path, of: owner ?? samples.owner, files: files, limits: limits)
     }
 

@@ -1,14 +1,131 @@
+import ClientTestSupport
+import Dispatch
+import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
-/// The log that programs have unless they give another, in a real program.
-@Suite(.ownThread)
+@testable import SettingsClient
+
+/// The messages of adapters.
+@Suite(.ownThread, .timeLimit(.minutes(10)))
 struct LogTests {
+    private final class Messages: Sendable {
+        typealias Message = (level: DefaultsLog.Level, text: String, metadata: [String: String])
+
+        private let messages = Mutex<[Message]>([])
+
+        var log: DefaultsLog {
+            DefaultsLog { [self] level, text, metadata in messages.withLock { $0.append((level, text, metadata)) } }
+        }
+
+        /// The messages, when the log of an adapter has them all.
+        func all<Keys>(of adapter: DefaultsAdapter<Keys>) -> [Message] {
+            adapter.core.issues.finishReporting(until: .now + .seconds(180))
+            return messages.withLock { $0 }
+        }
+    }
+
+    @Test("A log gets the level, a sentence, and the suite, the key, the attempt and the code of an issue")
+    func contents() throws {
+        let messages = Messages()
+        let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3)])
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys(), schema: schema, log: messages.log)
+        defaults.volume = 2
+        defaults.launchCount = -1
+        let found = messages.all(of: defaults).filter { $0.metadata["attempt"] == "write" }
+        #expect(found.map(\.level) == [.error, .error])
+        #expect(
+            found.first?.text
+                == "cannot write player.volume of suite memory: player.volume must be at most 1.0, but is 2.0")
+        #expect(found.first?.metadata == ["suite": "memory", "key": "player.volume", "attempt": "write"])
+        #expect(found.last?.metadata["code"] == "invalid_value")
+    }
+
+    @Test("A missing daemon is a warning of a read, and a write that waits is a warning without a key")
+    func levels() throws {
+        let suite = try SuiteName("app")
+        let rows: [(issue: DefaultsIssue, level: DefaultsLog.Level, message: String)] = [
+            (
+                DefaultsIssue(suite: suite, key: "k", attempt: .read, error: .unreachable("no answer")), .warning,
+                "cannot read k of suite app: no answer"
+            ),
+            (
+                DefaultsIssue(suite: suite, key: "k", attempt: .write, error: .unreachable("no answer")), .error,
+                "cannot write k of suite app: no answer"
+            ),
+            (
+                DefaultsIssue(suite: suite, key: nil, attempt: .write, error: .kept("2 writes wait: no answer")),
+                .warning, "suite app: 2 writes wait: no answer"
+            ),
+            (
+                DefaultsIssue(
+                    suite: suite, key: nil, attempt: .write, error: .unusableFile(path: "/x", reason: "gone")),
+                .warning, "suite app: /x: gone"
+            ),
+            (
+                DefaultsIssue(suite: suite, key: "k", attempt: .read, error: .unusableToken("cannot read the file")),
+                .error, "cannot read k of suite app: cannot read the file"
+            ),
+        ]
+        for row in rows {
+            #expect(row.issue.level == row.level && row.issue.message == row.message)
+            #expect("\(row.issue)" == "settings: \(row.message)")
+        }
+    }
+
+    @Test("A handler that blocks delays no setter, no getter and no async form")
+    func blockingHandler() async throws {
+        let (gate, entered) = (DispatchSemaphore(value: 0), EventLog())
+        let defaults = DefaultsAdapter.inMemory(
+            keyStore: ClientKeys(),
+            log: DefaultsLog { _, _, _ in
+                entered.add("entered")
+                gate.wait()
+            })
+        defer { for _ in 0..<4 { gate.signal() } }
+        defaults.volume = 2
+        #expect(await entered.waits(for: "entered"))
+        defaults.volume = 3
+        defaults.volume = 1
+        #expect(defaults.volume == 1)
+        try await defaults.set(\.volume, 0.25)
+        await #expect(throws: DefaultsError.self) { try await defaults.set(\.volume, 4) }
+        #expect(defaults.volume == 0.25)
+    }
+
+    @Test("The default log may be set before and after the first use, and adapters with a log of their own ignore it")
+    func defaultLog() async {
+        await #expect(processExitsWith: .success) {
+            setenv("SETTINGS_URL", "memory:", 1)
+            let (first, second, own) = (Messages(), Messages(), Messages())
+            DefaultsLog.default = first.log
+            let other = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+            let separate = DefaultsAdapter.inMemory(keyStore: ClientKeys(), log: own.log)
+            Defaults[""] = 1
+            other[""] = 1
+            separate[""] = 1
+            guard first.all(of: Defaults).count >= 1, first.all(of: other).count == 2 else { exit(1) }
+            DefaultsLog.default = second.log
+            Defaults[""] = 1
+            other[""] = 1
+            separate[""] = 1
+            guard second.all(of: Defaults).count >= 1, second.all(of: other).count == 2 else { exit(2) }
+            exit(first.all(of: other).count == 2 && own.all(of: separate).count == 2 ? 0 : 3)
+        }
+    }
+
     @Test("A standard error that takes nothing does not end the program", arguments: ["2>&-", "2>/dev/full"])
     func standardErrorTakesNothing(_ redirection: String) throws {
         let script = "exec \"$0\" complain \(redirection)"
         let child = try ChildProcess(["-c", script, ChildProcess.built("settings-worker")], of: "/bin/sh")
         let end = try child.end()
         #expect(end.code == 0 && end.output == "going on\n", "\(end)")
+    }
+
+    @Test("A program that ends after an issue has written the message to standard error")
+    func messageBeforeExit() throws {
+        let end = try ChildProcess(["complain"], of: ChildProcess.built("settings-worker")).end()
+        #expect(end.code == 0 && end.errors.hasPrefix("settings: cannot write"), "\(end)")
     }
 }

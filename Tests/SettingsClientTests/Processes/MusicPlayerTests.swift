@@ -28,7 +28,7 @@ struct MusicPlayerTests {
     }
 
     private static let complaint =
-        "settings: player.volume of suite music-player was not written: player.volume must be at most 1.0, but is 11.0\n"
+        "settings: cannot write player.volume of suite music-player: player.volume must be at most 1.0, but is 11.0\n"
 
     @Test("It prints what it should, and the second time what it stored the first time, over the death of the daemon")
     func runs() throws {

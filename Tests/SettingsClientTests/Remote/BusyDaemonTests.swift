@@ -14,22 +14,7 @@ import Testing
 struct BusyDaemonTests {
     private let names: SampleNames
     private let directory: TemporaryDirectory
-    private let issues = IssueLog()
-
-    private final class IssueLog: Sendable {
-        private let issues = Mutex<[DefaultsIssue]>([])
-
-        func add(_ issue: DefaultsIssue) {
-            issues.withLock { $0.append(issue) }
-        }
-
-        func take() -> [DefaultsIssue] {
-            issues.withLock { issues in
-                defer { issues = [] }
-                return issues
-            }
-        }
-    }
+    private let issues = IssueCollector()
 
     /// The answer to each write; nil for none at all.
     private final class Writes: Sendable {
@@ -77,10 +62,10 @@ struct BusyDaemonTests {
     private func program(
         _ server: ScriptedServer, timeout: Duration = .seconds(180)
     ) -> DefaultsAdapter<ClientKeys> {
-        DefaultsAdapter(
-            suite: names.app, keyStore: ClientKeys(), server: server.address, timeout: timeout,
-            outbox: .directory(directory.path + "/outbox"), writes: .confirmed, arguments: []
-        ) { [issues] in issues.add($0) }
+        issues.collect(
+            from: DefaultsAdapter(
+                suite: names.app, keyStore: ClientKeys(), server: server.address, timeout: timeout,
+                outbox: .directory(directory.path + "/outbox"), writes: .confirmed, arguments: [], log: issues.log))
     }
 
     /// Waits until the client thread has done all that is due.
@@ -116,14 +101,12 @@ struct BusyDaemonTests {
         let defaults = program(server, timeout: .seconds(30))
         defaults.launchCount = 1
         #expect(defaults.launchCount == 1)
-        // The outbox reports on a queue beside the setter.
-        defaults.core.issues.finishReporting()
         let told = issues.take()
         guard told.count == 1, case .kept(let reason)? = told.first?.error else {
             Testing.Issue.record("\(told)")
             return
         }
-        #expect(reason.hasPrefix("a write waits because the daemon does not accept it now: "), "\(reason)")
+        #expect(reason.hasPrefix("a write waits: "), "\(reason)")
         #expect(reason.contains(refusal.reason), "\(reason)")
         let asked = server.log.count("asked")
         // An answer to a read only says that the server is up, which is known.
@@ -154,7 +137,6 @@ struct BusyDaemonTests {
         defaults.visits += 1
         #expect(defaults.launchCount == 1 && defaults.visits == 1)
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
-        defaults.core.issues.finishReporting()
         #expect(issues.take() == [], "what waits is no issue while no daemon answers")
         writes.answer.withLock { $0 = ScriptedServer.reset }
         var attempts = 1

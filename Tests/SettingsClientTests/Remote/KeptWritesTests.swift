@@ -17,19 +17,8 @@ import Testing
 struct KeptWritesTests {
     private let names: SampleNames
     private let directory: TemporaryDirectory
-    private let issues = IssueLog()
-    private var outbox: KeptFiles { .directory(directory.path + "/outbox") }
-
-    private final class IssueLog: Sendable {
-        let issues = Mutex<[DefaultsIssue]>([])
-
-        func take() -> [DefaultsIssue] {
-            issues.withLock { issues in
-                defer { issues = [] }
-                return issues
-            }
-        }
-    }
+    private let issues = IssueCollector()
+    private var outbox: FileLocation { .directory(directory.path + "/outbox") }
 
     init() throws {
         names = try SampleNames()
@@ -37,11 +26,11 @@ struct KeptWritesTests {
     }
 
     /// A program that has its files beside the daemon's.
-    private func program(_ address: ServerAddress, cache: KeptFiles = .none) -> DefaultsAdapter<ClientKeys> {
-        DefaultsAdapter(
-            suite: names.app, keyStore: ClientKeys(), server: address, timeout: .seconds(1), outbox: outbox,
-            cache: cache, writes: .confirmed, arguments: []
-        ) { [issues] issue in issues.issues.withLock { $0.append(issue) } }
+    private func program(_ address: ServerAddress, cache: FileLocation = .none) -> DefaultsAdapter<ClientKeys> {
+        issues.collect(
+            from: DefaultsAdapter(
+                suite: names.app, keyStore: ClientKeys(), server: address, timeout: .seconds(1), outbox: outbox,
+                cache: cache, writes: .confirmed, arguments: [], log: issues.log))
     }
 
     /// Brings everything to the daemon and back. On a busy machine that may take longer than an adapter waits.
@@ -207,7 +196,7 @@ struct KeptWritesTests {
     {
         let first = try ServedDaemon(in: directory, port: 0)
         let address = try first.address(.unix)
-        let cache = KeptFiles.directory(directory.path + "/cache")
+        let cache = FileLocation.directory(directory.path + "/cache")
         do {
             let defaults = program(address, cache: cache)
             defaults.launchCount = 5

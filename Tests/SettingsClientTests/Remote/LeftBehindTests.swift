@@ -116,7 +116,7 @@ struct LeftBehindTests {
             let defaults = DefaultsAdapter(
                 suite: suite, keyStore: ClientKeys(), server: address, timeout: .milliseconds(1), outbox: .none,
                 writes: .confirmed, arguments: [],
-                log: { _ in })
+                log: DefaultsLog { _, _, _ in })
             defaults.launchCount += 1
         }
         use()

@@ -53,7 +53,7 @@ struct SecureDefaultsTests {
         let daemon = try SecureDaemon()
         let defaults = DefaultsAdapter(
             suite: try SuiteName("app"), keyStore: SecureKeys(), server: try daemon.address(host: "127.0.0.1"),
-            timeout: .seconds(3), outbox: .none, writes: .confirmed, arguments: [], log: { _ in })
+            timeout: .seconds(3), outbox: .none, writes: .confirmed, arguments: [], log: DefaultsLog { _, _, _ in })
         var issues = defaults.issues.makeAsyncIterator()
         #expect(defaults[\.theme] == "light")
         let issue = await issues.next()

@@ -31,7 +31,7 @@ struct SetterTimeTests {
             try served?.address(.unix) ?? silent?.address ?? ServerAddress("unix:\(directory.path)/nobody")
         let defaults = DefaultsAdapter(
             suite: names.app, keyStore: ClientKeys(), server: address, timeout: .seconds(120),
-            outbox: .directory(directory.path + "/outbox"), arguments: [], log: { _ in })
+            outbox: .directory(directory.path + "/outbox"), arguments: [], log: DefaultsLog { _, _, _ in })
         let start = ContinuousClock.now
         for number in 1...100 {
             defaults.launchCount = number

@@ -69,7 +69,8 @@ struct TroubleTests {
             keyStore: ClientKeys(),
             session: SuiteSession(
                 RemoteBackend(suite: names.app, server: SharedServer(server.address), timeout: .seconds(20))),
-            arguments: [], log: { log.add("\($0.attempt) \($0.key ?? "-")") })
+            arguments: [],
+            log: DefaultsLog { _, _, issue in log.add("\(issue["attempt"] ?? "-") \(issue["key"] ?? "-")") })
         #expect(defaults.launchCount == 0)
         #expect(log.wait(for: "read -"))
         #expect(log.all == ["read -"])

@@ -19,8 +19,8 @@ struct KeyCellTests {
             session: SuiteSession(
                 link, outbox: .directory(directory.path), cache: .none, of: .usual, timeout: .seconds(20)),
             arguments: [],
-            log: { issue in
-                log.add("\(issue)")
+            log: DefaultsLog { _, message, _ in
+                log.add(message)
                 counter.value?["launchCount"] += 1
             })
         #expect(defaults["launchCount"].int == 0)

@@ -40,7 +40,7 @@ struct RenameAwayTests {
         let world = World { server }
         let directory = try TemporaryDirectory()
         let link = FlakyBackend(server)
-        let owner = KeptOwner(server: "server", suite: suite)
+        let owner = FileOwner(server: "server", suite: suite)
         let file = CacheFile(in: directory.path + "/cache", of: owner, files: POSIXFileSystem())
         func start() -> DefaultsAdapter<NewKeys> {
             world.adapter(NewKeys(), session: SuiteSession(link, cache: file, options: .init(saveInterval: .zero)))

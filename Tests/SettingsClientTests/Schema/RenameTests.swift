@@ -165,7 +165,7 @@ struct RenameTests {
         #expect(issues.map(\.key) == ["libraries"] && issues.map(\.attempt) == [.read])
         #expect(
             issues.first?.description
-                == "settings: libraries of suite com.example.app was not read: what is stored under the former name "
+                == "settings: cannot read libraries of suite com.example.app: what is stored under the former name "
                 + "folders was left there: libraries must be an array, but is a string")
         #expect(try await defaults.value(\.libraries) == [])
         #expect(try await world.stores(["folders"]))
@@ -219,14 +219,15 @@ struct RenameTests {
         let backend = InMemoryBackend(suite: try SuiteName("app"))
         let heard = Mutex<[Int]>([])
         let adapter = Mutex<DefaultsAdapter<NewKeys>?>(nil)
-        let defaults = DefaultsAdapter(keyStore: NewKeys(), session: SuiteSession(backend)) { _ in
+        let log = DefaultsLog { _, _, _ in
             let defaults = adapter.withLock { $0 }
             heard.withLock { $0.append(defaults?.count ?? 0) }
         }
+        let defaults = DefaultsAdapter(keyStore: NewKeys(), session: SuiteSession(backend), log: log)
         adapter.withLock { $0 = defaults }
         defaults["n"] = "many"
         #expect(defaults.count == 5)
-        defaults.core.issues.finishReporting()
+        defaults.core.issues.finishReporting(until: .now + .seconds(180))
         #expect(heard.withLock { $0 } == [5])
         adapter.withLock { $0 = nil }
     }

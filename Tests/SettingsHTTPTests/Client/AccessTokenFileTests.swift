@@ -118,7 +118,7 @@ struct AccessTokenFileTests {
     @Test("An error of the file that an environment variable names has the name of the variable")
     func variable() throws {
         let path = directory.path + "/missing"
-        let client = DaemonClient(server.address, token: AccessToken(file: path, from: AccessToken.variable))
+        let client = DaemonClient(server.address, token: AccessToken(file: path, from: AccessToken.fileVariable))
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
         let message = "cannot read the token file \(path) (SETTINGS_TOKEN_FILE): No such file or directory"
         #expect(error == .unusableToken(message, outcome: .notDone))

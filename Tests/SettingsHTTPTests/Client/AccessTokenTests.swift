@@ -1,12 +1,8 @@
 import ClientTestSupport
 import Foundation
 import SettingsAPI
-import SettingsEngine
 import SettingsHTTP
 import SettingsModel
-import SettingsServer
-import SettingsStorage
-import SettingsWeb
 import TestSupport
 import Testing
 
@@ -18,16 +14,8 @@ struct AccessTokenTests {
     private let tokens: [String]
 
     init() throws {
-        let directory = try TemporaryDirectory()
-        let file = directory.path + "/tokens.json"
-        tokens = try ["one", "two"].map { name in
-            let grants = [try Grant("*:read,write,schema,admin")]
-            return try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
-                try tokens.create(name, grants, expires: nil, now: Timestamp.now())
-            }
-        }
-        self.directory = directory
-        daemon = try ServedDaemon { $0.access.tokens = file }
+        directory = try TemporaryDirectory()
+        (daemon, tokens) = try ServedDaemon.withTokens(["one", "two"], in: directory)
     }
 
     @Test(
@@ -110,6 +98,34 @@ struct AccessTokenTests {
         let setting = try client.blocking.send(.setting(try KeyName("text"), in: try SuiteName("worker")))
         #expect(setting.value == "hello")
         #expect(setting.by == "token:one")
+    }
+
+    @Test("SETTINGS_TOKEN gives all clients of a program their token, unless SETTINGS_TOKEN_FILE names a file")
+    func textOfEnvironment() throws {
+        let path = try directory.file("token", tokens[0])
+        let client = DaemonClient(try daemon.address(), token: AccessToken(tokens[1])).blocking
+        for (variables, caller) in [
+            (["SETTINGS_TOKEN=\(tokens[1])"], "token:two"),
+            (["SETTINGS_TOKEN=\(tokens[1])", "SETTINGS_TOKEN_FILE=\(path)"], "token:one"),
+        ] {
+            let worker = try ChildProcess(
+                ["text", caller],
+                environment: [
+                    "HOME=\(directory.path)", "SETTINGS_URL=http://127.0.0.1:\(daemon.port)",
+                ] + variables, of: ChildProcess.built("settings-worker"))
+            #expect(try worker.end().code == 0)
+            let setting = try client.send(.setting(try KeyName("text"), in: try SuiteName("worker")))
+            #expect(setting.value == .string(caller) && setting.by == caller)
+        }
+    }
+
+    @Test("A malformed token of SETTINGS_TOKEN fails each request with the name of the variable")
+    func malformedTextOfEnvironment() throws {
+        let token = AccessToken("a b", from: AccessToken.textVariable)
+        let client = DaemonClient(try daemon.address(), token: token)
+        let error = #expect(throws: SettingsError.self) { try client.blocking.send(.caller) }
+        let reason = "cannot send the token (SETTINGS_TOKEN): it contains a character that is not visible ASCII"
+        #expect(error == .unusableToken(reason, outcome: .notDone))
     }
 
     @Test("A program whose SETTINGS_TOKEN_FILE is missing keeps a write, and a later run with the file sends the write")

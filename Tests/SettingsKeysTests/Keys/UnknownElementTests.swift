@@ -56,13 +56,6 @@ struct UnknownElementTests {
                 == ["holograms", "mail", "voice"])
     }
 
-    @Test func `The normal form of stored JSON keeps the unknown elements`() throws {
-        #expect(try KeyCodec(list).normalized(["search", "holograms"]) == ["search", "holograms"])
-        #expect(try KeyCodec(set).normalized(["search", "holograms"]) == ["holograms", "search"])
-        let number = try KeyCodec(DefaultsKey<Int>("n", defaultValue: 0))
-        #expect(try number.normalized(7.0) == 7)
-    }
-
     @Test func `A key that refuses unknown elements changes nothing about a write`() throws {
         let codec = try KeyCodec(DefaultsKey<[Feature]>("features", defaultValue: []))
         #expect(codec.keepingUnknownElements(of: ["holograms"], in: ["mail"]) == ["mail"])

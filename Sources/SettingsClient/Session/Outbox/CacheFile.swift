@@ -10,12 +10,12 @@ internal import SettingsModel
 struct CacheFile: Sendable {
     let path: String
     private let directory: String
-    private let owner: KeptOwner
+    private let owner: FileOwner
     private let files: any FileSystem
 
     private static let version: Int64 = 1
 
-    init(in directory: String, of owner: KeptOwner, files: any FileSystem = POSIXFileSystem()) {
+    init(in directory: String, of owner: FileOwner, files: any FileSystem = POSIXFileSystem()) {
         path = "\(directory)/state.json"
         self.directory = directory
         self.owner = owner
@@ -26,8 +26,7 @@ struct CacheFile: Sendable {
     func read() -> ObservedState? {
         guard let bytes = try? OpenFile(path, .reading, in: files).readAll(), bytes.last == UInt8(ascii: "\n"),
             let json = CheckedLine.object(in: bytes.dropLast()), json["cache"]?.integer == Self.version,
-            json["server"]?.string == owner.server, json["suite"]?.string == owner.suite.text,
-            let state = json["state"]
+            FileOwner(members: json) == owner, let state = json["state"]
         else { return nil }
         return try? ObservedState(json: state)
     }
@@ -55,10 +54,7 @@ struct CacheFile: Sendable {
         writer.beginObject()
         writer.name("cache")
         writer.write(integer: Self.version)
-        writer.name("server")
-        writer.write(string: owner.server)
-        writer.name("suite")
-        writer.write(string: owner.suite.text)
+        owner.writeMembers(to: &writer)
         writer.name("state")
         state.write(to: &writer)
         writer.endObject()

@@ -8,7 +8,7 @@ internal import SettingsModel
 ///     {"crc":"…","ended":1}
 enum OutboxLine: Equatable, Sendable {
     /// The first line: the version of the format, and the owner.
-    case head(KeptOwner)
+    case head(FileOwner)
     /// A write by its number. A second line with that number replaces the first.
     case write(Int64, PendingChange)
     /// The end of a write.
@@ -37,10 +37,7 @@ extension OutboxLine {
         case .head(let owner):
             writer.name("outbox")
             writer.write(integer: Self.version)
-            writer.name("server")
-            writer.write(string: owner.server)
-            writer.name("suite")
-            writer.write(string: owner.suite.text)
+            owner.writeMembers(to: &writer)
         case .write(let number, let write):
             writer.name("write")
             writer.write(integer: number)
@@ -58,10 +55,8 @@ extension OutboxLine {
         guard let json = CheckedLine.object(in: line) else { throw .damaged }
         if let version = json["outbox"]?.integer {
             guard version <= Self.version else { throw .future(version) }
-            guard let server = json["server"]?.string, let suite = json["suite"]?.string,
-                let name = try? SuiteName(suite)
-            else { throw .damaged }
-            self = .head(KeptOwner(server: server, suite: name))
+            guard let owner = FileOwner(members: json) else { throw .damaged }
+            self = .head(owner)
         } else if let number = json["write"]?.integer, Self.numbers.contains(number),
             let write = PendingChange(members: json)
         {
@@ -77,7 +72,7 @@ extension OutboxLine {
 /// The contents of an outbox file.
 struct OutboxContents: Sendable {
     /// The owner; nil if the file does not say.
-    private(set) var owner: KeptOwner?
+    private(set) var owner: FileOwner?
     /// The writes that have not ended, in order.
     private(set) var writes: [(number: Int64, write: PendingChange)] = []
     private(set) var damagedCount = 0

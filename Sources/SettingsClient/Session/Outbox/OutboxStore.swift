@@ -1,5 +1,6 @@
 internal import Platform
 internal import SettingsModel
+internal import Synchronization
 
 /// The queue of the writes of a session that the daemon has not answered, in memory and in a file.
 ///
@@ -42,12 +43,15 @@ struct OutboxStore: Sendable {
 
     /// Nil if the queue is in memory only.
     private let directory: String?
-    private let owner: KeptOwner
+    private let owner: FileOwner
     private let files: any FileSystem
-    private let limits: Limits
+    /// The fill level of the queue, which other threads read without the lock of the session's outbox.
+    let fillLevel: OutboxFillLevel
     private var queue = Deque<QueuedWrite>()
-    /// The bytes of the lines of the queue.
-    private var queueSize = 0
+    /// The bytes of the lines of the queue. Changes after the queue.
+    private var queueSize = 0 {
+        didSet { fillLevel.set(writes: queue.count, size: queueSize) }
+    }
     /// The own file. Nil until there is a write.
     private var file: OpenFile?
     private var fileSize = 0
@@ -71,13 +75,13 @@ struct OutboxStore: Sendable {
 
     /// - Parameter directory: the directory of the files, or nil for a queue in memory only.
     init(
-        in directory: String?, of owner: KeptOwner, files: any FileSystem = POSIXFileSystem(),
+        in directory: String?, of owner: FileOwner, files: any FileSystem = POSIXFileSystem(),
         limits: Limits = Limits()
     ) {
         self.directory = directory
         self.owner = owner
         self.files = files
-        self.limits = limits
+        fillLevel = OutboxFillLevel(limits)
     }
 
     /// The write with the lowest number.
@@ -89,12 +93,6 @@ struct OutboxStore: Sendable {
     var isPersistent: Bool { directory != nil }
     /// True if the file contains the whole queue.
     var isFileComplete: Bool { isSound || queue.isEmpty }
-
-    /// Says why the queue has no room for another write. Returns nil if it has room.
-    var fullness: String? {
-        guard queue.count >= limits.writes || queueSize >= limits.size else { return nil }
-        return "\(queue.count) writes of \(queueSize) bytes wait for the daemon, and the queue has no room for more"
-    }
 
     /// Adds a write to the queue and to the file. The queue has the write even if the file cannot be written.
     mutating func append(_ change: PendingChange, number: Int64) throws(FileError) {
@@ -115,7 +113,8 @@ struct OutboxStore: Sendable {
         }
     }
 
-    /// Replaces the change that is sent for the first write. The file contains the new change when this returns.
+    /// Replaces the change that is sent for the first write. The new change is on the disk when this returns: after a crash of
+    /// the machine, the old change could otherwise be merged with a value that contains the new change already.
     mutating func replaceFirst(by change: PendingChange) throws(FileError) {
         guard let first = queue.first else { return }
         let line = OutboxLine.write(first.number, change).bytes
@@ -127,13 +126,14 @@ struct OutboxStore: Sendable {
                 throw FileError(.remove, orphan.file.path, code: SystemErrorCode.inputOutput)
             }
             try append(line)
+            try file?.syncData()
         }
-        queueSize += line.count - first.size
         queue.update(0) { write in
             write.change = change
             write.size = line.count
             write.conflicts += 1
         }
+        queueSize += line.count - first.size
     }
 
     /// Removes the first write. If a crash loses the line that says so, the write is sent again under its request key.
@@ -160,11 +160,32 @@ struct OutboxStore: Sendable {
 
     /// Inserts a write in the order of the numbers. Threads that append at the same time may arrive in another order.
     private mutating func insert(_ write: QueuedWrite) {
-        queueSize += write.size
         var later: [QueuedWrite] = []
         while let last = queue.last, last.number > write.number, let removed = queue.popLast() { later.append(removed) }
         queue.append(write)
         while let next = later.popLast() { queue.append(next) }
+        queueSize += write.size
+    }
+}
+
+/// The number and the size of the writes in a queue. Thread-safe.
+final class OutboxFillLevel: Sendable {
+    private let limits: OutboxStore.Limits
+    private let level = Mutex((writes: 0, size: 0))
+
+    init(_ limits: OutboxStore.Limits) {
+        self.limits = limits
+    }
+
+    func set(writes: Int, size: Int) {
+        level.withLock { $0 = (writes, size) }
+    }
+
+    /// Says why the queue has no room for another write. Returns nil if it has room.
+    var fullness: String? {
+        let (writes, size) = level.withLock { $0 }
+        guard writes >= limits.writes || size >= limits.size else { return nil }
+        return "\(writes) writes of \(size) bytes wait for the daemon, and the queue has no room for more"
     }
 }
 

@@ -92,8 +92,11 @@ final class RemoteBackend: SuiteBackend {
         let subscription = server.follow(
             suite, from: cursor,
             onTrouble: { error in
-                if case .problem(let problem, _) = error { return onTrouble(.refused(problem)) }
-                onTrouble(.unreachable("\(address): \(error)"))
+                switch error {
+                case .problem(let problem, _): onTrouble(.refused(problem))
+                case .unusableToken(let reason, _): onTrouble(.unusableToken(reason))
+                default: onTrouble(.unreachable("\(address): \(error)"))
+                }
             }, handler)
         following.withLock { $0.subscription = subscription }
         return subscription
@@ -131,7 +134,8 @@ final class RemoteBackend: SuiteBackend {
                     throw failure(error, retryAfter: .milliseconds(problem.retryAfterMs ?? 0))
                 case .malformedAnswer: throw failure(error, retryAfter: .zero)
                 case .cancelled: throw .cancelled
-                case .unreachable, .timedOut, .unusableToken:
+                case .unusableToken(let reason, _): throw .unusableToken(reason)
+                case .unreachable, .timedOut:
                     throw failure(error.description, outcome: error.outcome)
                 }
             }

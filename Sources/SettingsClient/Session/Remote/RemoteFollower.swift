@@ -120,7 +120,7 @@ final class RemoteFollower: Sendable {
         self.reader = reader
         self.pace = pace
         self.longPause = longPause
-        pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil)
+        pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil, token: server.token)
         state = Mutex(State(place: ObservedPlace(since: .cursor(cursor)), origin: cursor, newest: cursor))
     }
 

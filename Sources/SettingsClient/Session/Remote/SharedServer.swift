@@ -3,9 +3,12 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// A server that all sessions of the process share, with its connections and followers. Released with the last session.
+/// The connections and followers of one server. All sessions of the process with the same token share them. The last session
+/// releases them.
 final class SharedServer: Sendable {
     let address: ServerAddress
+    /// Nil for the token of the process.
+    let token: AccessToken?
     /// Keeps one connection. While several threads send at the same time there are more.
     private let pool: ConnectionPool
     /// Requests that followers send later, as there was no answer last time.
@@ -17,35 +20,44 @@ final class SharedServer: Sendable {
         weak var follower: RemoteFollower?
     }
 
+    private struct Key: Hashable {
+        let address: ServerAddress
+        let token: DefaultsToken?
+    }
+
     private struct Entry {
         weak var server: SharedServer?
     }
 
-    private static let known = Mutex<[ServerAddress: Entry]>([:])
+    private static let known = Mutex<[Key: Entry]>([:])
+    private let key: Key
 
-    /// Returns the server at an address.
-    static func at(_ address: ServerAddress) -> SharedServer {
-        known.withLock { known in
-            if let server = known[address]?.server { return server }
-            let server = SharedServer(address)
-            known[address] = Entry(server: server)
+    /// Returns the server at an address for requests with a token.
+    static func at(_ address: ServerAddress, token: DefaultsToken? = nil) -> SharedServer {
+        let key = Key(address: address, token: token)
+        return known.withLock { known in
+            if let server = known[key]?.server { return server }
+            let server = SharedServer(address, token: token)
+            known[key] = Entry(server: server)
             return server
         }
     }
 
     /// Makes a server that is not shared.
-    init(_ address: ServerAddress) {
+    init(_ address: ServerAddress, token: DefaultsToken? = nil) {
         self.address = address
-        pool = ConnectionPool(address, keeping: 1)
+        self.token = token?.accessToken
+        key = Key(address: address, token: token)
+        pool = ConnectionPool(address, keeping: 1, token: self.token)
     }
 
     deinit {
-        let address = address
-        // Another thread may have made a server for the address meanwhile. It is released outside the lock, as this may be
-        // its last reference.
+        let key = key
+        // Another thread may have created a server for the same key meanwhile. The closure returns that server, because its
+        // last reference must not be released under the lock.
         _ = Self.known.withLock { known in
-            let other = known[address]?.server
-            if other == nil { known[address] = nil }
+            let other = known[key]?.server
+            if other == nil { known[key] = nil }
             return other
         }
     }

@@ -41,7 +41,8 @@ struct BeginningTests {
         let suite = try SuiteName("app")
         let backend = InterruptedBackend(InMemoryBackend(suite: suite))
         backend.isAway = true
-        let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend), log: { _ in })
+        let defaults = DefaultsAdapter(
+            keyStore: ClientKeys(), session: SuiteSession(backend), log: DefaultsLog { _, _, _ in })
         let log = EventLog()
         let observations = Mutex<[DefaultsObservation]>([])
         DispatchQueue.concurrentPerform(iterations: 4) { _ in
@@ -80,7 +81,7 @@ struct BeginningTests {
     @Test("Of two tasks that wait on one sequence the first gets nil")
     func twoWaiting() async throws {
         let core = DefaultsAdapter.inMemory(keyStore: ClientKeys()).core
-        let stream = Observer(core, [Trail<Int>(keys: nil) { _ in [] }], handler: nil)
+        let stream = Observer(core, [UpdateSource<Int>(keys: nil) { _ in [] }], handler: nil)
         let log = EventLog()
         for _ in 0..<2 {
             Task {

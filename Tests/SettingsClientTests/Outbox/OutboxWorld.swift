@@ -8,7 +8,7 @@ import TestSupport
 @testable import SettingsClientCompatibility
 
 /// A suite on a server that can be away, and programs with an outbox.
-final class KeptWorld: Sendable {
+final class OutboxWorld: Sendable {
     /// One program, until it is let go of.
     struct Program {
         let defaults: DefaultsAdapter<ClientKeys>
@@ -22,12 +22,7 @@ final class KeptWorld: Sendable {
     let server: InMemoryBackend
     let files = FaultyFiles()
     private let directory: TemporaryDirectory
-    private let issues = Mutex<[DefaultsIssue]>([])
-    /// The issue boards of the programs that run.
-    private let boards = Mutex<[WeakBoard]>([])
-    private struct WeakBoard {
-        weak var board: IssueBoard?
-    }
+    private let issues = IssueCollector()
     private let suite: SuiteName
 
     init(schema: Schema? = nil) throws {
@@ -44,19 +39,17 @@ final class KeptWorld: Sendable {
     ) -> Program {
         let link = FlakyBackend(server)
         if isAway { link.leave() }
-        let owner = KeptOwner(server: "memory", suite: suite)
+        let owner = FileOwner(server: "memory", suite: suite)
         let store = OutboxStore(in: directory.path + "/outbox", of: owner, files: files, limits: limits)
         let session = SuiteSession(
             link, outbox: store,
             options: .init(timeout: timeout, outageTimeout: .zero, orphanSearchInterval: lookInterval))
-        let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: session, writes: writes) { [weak self] issue in
-            self?.issues.withLock { $0.append(issue) }
+        let handler = DefaultsLog(issues: { [weak issues] issue in
+            issues?.add(issue)
             log?(issue)
-        }
-        boards.withLock { boards in
-            boards.removeAll { $0.board == nil }
-            boards.append(WeakBoard(board: defaults.core.issues))
-        }
+        })
+        let defaults = issues.collect(
+            from: DefaultsAdapter(keyStore: ClientKeys(), session: session, writes: writes, log: handler))
         if !isAway { try? defaults.core.load(until: .now + .seconds(20)) }
         return Program(defaults: defaults, link: link)
     }
@@ -84,7 +77,7 @@ final class KeptWorld: Sendable {
 
     /// How many writes wait on disk for the next program.
     var waiting: [PendingChange] {
-        let owner = KeptOwner(server: "memory", suite: suite)
+        let owner = FileOwner(server: "memory", suite: suite)
         var store = OutboxStore(in: directory.path + "/outbox", of: owner)
         return store.inherit().writes
     }
@@ -96,10 +89,6 @@ final class KeptWorld: Sendable {
 
     /// Returns the issues since the last call.
     func takeIssues() -> [DefaultsIssue] {
-        for board in boards.withLock({ $0.compactMap(\.board) }) { board.finishReporting() }
-        return issues.withLock { issues in
-            defer { issues = [] }
-            return issues
-        }
+        issues.take()
     }
 }

@@ -1,8 +1,8 @@
 internal import Platform
 internal import SettingsModel
 
-/// A place for the files of an adapter: its outbox, or its cache.
-public struct KeptFiles: Equatable, Sendable {
+/// The location of the outbox files or the cache file of an adapter.
+public struct FileLocation: Equatable, Sendable {
     enum Place: Equatable, Sendable {
         case none
         case usual
@@ -11,27 +11,27 @@ public struct KeptFiles: Equatable, Sendable {
 
     let place: Place
 
-    /// No files.
-    public static let none = KeptFiles(place: .none)
+    /// No file.
+    public static let none = FileLocation(place: .none)
 
     /// The user's directory for such files: for an outbox `$XDG_STATE_HOME/settings/outbox`, else
     /// `~/.local/state/settings/outbox`; for a cache `$XDG_CACHE_HOME/settings`, else `~/.cache/settings`. There are no
     /// files if the environment names no such directory and has no `HOME` either.
-    public static let usual = KeptFiles(place: .usual)
+    public static let usual = FileLocation(place: .usual)
 
     /// A directory, which is made for its owner alone if there is none. Several programs may share it. A relative path
     /// is resolved at once.
     ///
     /// - Parameter path: the path of the directory.
-    public static func directory(_ path: String) -> KeptFiles {
+    public static func directory(_ path: String) -> FileLocation {
         guard path.utf8.first != UInt8(ascii: "/"), let here = CurrentProcess.workingDirectory else {
-            return KeptFiles(place: .directory(path))
+            return FileLocation(place: .directory(path))
         }
-        return KeptFiles(place: .directory("\(here)/\(path)"))
+        return FileLocation(place: .directory("\(here)/\(path)"))
     }
 }
 
-extension KeptFiles {
+extension FileLocation {
     enum Kind {
         case outbox
         case cache
@@ -39,7 +39,7 @@ extension KeptFiles {
 
     /// Returns the directory for the files of a suite; nil for none.
     func directory(
-        for kind: Kind, of owner: KeptOwner, environment: (String) -> String? = EnvironmentVariables.value
+        for kind: Kind, of owner: FileOwner, environment: (String) -> String? = EnvironmentVariables.value
     ) -> String? {
         let root: String
         switch place {
@@ -88,9 +88,29 @@ extension KeptFiles {
     private static var maxNameLength: Int { 200 }
 }
 
-/// An owner of files: a suite of a server.
-struct KeptOwner: Equatable, Sendable {
+/// The suite and the server whose settings a file contains.
+struct FileOwner: Equatable, Sendable {
     /// The address of the server.
     let server: String
     let suite: SuiteName
+
+    init(server: String, suite: SuiteName) {
+        self.server = server
+        self.suite = suite
+    }
+
+    /// Reads the members that ``writeMembers(to:)`` writes. Returns nil if one is missing.
+    init?(members json: JSONValue) {
+        guard let server = json["server"]?.string, let name = json["suite"]?.string, let suite = try? SuiteName(name)
+        else { return nil }
+        self.init(server: server, suite: suite)
+    }
+
+    /// Writes the members of the owner into an object.
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.name("server")
+        writer.write(string: server)
+        writer.name("suite")
+        writer.write(string: suite.text)
+    }
 }

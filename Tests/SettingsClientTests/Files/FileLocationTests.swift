@@ -6,12 +6,12 @@ import Testing
 @testable import SettingsClient
 
 @Suite(.ownThread)
-struct KeptFilesTests {
+struct FileLocationTests {
     @Test("The directory is the one that was chosen, else the user's for such files")
     func directories() throws {
         let suite = try SuiteName("com.example.app")
-        func directory(_ files: KeptFiles, _ kind: KeptFiles.Kind, _ environment: [String: String]) -> String? {
-            files.directory(for: kind, of: KeptOwner(server: "http://h:1", suite: suite)) { environment[$0] }
+        func directory(_ files: FileLocation, _ kind: FileLocation.Kind, _ environment: [String: String]) -> String? {
+            files.directory(for: kind, of: FileOwner(server: "http://h:1", suite: suite)) { environment[$0] }
         }
         let end = "/http%3A%2F%2Fh%3A1/com.example.app"
         #expect(directory(.none, .outbox, ["HOME": "/me"]) == nil)
@@ -29,9 +29,9 @@ struct KeptFilesTests {
     @Test("A directory that is named from where the program is at work stays the same when it goes elsewhere")
     func relativeDirectories() {
         let here = FileManager.default.currentDirectoryPath
-        #expect(KeptFiles.directory("a/b") == .directory(here + "/a/b"))
-        #expect(KeptFiles.directory("") == .directory(here + "/"))
-        #expect(KeptFiles.directory("/a") != .directory(here + "/a"))
+        #expect(FileLocation.directory("a/b") == .directory(here + "/a/b"))
+        #expect(FileLocation.directory("") == .directory(here + "/"))
+        #expect(FileLocation.directory("/a") != .directory(here + "/a"))
     }
 
     @Test("Any address is the name of one directory, and no two are the same")
@@ -44,7 +44,7 @@ struct KeptFilesTests {
         ]
         var names: Set<String> = []
         for text in texts where !text.isEmpty {
-            let name = KeptFiles.encoded(text)
+            let name = FileLocation.encoded(text)
             #expect((1...200).contains(name.utf8.count) && name != "." && name != "..", "\(text)")
             #expect(name.utf8.allSatisfy { "%~-_.".utf8.contains($0) || isAlphanumeric($0) }, "\(text)")
             #expect(names.insert(name).inserted, "\(text)")

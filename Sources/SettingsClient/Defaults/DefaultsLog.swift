@@ -1,0 +1,87 @@
+internal import Foundation
+internal import SettingsKeys
+internal import Synchronization
+
+/// A destination for the messages of adapters, for example the logger of an app.
+///
+/// An app sends the messages of all its adapters to its logger with one line:
+///
+///     DefaultsLog.default = DefaultsLog { level, message, metadata in logger.warning("\(message)") }
+///
+/// The messages report what no call throws: a refused or waiting write, a getter that returned the default because the suite
+/// could not be read, a difference between the keys and the schema, a file that cannot be used. ``DefaultsAdapter/issues`` has
+/// the same reports as values. A message contains no stored value of a secret key and no token.
+public struct DefaultsLog: Sendable {
+    /// The severity of a message. The raw values are the names of the levels in common logging libraries.
+    public enum Level: String, Sendable {
+        /// The program can continue, and the cause may end by itself.
+        case warning
+        /// A value was not stored or not read.
+        case error
+    }
+
+    private let handler: @Sendable (DefaultsIssue) -> Void
+
+    /// Creates a log.
+    ///
+    /// The adapter calls the handler on a dispatch queue, one message after the other, and never under a lock. The handler may
+    /// therefore block and may use the adapter. The message is a sentence without a line end. The keys of the metadata are
+    /// `suite`, `attempt` (`read`, `write` or `check`), and, if they apply, `key` and `code` (the code of the daemon's refusal).
+    public init(
+        _ handler: @escaping @Sendable (_ level: Level, _ message: String, _ metadata: [String: String]) -> Void
+    ) {
+        self.handler = { handler($0.level, $0.message, $0.metadata) }
+    }
+
+    /// Creates a log that gets the issues themselves.
+    package init(issues handler: @escaping @Sendable (DefaultsIssue) -> Void) {
+        self.handler = handler
+    }
+
+    /// Writes each message as a line to standard error. Ignores a failure of the write.
+    public static let standardError = DefaultsLog(issues: { issue in
+        try? FileHandle.standardError.write(contentsOf: Data("\(issue)\n".utf8))
+    })
+
+    private static let processLog = Mutex(standardError)
+
+    /// The log of all adapters of the process that have no log of their own, and of the ready-made `Defaults`.
+    ///
+    /// A new value applies to all later messages, also to those of existing adapters. The first value is ``standardError``.
+    public static var `default`: DefaultsLog {
+        get { processLog.withLock { $0 } }
+        set { processLog.withLock { $0 = newValue } }
+    }
+
+    func write(_ issue: DefaultsIssue) {
+        handler(issue)
+    }
+}
+
+extension DefaultsIssue {
+    var level: DefaultsLog.Level {
+        switch (attempt, error) {
+        case (.check, _), (_, .kept), (_, .unusableFile), (.read, .unreachable): .warning
+        default: .error
+        }
+    }
+
+    /// The message for a log.
+    var message: String {
+        let subject = key.map { "\($0) of suite \(suite)" } ?? "suite \(suite)"
+        return switch (attempt, error) {
+        case (.write, .kept(let reason)): "\(subject): \(reason)"
+        case (.check, _): "suite \(suite): \(error)"
+        case (_, .unusableFile): "\(subject): \(error)"
+        case (.read, _): "cannot read \(subject): \(error)"
+        case (.write, _): "cannot write \(subject): \(error)"
+        }
+    }
+
+    var metadata: [String: String] {
+        var metadata = ["suite": suite.text, "attempt": "\(attempt)"]
+        metadata["key"] = key
+        metadata["code"] = error.code?.rawValue
+        return metadata
+    }
+}

@@ -1,0 +1,73 @@
+import ClientTestSupport
+import Dispatch
+import Platform
+import SettingsAPI
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// The thread on which async forms work with the outbox file.
+@Suite(.ownThread, .timeLimit(.minutes(10)))
+struct OutboxThreadTests {
+    private let directory: TemporaryDirectory
+    private let files = FaultyFiles()
+    private let backend: InMemoryBackend
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        backend = InMemoryBackend(suite: try SuiteName("app"))
+    }
+
+    private func session() -> SuiteSession {
+        let owner = FileOwner(server: "memory", suite: backend.suite)
+        let store = OutboxStore(in: directory.path + "/outbox", of: owner, files: files)
+        return SuiteSession(backend, outbox: store, options: .init(timeout: .seconds(Deadline.patience)))
+    }
+
+    @Test("An async form that moves the value of a renamed key does no file operation on the calling thread")
+    func renamedKey() async throws {
+        let old = DefaultsAdapter(keyStore: RenameTests.OldKeys(), session: SuiteSession(backend))
+        try await old.set(\.folders, ["a"])
+        let callers = EventLog()
+        files.fail { call, _ in
+            if !ClientThread.shared.isCurrent { callers.add("\(call)") }
+            return nil
+        }
+        let defaults = DefaultsAdapter(keyStore: RenameTests.NewKeys(), session: session())
+        #expect(try await defaults.value(\.libraries) == ["a"])
+        #expect(files.log.count("write") > 0 && callers.all == [])
+    }
+
+    @Test("An async form adds its write to the queue while another write of the suite waits for the disk")
+    func slowDisk() async throws {
+        let session = session()
+        _ = try await session.commit(change("first"))
+        let (log, gate) = (EventLog(), DispatchSemaphore(value: 0))
+        files.fail { call, _ in
+            guard call == .write else { return nil }
+            log.add("writing")
+            if gate.wait(timeout: .now() + 20) == .timedOut { log.add("gave up") }
+            return nil
+        }
+        // The client thread writes this change.
+        try session.enqueueInBackground(change("second"), waiter: Promise())
+        #expect(await log.waits(for: "writing"))
+        let third = try change("third")
+        DispatchQueue(label: "caller").async {
+            try? session.enqueueInBackground(third, waiter: Promise())
+            log.add("added")
+        }
+        #expect(await log.waits(for: "added"))
+        #expect(log.all == ["writing", "added"])
+        files.repair()
+        gate.signal()
+        try await session.flush(until: .now + .seconds(Deadline.patience))
+    }
+
+    private func change(_ value: String) throws -> PendingChange {
+        let operation = Transaction.Operation(suite: backend.suite, key: try KeyName("k"), .set(.string(value)))
+        return PendingChange(action: .transaction(Transaction(if: [], do: [operation])), requestKey: .unique())
+    }
+}

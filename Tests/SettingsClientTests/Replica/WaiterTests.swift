@@ -1,0 +1,77 @@
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Tens of thousands of callers that wait at the same time.
+@Suite(.ownThread, .timeLimit(.minutes(10)))
+struct WaiterTests {
+    private let count = 60_000
+
+    @Test("Timers are added and cancelled in linear time, in any order")
+    func timers() {
+        let thread = ClientThread()
+        expectLinearTime {
+            let moment = ContinuousClock.now + .seconds(3600)
+            for order in [false, true] {
+                let timers = (0..<count).map { thread.schedule(at: moment + .nanoseconds(order ? -$0 : $0)) {} }
+                for timer in timers { thread.cancelTimer(timer) }
+            }
+        }
+    }
+
+    @Test("Timers run in the order of their moments, and cancelled timers do not run")
+    func order() {
+        let (thread, log) = (ClientThread(), EventLog())
+        let start = ContinuousClock.now + .milliseconds(50)
+        for number in [3, 1, 4, 0, 2] {
+            thread.schedule(at: start + .milliseconds(number)) { log.add("\(number)") }
+        }
+        thread.cancelTimer(thread.schedule(at: start) { log.add("cancelled") })
+        #expect(log.wait(for: "4"))
+        #expect(log.all == ["0", "1", "2", "3", "4"])
+    }
+
+    @Test("Waiters of writes are removed in linear time")
+    func waiters() {
+        var sending = Sending()
+        let waiters = (0..<count).map { _ in Promise<WriteResult>() }
+        expectLinearTime {
+            for waiter in waiters { _ = sending.addWrite(waiter: waiter) }
+            let (areRemoved, isRemovedAgain) = (
+                waiters.reversed().allSatisfy { sending.removeWaiter($0) }, sending.removeWaiter(waiters[0])
+            )
+            #expect(areRemoved && !isRemovedAgain)
+        }
+    }
+
+    @Test("Flushes end in linear time, each when the writes before it have an answer")
+    func flushes() {
+        var sending = Sending()
+        expectLinearTime {
+            for _ in 0..<count {
+                _ = sending.addWrite()
+                _ = sending.addFlush()
+            }
+            var ended = 0
+            for _ in 0..<count {
+                sending.beginAttempt()
+                ended += sending.endFirst().count == 1 ? 1 : 0
+            }
+            #expect(ended == count && !sending.needsAttempt)
+        }
+    }
+
+    @Test("A failed attempt ends the flushes that began before the attempt, and no others")
+    func failedAttempt() {
+        var sending = Sending()
+        _ = sending.addWrite()
+        let first = sending.addFlush()
+        sending.beginAttempt()
+        let second = sending.addFlush()
+        let failed = sending.block(by: "no answer")
+        #expect(failed.count == 1 && failed.first === first && sending.needsAttempt)
+        let answered = sending.endFirst()
+        #expect(answered.count == 1 && answered.first === second && !sending.needsAttempt)
+    }
+}
