@@ -352,6 +352,8 @@ extension SuiteSession {
             if let merged = next.mergedValue(over: setting), !state.withLock({ $0.sending.validator })(merged) {
                 let detail =
                     "the change to \(key) was merged with another change, and the result \(merged) is not allowed"
+                // The reported problem does not contain the setting, and readers see it after the rollback.
+                change { $0.learn(setting, fromRefusal: true) }
                 refuse(write, Problem(.invalidValue, detail))
                 return .next
             }

@@ -210,4 +210,16 @@ struct OutboxConflictTests {
         }
         #expect(transaction.conditions == [condition])
     }
+
+    @Test("After a merge that leaves the limits, a getter returns the stored value before the follower delivers it")
+    func refusedMerge() throws {
+        let (one, two) = (world.program(), world.program())
+        #expect(one.defaults.meters == 0)
+        one.link.holdNews()
+        two.defaults.meters = 99
+        one.defaults.meters += 2
+        #expect(one.defaults.meters == 99)
+        #expect(world.takeIssues().map(\.key) == ["meters"])
+        one.link.comeBack()
+    }
 }
