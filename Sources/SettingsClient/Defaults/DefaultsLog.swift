@@ -68,7 +68,8 @@ extension DefaultsIssue {
 
     /// The message for a log.
     var message: String {
-        let subject = key.map { "\($0) of suite \(suite)" } ?? "suite \(suite)"
+        let name = key.map { $0.isEmpty ? "\"\"" : $0 }
+        let subject = name.map { "\($0) of suite \(suite)" } ?? "suite \(suite)"
         return switch (attempt, error) {
         case (.write, .kept(let reason)): "\(subject): \(reason)"
         case (.check, _): "suite \(suite): \(error)"

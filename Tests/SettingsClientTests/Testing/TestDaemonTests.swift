@@ -19,7 +19,7 @@ struct TestDaemonTests {
 
     init() async throws {
         daemon = TestDaemon(values: ["volume": 0.75], clock: clock)
-        settings = DefaultsAdapter.inMemory(keyStore: Keys(), daemon: daemon, log: { _ in })
+        settings = DefaultsAdapter.inMemory(keyStore: Keys(), daemon: daemon, log: DefaultsLog(issues: { _ in }))
     }
 
     @Test func `values from the start are stored values`() async throws {
@@ -129,7 +129,8 @@ struct TestDaemonTests {
     }
 
     @Test func `a write between a read and a write is a conflict, or is merged`() async throws {
-        let settings = DefaultsAdapter.inMemory(keyStore: Keys(), daemon: daemon, writes: .confirmed, log: { _ in })
+        let settings = DefaultsAdapter.inMemory(
+            keyStore: Keys(), daemon: daemon, writes: .confirmed, log: DefaultsLog(issues: { _ in }))
         try await settings.ready()
         let issues = settings.issues
         daemon.storeBeforeNextWrite(10, forKey: "count")

@@ -1,6 +1,7 @@
 import Dispatch
 import Observation
 import SettingsAPI
+import SettingsClientTesting
 import SettingsModel
 import Synchronization
 import TestSupport
@@ -116,7 +117,7 @@ struct ObservationTests {
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(link, options: SuiteSession.Options(timeout: .milliseconds(50))),
-            log: { _ in })
+            log: DefaultsLog(issues: { _ in }))
         let changes = ChangeCount()
         changes.track { _ = defaults.launchCount }
         link.comeBack()
