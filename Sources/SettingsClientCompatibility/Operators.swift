@@ -42,10 +42,23 @@ where Value: AdditiveArithmetic & ExpressibleByIntegerLiteral {
     setting.reference.change { $0 += 1 }
 }
 
-// Without this overload, the compiler (Swift 6.3) does not finish a sum of five terms such as `(Defaults["a"].int ??
-// 0)`: it tries every `+` before it knows the type of a term.
+// Without these overloads, the compiler (Swift 6.3) does not finish a sum of five terms such as
+// `(Defaults["a"].int ?? 0)`: it tries every `+` before it knows the type of a term.
+
 /// The value of an optional integer, or a default.
 @inlinable
 public func ?? (value: Int?, defaultValue: @autoclosure () throws -> Int) rethrows -> Int {
+    if let value { value } else { try defaultValue() }
+}
+
+/// The value of an optional number, or a default.
+@inlinable
+public func ?? (value: Double?, defaultValue: @autoclosure () throws -> Double) rethrows -> Double {
+    if let value { value } else { try defaultValue() }
+}
+
+/// The value of an optional text, or a default.
+@inlinable
+public func ?? (value: String?, defaultValue: @autoclosure () throws -> String) rethrows -> String {
     if let value { value } else { try defaultValue() }
 }
