@@ -3,23 +3,24 @@ public import SettingsKeys
 
 /// Classes that archive themselves (`NSSecureCoding`, `NSCoding`): a keyed archive as Base64 text.
 ///
-/// The class must be final and stand at the top level of a module, not private: only then has it a name that an archive
-/// can give. That name includes the module's, so what is stored is lost to a program that calls either otherwise.
+/// The class must be final, not private, and declared at the top level of a module. Other classes have no name that an
+/// archive can contain. The name includes the name of the module, so a program that renames the class or the module
+/// cannot read older values.
 ///
-/// A value that is no archive, or none of this class, is refused with an error. But `NSKeyedUnarchiver` ends the process at
-/// some archives that were made to look like one of this class and hold other objects inside: give write access to such a
-/// setting only to clients that may end the program. An object that holds an `NSDictionary` or an `NSSet` has another
-/// archive in each run, so that its defaults never are those of a schema. Other programs can do little with an archive;
-/// `Codable` is the better choice for a new type.
+/// A value that is not an archive of this class is an error. But `NSKeyedUnarchiver` ends the process when it reads an
+/// archive that names this class and contains objects of unexpected classes. So only clients that may end the program
+/// should have write access to such a setting. The archive of an object with an `NSDictionary` or an `NSSet` differs in
+/// each run, so its default never equals the default of a schema. Other programs can hardly use an archive. `Codable`
+/// is the better choice for a new type.
 public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBridge {
-    /// A bridge of its class.
+    /// Makes a bridge for the class.
     public init() {}
 
-    /// Throws if the class is none that an archive can name, or if archiving fails.
+    /// Throws if an archive cannot name the class, or if archiving fails.
     public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         guard let name = Self.className else { throw Self.unnamed }
         let archiver = NSKeyedArchiver(requiringSecureCoding: Self.isSecure)
-        // The binary form has its members in another order each time: then no value would be the same as itself.
+        // The binary form has its members in another order each time, so equal objects would have different archives.
         archiver.outputFormat = .xml
         archiver.encode(value, forKey: NSKeyedArchiveRootObjectKey)
         archiver.finishEncoding()
@@ -42,7 +43,7 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
                 : unarchiver.decodeObject(forKey: NSKeyedArchiveRootObjectKey)
             if let value = object as? Value, unarchiver.error == nil { return value }
         } catch {
-            // Nothing that it says is for people.
+            // The message of the unarchiver does not help a reader.
         }
         throw BridgeError("must be a whole archive of \(name)")
     }
@@ -56,17 +57,18 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
         (Value.self as? any NSSecureCoding.Type)?.supportsSecureCoding ?? false
     }
 
-    /// The name in archives; nil for a class that has none. Foundation ends the process when it is asked for that.
+    /// The name of the class in archives. Nil if it has none: Foundation ends the process when it archives such a
+    /// class.
     private static var className: String? {
         let name = String(reflecting: Value.self)
         return name.utf8.filter { $0 == UInt8(ascii: ".") }.count == 1 ? name : nil
     }
 
     private static var unnamed: BridgeError {
-        BridgeError("cannot be archived: \(Value.self) does not stand at the top level of a module, or is private")
+        BridgeError("cannot be archived: \(Value.self) is private, or is not declared at the top level of a module")
     }
 
-    /// Looks at the outside of an archive, as the unarchiver ends the process at objects that it does not expect.
+    /// Checks the class names in an archive, because the unarchiver ends the process at an unexpected class.
     private static func check(_ data: Data, isOf name: String) throws(BridgeError) {
         let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
         guard let list, list["$archiver"] as? String == "NSKeyedArchiver", let objects = list["$objects"] as? [Any]
@@ -78,7 +80,8 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
             throw BridgeError("must be an archive of \(name), but is one of \(names.sorted().joined(separator: ", "))")
         }
         if let other = names.first(where: { NSClassFromString($0) == nil }) {
-            throw BridgeError("must be an archive of \(name), but holds a \(other), which this program has not")
+            throw BridgeError(
+                "must be an archive of \(name), but contains the class \(other), which this program does not define")
         }
     }
 }
@@ -90,17 +93,18 @@ extension DefaultsSerializable where Self: NSObject & NSCoding {
     }
 }
 
-// Where a class can do more than one: a raw value is the plainest form, and `Codable` is readable to others.
+// If a class has several of these conformances, the raw value comes first, then `Codable`. Other programs can read
+// both.
 
 extension DefaultsSerializable where Self: NSObject & NSCoding & Codable {
-    /// By what `Codable` says.
+    /// The bridge by `Codable`.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         CodableBridge<Self>()
     }
 }
 
 extension DefaultsSerializable where Self: NSObject & NSCoding & RawRepresentable, RawValue: DefaultsSerializable {
-    /// By the raw value.
+    /// The bridge by the raw value.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         RawRepresentableBridge<Self>()
     }
@@ -108,7 +112,7 @@ extension DefaultsSerializable where Self: NSObject & NSCoding & RawRepresentabl
 
 extension DefaultsSerializable
 where Self: NSObject & NSCoding & Codable & RawRepresentable, RawValue: DefaultsSerializable {
-    /// By the raw value.
+    /// The bridge by the raw value.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         RawRepresentableBridge<Self>()
     }

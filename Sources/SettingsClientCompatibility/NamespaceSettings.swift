@@ -5,7 +5,7 @@ public import SettingsKeys
 /// The settings of a namespace in an adapter, by the cases of its `Key`: `Defaults.namespace(Account.self)`.
 public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
     let core: AdapterCore
-    /// The reason why there is no access: another type has the namespace.
+    /// The reason why the settings cannot be used: another type has the namespace. Nil if they can.
     let refusal: DefaultsError?
 
     init(core: AdapterCore) {
@@ -18,7 +18,7 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
         }
     }
 
-    /// The setting, to be read as any type; nil if another type has the namespace.
+    /// The setting of a key. Nil if another type has the namespace.
     public subscript(_ key: Namespace.Key) -> UntypedSetting? {
         allowed(key, .read).map { UntypedSetting(core: core, name: $0) }
     }
@@ -28,7 +28,7 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
         if let name = allowed(key, .write) { core.setUntyped(name, encoding: value) }
     }
 
-    /// Removes what is stored.
+    /// Removes the stored value.
     public func remove(forKey key: Namespace.Key) {
         if let name = allowed(key, .write) { core.setUntyped(name, nil) }
     }
@@ -38,7 +38,7 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
         allowed(key, .read).map { core.isSet(named: $0) } ?? false
     }
 
-    /// The name of a key; nil if another type has the namespace, which is reported.
+    /// Returns the name of a key. Returns nil if another type has the namespace, which is reported.
     private func allowed(_ key: Namespace.Key, _ attempt: DefaultsIssue.Attempt) -> String? {
         let name = Namespace.name(of: key)
         guard let refusal else { return name }
@@ -53,7 +53,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         NamespaceSettings(core: adapterCore)
     }
 
-    /// Gives a type its namespace, as its first use does. Throws if another type has it.
+    /// Registers the namespace of a type, as its first use does. Throws if another type has the namespace.
     public func register<Namespace: DefaultsNamespace>(
         namespace type: Namespace.Type
     ) throws(NamespaceConflict) {
@@ -61,7 +61,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     }
 }
 
-/// A namespace that knows the adapter it is in, so that its type is all that is needed:
+/// A namespace with an adapter, so that a program uses the settings through the type alone:
 ///
 ///     enum Account: AdapterNamespace {
 ///         enum Key: String { case isUserLoggedIn }
@@ -72,7 +72,7 @@ public protocol AdapterNamespace: DefaultsNamespace {
     /// The keys of the adapter.
     associatedtype KeyStore: DefaultsKeyStore
 
-    /// Where the settings are.
+    /// The adapter that has the settings.
     static var defaults: DefaultsAdapter<KeyStore> { get }
 }
 
@@ -84,29 +84,29 @@ extension AdapterNamespace {
         settings.set(value, forKey: key)
     }
 
-    /// The value; nil if there is none.
+    /// The value, or nil.
     public static func value(forKey key: Key) -> JSONValue? { settings[key]?.value }
-    /// The value as a truth value; false if it is none.
+    /// The value as a boolean, or false.
     public static func bool(forKey key: Key) -> Bool { settings[key]?.boolValue ?? false }
-    /// The value as an integer; 0 if it is none.
+    /// The value as an integer, or 0.
     public static func integer(forKey key: Key) -> Int { settings[key]?.intValue ?? 0 }
-    /// The value as a number; 0 if it is none.
+    /// The value as a number, or 0.
     public static func double(forKey key: Key) -> Double { settings[key]?.doubleValue ?? 0 }
-    /// The value as text; nil if it is none.
+    /// The value as text, or nil.
     public static func string(forKey key: Key) -> String? { settings[key]?.string }
-    /// The elements of an array; nil if it is none.
+    /// The elements of an array, or nil.
     public static func array(forKey key: Key) -> [JSONValue]? { settings[key]?.array }
-    /// The members of an object; nil if it is none.
+    /// The members of an object, or nil.
     public static func dictionary(forKey key: Key) -> [String: JSONValue]? { settings[key]?.dictionary }
-    /// Data; nil if it is none.
+    /// The bytes of Base64 text, or nil.
     public static func data(forKey key: Key) -> Data? { settings[key]?.data }
-    /// A date; nil if it is none.
+    /// The date of text in RFC 3339, or nil.
     public static func date(forKey key: Key) -> Date? { settings[key]?.date }
-    /// A URL; nil if it is none.
+    /// The URL of text, or nil.
     public static func url(forKey key: Key) -> URL? { settings[key]?.url }
 
     /// True if a value is stored.
     public static func isSet(forKey key: Key) -> Bool { settings.isSet(forKey: key) }
-    /// Removes what is stored.
+    /// Removes the stored value.
     public static func remove(forKey key: Key) { settings.remove(forKey: key) }
 }

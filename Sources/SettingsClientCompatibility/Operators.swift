@@ -30,7 +30,8 @@ extension KeyedAccess {
     }
 }
 
-/// Stores a value if nothing is stored. The daemon decides. The right side is evaluated only if nothing seems to be stored.
+/// Stores a value if nothing is stored. The daemon decides. The right side is evaluated only if nothing seems to be
+/// stored.
 public func ?= <Value>(setting: SettingOperand<Value>, value: @autoclosure () throws -> Value) rethrows {
     try setting.reference.setIfAbsent(value)
 }
@@ -41,10 +42,23 @@ where Value: AdditiveArithmetic & ExpressibleByIntegerLiteral {
     setting.reference.change { $0 += 1 }
 }
 
-// Without this overload, the compiler (Swift 6.3) does not finish a sum of five terms such as `(Defaults["a"].int ?? 0)`: it
-// tries every `+` before it knows the type of a term.
+// Without these overloads, the compiler (Swift 6.3) does not finish a sum of five terms such as
+// `(Defaults["a"].int ?? 0)`: it tries every `+` before it knows the type of a term.
+
 /// The value of an optional integer, or a default.
 @inlinable
 public func ?? (value: Int?, defaultValue: @autoclosure () throws -> Int) rethrows -> Int {
+    if let value { value } else { try defaultValue() }
+}
+
+/// The value of an optional number, or a default.
+@inlinable
+public func ?? (value: Double?, defaultValue: @autoclosure () throws -> Double) rethrows -> Double {
+    if let value { value } else { try defaultValue() }
+}
+
+/// The value of an optional text, or a default.
+@inlinable
+public func ?? (value: String?, defaultValue: @autoclosure () throws -> String) rethrows -> String {
     if let value { value } else { try defaultValue() }
 }

@@ -14,8 +14,8 @@ extension Setting {
         self.init(path, in: place, options: options)
     }
 
-    // A module cannot see the global `Defaults` of the program that imports it. The ready-made `Defaults` would be the wrong suite
-    // for a program that declares its own.
+    // A module cannot see the global `Defaults` of the program that imports it. The ready-made `Defaults` would be the
+    // wrong suite for a program that declares its own.
     /// Not available. The property has to name its adapter.
     @available(*, unavailable, message: "name the adapter: @SwiftyUserDefault(keyPath: \\.name, in: Defaults)")
     public init(keyPath path: KeyPath<DefaultsKeys, DefaultsKey<Value>>, options: SettingOptions = []) {

@@ -1,8 +1,8 @@
 public import SettingsClient
 public import SettingsKeys
 
-// Forms of SwiftyUserDefaults and of Foundation's user defaults that do not exist here. Each refuses to compile with a sentence
-// that says what to write instead.
+// Forms of SwiftyUserDefaults and of Foundation's user defaults that do not exist here. Each refuses to compile with a
+// sentence that says what to write instead.
 
 extension DefaultsAdapter {
     /// Not available. Assign to the setting instead.
@@ -43,8 +43,8 @@ extension KeyedAccess {
 
 /// A key that is given without a label.
 ///
-/// It asks for several protocols because the compiler reports the nearest overload for a misspelt key path. An overload that takes
-/// a `DefaultsKey` would be nearer than the one that takes a key path.
+/// It asks for several protocols because the compiler reports the nearest overload for a misspelt key path. An overload
+/// that takes a `DefaultsKey` would be nearer than the one that takes a key path.
 public typealias KeyWithoutLabel = AnyDefaultsKey & CustomReflectable & CustomStringConvertible & TextOutputStreamable
 
 /// A key of any type.

@@ -3,22 +3,23 @@ internal import SettingsAPI
 public import SettingsClient
 public import SettingsKeys
 
-/// A setting by its name, read as what is asked for: `Defaults["color"].string`.
+/// A setting by its name, without a declared type: `Defaults["color"].string`.
 ///
-/// Each is nil if there is nothing or a value of another kind; the forms with `Value` at the end give an empty value
-/// then. Numbers, booleans and text stand for each other as follows; an empty field is nil.
+/// Each property reads the value as one type. It is nil if there is no value, or if the value cannot be converted. The
+/// properties whose names end in `Value` return an empty value instead of nil. Numbers, booleans and text are converted
+/// as follows.
 ///
 /// | stored | `int` | `double` | `bool` | `string` |
 /// |---|---|---|---|---|
-/// | integer | itself | the nearest | whether it is not 0 | its digits |
-/// | double | towards zero, if in range | itself | whether it is not 0 | its shortest digits |
-/// | boolean | 1 or 0 | 1.0 or 0.0 | itself | `1` or `0` |
-/// | text | if all of it is a number | if all of it is a number | true, t, yes, y, 1; false, f, no, n, 0 | itself |
+/// | integer | the integer | the nearest double | true if it is not 0 | its digits |
+/// | double | rounded towards zero, if in range | the double | true if it is not 0 | its shortest digits |
+/// | boolean | 1 or 0 | 1.0 or 0.0 | the boolean | `1` or `0` |
+/// | text | if the whole text is a number | if the whole text is a number | true, t, yes, y, 1; false, f, no, n, 0 | the text |
 public struct UntypedSetting: Sendable {
     let core: AdapterCore
     let name: String
 
-    /// The value as it is. A value of the command line is text, whatever it may be read as.
+    /// The value without a conversion. A value of the command line is text.
     public var value: JSONValue? { core.untyped(name) { $0 } }
 
     /// The value as text.
@@ -27,32 +28,32 @@ public struct UntypedSetting: Sendable {
     public var int: Int? { core.untyped(name, as: UntypedConversion.int) }
     /// The value as a number.
     public var double: Double? { core.untyped(name, as: UntypedConversion.double) }
-    /// The value as a truth value.
+    /// The value as a boolean.
     public var bool: Bool? { core.untyped(name, as: UntypedConversion.bool) }
     /// The elements of an array.
     public var array: [JSONValue]? { core.untyped(name) { $0.array } }
     /// The members of an object.
     public var dictionary: [String: JSONValue]? { decoded() }
-    /// The bytes that Base64 text stands for.
+    /// The bytes of Base64 text.
     public var data: Data? { decoded() }
-    /// The date that text stands for.
+    /// The date of text in RFC 3339.
     public var date: Date? { decoded() }
-    /// The URL that text stands for.
+    /// The URL of text.
     public var url: URL? { decoded() }
 
-    /// The value as text; empty if it is none.
+    /// The value as text, or an empty text.
     public var stringValue: String { string ?? "" }
-    /// The value as an integer; 0 if it is none.
+    /// The value as an integer, or 0.
     public var intValue: Int { int ?? 0 }
-    /// The value as a number; 0 if it is none.
+    /// The value as a number, or 0.
     public var doubleValue: Double { double ?? 0 }
-    /// The value as a truth value; false if it is none.
+    /// The value as a boolean, or false.
     public var boolValue: Bool { bool ?? false }
-    /// The elements of an array; none if it is none.
+    /// The elements of an array, or an empty array.
     public var arrayValue: [JSONValue] { array ?? [] }
-    /// The members of an object; none if it is none.
+    /// The members of an object, or an empty dictionary.
     public var dictionaryValue: [String: JSONValue] { dictionary ?? [:] }
-    /// The bytes that Base64 text stands for; none if it is none.
+    /// The bytes of Base64 text, or empty data.
     public var dataValue: Data { data ?? Data() }
 
     private func decoded<Value: DefaultsSerializable>() -> Value? {
@@ -61,12 +62,12 @@ public struct UntypedSetting: Sendable {
 }
 
 extension DefaultsAdapter {
-    /// A setting by its name, read as what is asked for.
+    /// A setting by its name.
     public subscript<Name: SettingName>(_ name: Name) -> UntypedSetting {
         UntypedSetting(core: adapterCore, name: String(name))
     }
 
-    /// A setting by its name as a value of a type; nil if it is none. Assigning nil removes it.
+    /// The value of a name as a type. Nil if there is no value of the type. Assigning nil removes the stored value.
     @_disfavoredOverload
     public subscript<Value: DefaultsSerializable, Name: SettingName>(_ name: Name) -> Value? {
         get { adapterCore.untyped(String(name)) { try? Value.defaultsBridge.decode($0) } }
@@ -77,15 +78,15 @@ extension DefaultsAdapter {
         }
     }
 
-    // `Sendable`, as all text is: where JSON is given or wanted, that makes this form the more special of the two.
-    /// A setting by its name as JSON. Assigning nil removes it.
+    // All names are Sendable. The constraint makes the compiler prefer this subscript for JSON.
+    /// The value of a name as JSON. Assigning nil removes the stored value.
     @_disfavoredOverload
     public subscript<Name: SettingName & Sendable>(_ name: Name) -> JSONValue? {
         get { adapterCore.untyped(String(name)) { $0 } }
         set { adapterCore.setUntyped(String(name), newValue) }
     }
 
-    /// True if a name has a value that is not a default.
+    /// True if a name has a value that is not a default: from the command line, stored, or registered.
     public func hasKey<Name: SettingName>(_ name: Name) -> Bool {
         adapterCore.hasKey(named: String(name))
     }
@@ -95,52 +96,54 @@ extension DefaultsAdapter {
         adapterCore.isSet(named: String(name))
     }
 
-    /// Removes what is stored under a name.
+    /// Removes the value that is stored under a name.
     public func remove<Name: SettingName>(_ name: Name) {
         adapterCore.setUntyped(String(name), nil)
     }
 }
 
-/// Adds to a number; where there is nothing, stores what is added.
+/// Adds to a number. If there is no value, stores the operand.
 public func += (setting: UntypedSetting, amount: Int) {
     setting.core.changeUntyped(
         setting.name, by: .add(.integer(Int64(amount))), orStore: .integer(Int64(amount)))
 }
 
-/// Adds to a number; where there is nothing, stores what is added.
+/// Adds to a number. If there is no value, stores the operand.
 public func += (setting: UntypedSetting, amount: Double) {
     setting.core.changeUntyped(setting.name, by: .add(.double(amount)), orStore: .double(amount))
 }
 
-/// Appends to text; where there is nothing, stores what is appended.
+/// Appends to text. If there is no value, stores the operand.
 public func += (setting: UntypedSetting, text: String) {
     setting.core.changeUntyped(setting.name, by: .concat(text), orStore: .string(text))
 }
 
-/// Appends to an array; where there is nothing, stores what is appended.
+/// Appends to an array. If there is no value, stores the operand.
 public func += (setting: UntypedSetting, elements: [JSONValue]) {
     setting.core.changeUntyped(setting.name, by: .append(elements), orStore: .array(elements))
 }
 
-/// Adds one to a number; where there is nothing, stores 1.
+/// Adds 1 to a number. If there is no value, stores 1.
 public postfix func ++ (setting: UntypedSetting) {
     setting += 1
 }
 
-/// Stores a value if nothing is stored, which the server decides. The right side is not evaluated if something is.
+/// Stores a value if nothing is stored. The daemon decides. The right side is evaluated only if nothing seems to be
+/// stored.
 public func ?= <Value: DefaultsSerializable>(
     setting: UntypedSetting, value: @autoclosure () throws -> Value
 ) rethrows {
     try setting.core.setUntypedIfAbsent(setting.name) { setting.core.untypedJSON(try value(), setting.name) }
 }
 
-/// Stores JSON if nothing is stored, which the server decides. The right side is not evaluated if something is.
+/// Stores JSON if nothing is stored. The daemon decides. The right side is evaluated only if nothing seems to be
+/// stored.
 @_disfavoredOverload
 public func ?= (setting: UntypedSetting, value: @autoclosure () throws -> JSONValue) rethrows {
     try setting.core.setUntypedIfAbsent(setting.name) { .some(try value()) }
 }
 
-/// The conversions of values without a declared type. The table stands at ``UntypedSetting``.
+/// The conversions of values without a declared type. The documentation of ``UntypedSetting`` has the table.
 enum UntypedConversion {
     static func int(_ value: JSONValue) -> Int? {
         switch value {

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// A clock that a test controls. It stands still until the test advances it.
 ///
-/// The clock governs the pauses of the client before it tries again, the answers of a slow daemon, and the timestamps of commits.
-/// The timeouts of callers always count real time.
+/// The clock governs the pauses of the client before it tries again, the answers of a slow daemon, and the timestamps
+/// of commits. The timeouts of callers always count real time.
 public final class TestClock: Sendable {
     private struct State {
         var elapsed = Duration.zero
@@ -39,8 +39,8 @@ public final class TestClock: Sendable {
         for pause in ended.sorted(by: { $0.end < $1.end }) { pause.promise.fulfill(()) }
     }
 
-    /// Waits until the client pauses, so that ``advance(by:)`` can end the pause. Returns false if the client does not pause within
-    /// five seconds of real time.
+    /// Waits until the client pauses, so that ``advance(by:)`` can end the pause. Returns false if the client does not
+    /// pause within five seconds of real time.
     public func waitForPause() async -> Bool {
         let promise = Promise<Void>()
         let isPausing = state.withLock { state in

@@ -10,9 +10,9 @@ public import SettingsKeys
 ///     daemon.setCondition(.refusing(.forbidden, "the token does not allow it"))
 ///     await #expect(throws: DefaultsError.self) { try await settings.set(\.volume, 0.5) }
 ///
-/// It decides writes with the code of the real daemon, so its refusals have the same messages. Several adapters can use one daemon.
-/// Each of them then is a program of its own. A mistake of the test, such as a name that no key can have, ends the process with a
-/// message.
+/// It decides writes with the code of the real daemon, so its refusals have the same messages. Several adapters can use
+/// one daemon. Each of them then is a program of its own. A mistake of the test, such as a name that no key can have,
+/// ends the process with a message.
 public final class TestDaemon: Sendable {
     /// The way in which the daemon treats requests.
     public enum Condition: Sendable {
@@ -22,8 +22,9 @@ public final class TestDaemon: Sendable {
         case away
         /// The daemon answers each request after this time of its clock.
         case slow(Duration)
-        /// The daemon refuses each write with this code and this text. Reads succeed, unless they are included. After a refusal that
-        /// may pass, such as `insufficientStorage` for a full disk, the client keeps the write and tries again.
+        /// The daemon refuses each write with this code and this text. Reads succeed, unless they are included. After a
+        /// refusal that may pass, such as `insufficientStorage` for a full disk, the client keeps the write and tries
+        /// again.
         case refusing(ErrorCode, String, includingReads: Bool = false)
     }
 
@@ -56,29 +57,33 @@ public final class TestDaemon: Sendable {
 
     /// Changes how the daemon treats requests from now on.
     ///
-    /// After ``Condition/away``, the clients get the news that they have missed. They send waiting writes after their pause, which a
-    /// ``TestClock`` can end.
+    /// After ``Condition/away``, the clients get the news that they have missed. They send waiting writes after their
+    /// pause, which a ``TestClock`` can end.
     public func setCondition(_ condition: Condition) {
         backend.setCondition(condition)
     }
 
     /// The stored value of a key, or its default of the schema. Nil if there is none.
     public func value(forKey name: String) -> JSONValue? {
-        attempt("read", name) { key throws(BackendError) in try backend.inner.setting(key).value }
+        Self.attempt("read", name) { key throws(BackendError) in try backend.inner.setting(key).value }
     }
 
     /// Stores a value as another program would, whatever the condition of the daemon is. Nil removes the stored value.
     public func store(_ value: JSONValue?, forKey name: String) {
-        attempt("write", name) { key throws(BackendError) in try backend.inner.store(value, for: key) }
+        Self.store(value, name, in: backend.inner)
     }
 
-    /// Stores a value as another program would, when the next write of a client arrives and before the daemon decides it. So a
-    /// change in place meets a conflict.
+    /// Stores a value as another program would, when the next write of a client arrives and before the daemon decides
+    /// it. So a change in place meets a conflict.
     public func storeBeforeNextWrite(_ value: JSONValue?, forKey name: String) {
-        backend.beforeNextWrite { [self] in store(value, forKey: name) }
+        backend.beforeNextWrite { [inner = backend.inner] in Self.store(value, name, in: inner) }
     }
 
-    private func attempt<Result>(
+    private static func store(_ value: JSONValue?, _ name: String, in inner: InMemoryBackend) {
+        attempt("write", name) { key throws(BackendError) in try inner.store(value, for: key) }
+    }
+
+    private static func attempt<Result>(
         _ operation: String, _ name: String, _ body: (KeyName) throws(BackendError) -> Result
     ) -> Result {
         do {
@@ -95,8 +100,8 @@ public final class TestDaemon: Sendable {
 }
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
-    /// Settings in memory, without a daemon. They behave the same and last as long as the adapter. A setter waits until the write is
-    /// done, so an issue is there when the setter returns.
+    /// Settings in memory, without a daemon. They behave the same and last as long as the adapter. A setter waits until
+    /// the write is done, so an issue is there when the setter returns.
     ///
     /// - Parameters:
     ///   - keyStore: where the keys are defined.

@@ -31,7 +31,7 @@ func misuse(_ key: DefaultsKey<Int>) {
 }
 
 // These are no misuse. The compiler has at most one second for each expression.
-func use() -> Int {
+func use() {
     Defaults["k"] = "text"
     Defaults["k"] = 1
     Defaults["k"] = nil
@@ -40,5 +40,11 @@ func use() -> Int {
     let sum =
         (Defaults["a"].int ?? 0) + (Defaults["b"].int ?? 0) + (Defaults["c"].int ?? 0) + (Defaults["d"].int ?? 0)
         + (Defaults["e"].int ?? 0)
-    return sum
+    let length =
+        (Defaults["a"].double ?? 0.0) + (Defaults["b"].double ?? 0.0) + (Defaults["c"].double ?? 0.0)
+        + (Defaults["d"].double ?? 0.0) + (Defaults["e"].double ?? 0.0)
+    let text =
+        (Defaults["a"].string ?? "") + (Defaults["b"].string ?? "") + (Defaults["c"].string ?? "")
+        + (Defaults["d"].string ?? "") + (Defaults["e"].string ?? "")
+    print(sum, length, text)
 }

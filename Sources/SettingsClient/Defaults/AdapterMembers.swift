@@ -1,20 +1,19 @@
 package import SettingsModel
 
-/// The members that adapters and scopes have for keys, which hide keys of the same name: `Defaults.value` is a method
-/// whatever keys there are, `Defaults[\.value]` the key.
+/// The members of adapters and scopes that hide keys of the same name: `Defaults.value` is a method even if there is a
+/// key `value`. `Defaults[\.value]` is the key.
 ///
-/// Other members of an adapter, such as `removeAll` and `issues`, hide nothing: where a key of that name is meant, the key
-/// is taken.
+/// Other members, such as `removeAll` and `issues`, hide no key: the compiler takes the key where a key fits.
 package enum AdapterMembers {
-    /// Their names, in the order of the alphabet.
+    /// The names in alphabetical order.
     package static let names = [
         "hasKey", "isSet", "observe", "remove", "set", "setIfAbsent", "update", "updates", "value",
     ]
 }
 
 extension Schema {
-    /// The keys that `Defaults.name` does not reach, if their properties have the name under which they are stored:
-    /// adapters have members of these names.
+    /// The keys whose names are members of an adapter. If the property of such a key has the name of the key,
+    /// `Defaults.name` does not reach the key.
     package var keysShadowedByAdapter: [String] {
         AdapterMembers.names.filter { lists($0) }
     }

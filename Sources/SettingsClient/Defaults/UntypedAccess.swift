@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// Access by name, without a declared type. The module SettingsClientCompatibility has the public forms.
 extension AdapterCore {
-    /// Reads the value of a name in all layers. Text of the command line is tried in each form that it may have. If all forms
-    /// fail, the layers below count.
+    /// Reads the value of a name in all layers. Text of the command line is tried in each form that it may have. If all
+    /// forms fail, the layers below count.
     package func untyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
         for form in arguments.forms(of: name) {
             if let value = read(form) { return value }
@@ -74,8 +74,8 @@ extension AdapterCore {
         }
     }
 
-    /// Changes the value of a name in place. The daemon carries out the operation, so concurrent changes are not lost. If nothing
-    /// is stored, the operation starts from the registered value, or stores its operand.
+    /// Changes the value of a name in place. The daemon carries out the operation, so concurrent changes are not lost.
+    /// If nothing is stored, the operation starts from the registered value, or stores its operand.
     package func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
         writeUntyped(name, first) { key throws(DefaultsError) in
             let start = registered(key)

@@ -4,7 +4,8 @@ import SettingsClientTesting
 import TestSupport
 import Testing
 
-/// Each fault of a test daemon, as a program meets it. Only what a program outside of this package can use is used here.
+/// Each fault of a test daemon, as a program meets it. Only what a program outside of this package can use is used
+/// here.
 @Suite(.ownThread)
 struct TestDaemonTests {
     struct Keys: DefaultsKeyStore {
@@ -92,6 +93,7 @@ struct TestDaemonTests {
             Issue.record("the error is \(error as Any)")
             return
         }
+        #expect(await clock.waitForPause())
         clock.advance(by: .seconds(60))
         try eventually { daemon.value(forKey: "count") == 1 }
     }

@@ -141,6 +141,6 @@ struct ArchiveTests {
         defaults[key: DefaultsKey<Shelf.Inner?>("inner")] = Shelf.Inner()
         #expect(
             world.takeIssues().first?.description.hasSuffix(
-                "cannot be archived: Inner does not stand at the top level of a module, or is private") == true)
+                "cannot be archived: Inner is private, or is not declared at the top level of a module") == true)
     }
 }
