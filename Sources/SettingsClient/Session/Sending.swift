@@ -23,6 +23,8 @@ struct Sending: Sendable {
     /// Functions that return true if a value that a conflict has merged is a value of the key.
     private var validators: [Int64: @Sendable (JSONValue) -> Bool] = [:]
     private var flushes: [Flush] = []
+    /// Set while the suite is loaded. Writes with higher numbers wait for the end of the load.
+    private var hold: (lastNumber: Int64, end: Promise<Void>)?
     /// The number of writes that have no number yet, because the outbox is not open.
     var waitingForOutbox = 0
     private var isRunning = false
@@ -127,11 +129,30 @@ struct Sending: Sendable {
     }
 
     /// Waits for all present writes. Returns nil if there are none.
-    mutating func addFlush() -> Promise<Result<Void, BackendError>>? {
+    mutating func addFlush() -> Promise<Result<Void, BackendError>>? { addFlush(upTo: lastNumber) }
+
+    private mutating func addFlush(upTo number: Int64) -> Promise<Result<Void, BackendError>>? {
         guard count > 0 else { return nil }
-        let flush = Flush(number: lastNumber, result: Promise())
+        let flush = Flush(number: number, result: Promise())
         flushes.append(flush)
         return flush.result
+    }
+
+    /// Lets no write be sent until the end of a load, except the first one if the load waits for it.
+    mutating func beginHold(afterFirst: Bool) -> Promise<Result<Void, BackendError>>? {
+        let flush = afterFirst ? addFlush(upTo: nextNumber) : nil
+        hold = (flush == nil ? nextNumber - 1 : nextNumber, hold?.end ?? Promise())
+        return flush
+    }
+
+    /// Returns the promise of the end of the load if the write has to wait for that.
+    func hold(ofWrite number: Int64) -> Promise<Void>? {
+        hold.flatMap { number > $0.lastNumber ? $0.end : nil }
+    }
+
+    mutating func endHold() -> Promise<Void>? {
+        defer { hold = nil }
+        return hold?.end
     }
 
     /// Returns the report that the daemon takes no writes. Returns nil if it was made.

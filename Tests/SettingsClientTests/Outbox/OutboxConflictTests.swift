@@ -209,4 +209,17 @@ struct OutboxConflictTests {
         }
         #expect(transaction.conditions == [condition])
     }
+
+    @Test("After a merge that is not allowed, the value of the other program is seen before any news of it")
+    func refusedMerge() {
+        let (one, two) = (world.program(), world.program())
+        one.link.holdNews()
+        change(&one.defaults.meters) { meters in
+            two.defaults.meters = 99
+            meters += 2
+        }
+        #expect(one.defaults.meters == 99)
+        #expect(world.takeIssues().map(\.key) == ["meters"])
+        one.link.comeBack()
+    }
 }
