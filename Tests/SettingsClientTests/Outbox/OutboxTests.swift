@@ -63,7 +63,7 @@ struct OutboxTests {
 
     @Test("The forms that throw say that a write waits")
     func asyncForms() async throws {
-        let program = world.program(timeout: .milliseconds(50))
+        let program = world.program()
         let defaults = program.defaults
         defaults.launchCount = 1
         program.link.leave()

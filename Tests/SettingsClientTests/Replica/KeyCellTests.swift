@@ -17,7 +17,7 @@ struct KeyCellTests {
             keyStore: ClientKeys(),
             session: SuiteSession(
                 link, outbox: .directory(directory.path), cache: .none, of: .usual, timeout: .seconds(20)),
-            arguments: [],
+            arguments: [], writes: .background,
             log: { issue in
                 log.add("\(issue)")
                 counter.value?["launchCount"] += 1
