@@ -1,21 +1,30 @@
 import Foundation
 import SettingsClientCompatibility
 
-// A program that writes numbers, one after the other, and says of each when its setter has returned:
+// A program that writes the numbers from FIRST to LAST in order, and says on standard error which writes have returned. Tests
+// kill it.
 //
-//     outbox-writer SERVER DIRECTORY FIRST LAST
+//     outbox-writer SERVER DIRECTORY FIRST LAST          appends each number to the untyped key `log`
+//     outbox-writer SERVER DIRECTORY FIRST LAST mixed    writes each number as `MixedWriter` says
 
 let arguments = CommandLine.arguments
-guard arguments.count == 5, let first = Int64(arguments[3]), let last = Int64(arguments[4]) else {
-    FileHandle.standardError.write(Data("usage: outbox-writer SERVER DIRECTORY FIRST LAST\n".utf8))
+guard arguments.count >= 5, let first = Int(arguments[3]), let last = Int(arguments[4]) else {
+    FileHandle.standardError.write(Data("usage: outbox-writer SERVER DIRECTORY FIRST LAST [mixed]\n".utf8))
     exit(EX_USAGE)
 }
 
 let writer = DefaultsAdapter(
-    suite: try SuiteName("app"), keyStore: DefaultsKeys(), server: try ServerAddress(arguments[1]),
-    timeout: .milliseconds(100), outbox: .directory(arguments[2]), arguments: [])
+    suite: try SuiteName("app"), keyStore: WriterKeys(), server: try ServerAddress(arguments[1]),
+    timeout: .milliseconds(100), outbox: .directory(arguments[2]), arguments: [],
+    log: DefaultsLog(issues: { issue in
+        if issue.attempt == .write, !issue.error.isKept { say("failed: \(issue)") }
+    }))
 
-for number in first...last {
-    writer["log"] += [.integer(number)]
-    FileHandle.standardError.write(Data("wrote \(number).\n".utf8))
+if arguments.last == "mixed" {
+    await MixedWriter(writer: writer).write(first...last)
+} else {
+    for number in first...last {
+        writer["log"] += [.integer(Int64(number))]
+        say("wrote \(number)")
+    }
 }

@@ -77,7 +77,7 @@ struct PastTests {
 
     @Test("A suite at each revision and instant is what it was")
     func places() throws {
-        for random in FuzzBudget.generators(share: 0.02) {
+        for random in FuzzBudget.generators(share: 0.01) {
             let run = try Run(random, commits: 80)
             for place in run.places {
                 for name in PlainSuites.names {
@@ -245,7 +245,7 @@ struct PastTests {
 
     @Test("The difference between two places is what differs, in either direction")
     func differences() throws {
-        for random in FuzzBudget.generators(share: 0.02) {
+        for random in FuzzBudget.generators(share: 0.01) {
             var run = try Run(random, commits: 60)
             for _ in 0..<300 {
                 let (from, to) = (run.random.pick(run.places), run.random.pick(run.places))

@@ -6,7 +6,7 @@ import Synchronization
 ///
 ///     settings-worker sum TIMES        adds one, so many times, to a key that is merged as a sum
 ///     settings-worker count            adds one to a key without a rule, until the phase is over; says "met" when that was
-///                                      at least a thousand times and not without a conflict
+///                                      at least 300 times and not without a conflict
 ///     settings-worker text VALUE       stores a value and is gone
 ///     settings-worker complain         does something that the log of every adapter tells, and says "going on"
 ///
@@ -27,7 +27,7 @@ enum SettingsWorker {
             while Defaults.phase == .working {
                 Defaults.count += 1
                 times += 1
-                if !hasSaid, times >= 1000, !complaints.withLock({ $0.isEmpty }) {
+                if !hasSaid, times >= 300, !complaints.withLock({ $0.isEmpty }) {
                     say("met")
                     hasSaid = true
                 }

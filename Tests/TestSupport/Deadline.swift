@@ -39,6 +39,8 @@ package func eventually(_ function: StaticString = #function, _ isSo: () throws 
     let end = ContinuousClock.now + .seconds(Deadline.patience)
     while try !isSo() {
         guard ContinuousClock.now < end else { throw NeverSo(function: function) }
+        // The threads that bring it about may need this processor.
+        poll(nil, 0, 1)
     }
 }
 

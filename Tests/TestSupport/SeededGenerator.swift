@@ -49,6 +49,12 @@ package enum FuzzBudget {
         return (0..<UInt64(rounds)).lazy.map { SeededGenerator(seed: firstSeed &+ $0) }
     }
 
+    /// The seeds of tests that have other seeds in each run, unless `FUZZ_SEED` is set.
+    package static func randomSeeds(share: Double) -> [UInt64] {
+        let first = UInt64(variable("FUZZ_SEED") ?? "") ?? .random(in: 0...UInt64(UInt32.max))
+        return (0..<UInt64(max(1, Double(iterations) * share))).map { first &+ $0 }
+    }
+
     private static func variable(_ name: String) -> String? {
         ProcessInfo.processInfo.environment[name]
     }

@@ -28,6 +28,10 @@ struct Sending: Sendable {
     /// The flushes in the order of their numbers.
     private var flushes = Deque<Flush>()
     private var attempts = 0
+    /// Set while the suite is loaded. Writes with higher numbers wait for the end of the load.
+    private var hold: (lastNumber: Int64, end: Promise<Void>)?
+    /// The load, which waits for the answer to the first write.
+    private var load: Flush?
     /// The number of writes that have no number yet, because the outbox is not open.
     var waitingForOutbox = 0
     private var isRunning = false
@@ -127,9 +131,13 @@ struct Sending: Sendable {
         return removeFlushes { [attempts] in $0.attempts < attempts }
     }
 
-    /// Removes flushes from the front while a condition holds.
+    /// Removes the flushes for which a condition holds. It holds for a flush only if it holds for all earlier flushes.
     private mutating func removeFlushes(while condition: (Flush) -> Bool) -> [Promise<Result<Void, BackendError>>] {
         var removed: [Promise<Result<Void, BackendError>>] = []
+        if let load, condition(load) {
+            removed.append(load.result)
+            self.load = nil
+        }
         while let first = flushes.first, condition(first) {
             removed.append(first.result)
             _ = flushes.popFirst()
@@ -138,7 +146,7 @@ struct Sending: Sendable {
     }
 
     /// True if a caller waits for another attempt.
-    var needsAttempt: Bool { !flushes.isEmpty }
+    var needsAttempt: Bool { !flushes.isEmpty || load != nil }
 
     /// Removes all waiters, because waiting does not help.
     mutating func removeWaiters() -> [Promise<WriteResult>] {
@@ -152,6 +160,23 @@ struct Sending: Sendable {
         let flush = Flush(number: lastNumber, result: Promise(), attempts: attempts)
         flushes.append(flush)
         return flush.result
+    }
+
+    /// Lets no write be sent until the end of a load, except the first one if the load waits for it.
+    mutating func beginHold(afterFirst: Bool) -> Promise<Result<Void, BackendError>>? {
+        load = afterFirst && count > 0 ? Flush(number: nextNumber, result: Promise(), attempts: attempts) : nil
+        hold = (load == nil ? nextNumber - 1 : nextNumber, hold?.end ?? Promise())
+        return load?.result
+    }
+
+    /// Returns the promise of the end of the load if the write has to wait for that.
+    func hold(ofWrite number: Int64) -> Promise<Void>? {
+        hold.flatMap { number > $0.lastNumber ? $0.end : nil }
+    }
+
+    mutating func endHold() -> Promise<Void>? {
+        defer { hold = nil }
+        return hold?.end
     }
 
     /// Returns the report that writes wait. Returns nil if it was made.

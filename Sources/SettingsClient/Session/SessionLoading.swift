@@ -210,8 +210,7 @@ extension SuiteSession {
         openOutbox()
         let beginning: ObservedState
         do {
-            beginning = try await read { () async throws(BackendError) in try await backend.load() }
-            apply(.state(beginning))
+            beginning = try await loadState()
             // Each key is compared with the schema at its first read.
             if let place = schema { _ = try? await fetchSchema(at: place) }
         } catch {
@@ -231,6 +230,19 @@ extension SuiteSession {
             apply(observation)
             if !observation.isPartial { confirm() }
         }
+    }
+
+    private func loadState() async throws(BackendError) -> ObservedState {
+        defer { resumeSending() }
+        let isFirstWriteAnswered = await holdSending()
+        var loaded = try await read { () async throws(BackendError) in try await backend.load() }
+        if !isFirstWriteAnswered {
+            // The daemon may have come back between the two requests. Then it can answer the write now.
+            _ = await holdSending()
+            loaded = try await read { () async throws(BackendError) in try await backend.load() }
+        }
+        apply(.state(loaded))
+        return loaded
     }
 
     /// Returns true if an error of loading has not been reported since the attempt that caused it.

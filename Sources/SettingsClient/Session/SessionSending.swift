@@ -71,7 +71,12 @@ extension SuiteSession {
         return try await result(of: waiter)
     }
 
-    /// Waits for the result of a write. If there is none in time, the write stays in the queue.
+    /// Waits until the client thread has written all previous writes to the outbox file, also if the task is cancelled.
+    private nonisolated(nonsending) func finishStoring() async {
+        await withCheckedContinuation { continuation in ClientThread.shared.execute { continuation.resume() } }
+    }
+
+    /// Waits for the result of a write. If there is none in time, the write stays in the queue and in the outbox file.
     nonisolated(nonsending) func result(of waiter: Promise<WriteResult>) async throws(BackendError) -> WriteSummary {
         guard let result = isWorthWaiting ? await waiter.value(until: deadline) : waiter.value else {
             let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
@@ -79,6 +84,7 @@ extension SuiteSession {
             if !isRemoved, !Task.isCancelled, let result = await waiter.value(until: .now + .seconds(1)) {
                 return try result.get()
             }
+            await finishStoring()
             throw Task.isCancelled ? .queued("the task was cancelled while the write was on its way") : queued
         }
         return try result.get()
@@ -163,6 +169,28 @@ extension SuiteSession {
         try result.get()
     }
 
+    /// Waits until the first write has an answer, and holds the other writes until ``resumeSending()``. Returns false if the
+    /// attempt to send the first write has failed.
+    ///
+    /// The suite is loaded in between. A state that is loaded while a write has no answer may contain the write, and readers
+    /// would see its effect twice. The first write may even have been carried out for an earlier run of the program.
+    func holdSending() async -> Bool {
+        let (flush, pause) = state.withLock { state in
+            // After a refusal, the daemon may have asked for a pause.
+            let isRefusing = if case .refusing = state.availability.phase { true } else { false }
+            return (state.sending.beginHold(afterFirst: !isRefusing), isRefusing ? nil : state.sending.pause)
+        }
+        guard let flush else { return true }
+        pause?.fulfill(())
+        // A caller that waits for the suite has time left for the load.
+        if case .failure = await flush.value(until: .now + options.timeout / 2) { return false }
+        return true
+    }
+
+    func resumeSending() {
+        state.withLock { $0.sending.endHold() }?.fulfill(())
+    }
+
     /// Begins a flush. The promise is fulfilled when the daemon has all writes, or when one of them has to wait.
     func beginFlush() -> Promise<Result<Void, BackendError>>? {
         let (flush, pause) = state.withLock { ($0.sending.addFlush(), $0.sending.pause) }
@@ -228,6 +256,10 @@ extension SuiteSession {
             // A thread may still be about to store a write with a lower number.
             guard let write = outbox.withLock({ $0.first }), write.number == nextNumber else {
                 if state.withLock({ $0.sending.endTask() }) { return }
+                continue
+            }
+            if let end = state.withLock({ $0.sending.hold(ofWrite: nextNumber) }) {
+                _ = await end.value()
                 continue
             }
             guard case .pause(let reason, let atLeast, let isAnswer, let isFinal) = await send(write) else { continue }
@@ -342,9 +374,15 @@ extension SuiteSession {
             return .next
         }
         do throws(BackendError) {
-            var setting = current
-            // A refusal does not contain a secret.
-            if setting == nil { setting = try await fetch(key) }
+            let setting: SettingState?
+            if let current {
+                // Readers see the current setting also if the write is rolled back.
+                change { $0.learn(current, fromRefusal: true) }
+                setting = current
+            } else {
+                // The refusal of a secret does not contain the current setting.
+                setting = try await fetch(key)
+            }
             guard let setting, let next = write.change.resolved(over: setting, as: .unique()) else {
                 refuse(write, setting.map { write.change.explained(problem, $0) } ?? problem)
                 return .next
@@ -352,8 +390,6 @@ extension SuiteSession {
             if let merged = next.mergedValue(over: setting), !state.withLock({ $0.sending.validator })(merged) {
                 let detail =
                     "the change to \(key) was merged with another change, and the result \(merged) is not allowed"
-                // The reported problem does not contain the setting, and readers see it after the rollback.
-                change { $0.learn(setting, fromRefusal: true) }
                 refuse(write, Problem(.invalidValue, detail))
                 return .next
             }

@@ -42,7 +42,7 @@ struct CachingTests {
 
     /// Waits until the file holds these values.
     private func holds(_ values: [JSONValue]) -> Bool {
-        let limit = ContinuousClock.now + .seconds(20)
+        let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while file().read()?.suites.first?.values.map(\.value) != values {
             guard ContinuousClock.now < limit else { return false }
             poll(nil, 0, 1)
@@ -215,7 +215,7 @@ struct CachingTests {
                 InMemoryBackend(suite: suite), cache: file, options: .init(saveInterval: .seconds(1000)))
             let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: session, log: DefaultsLog { _, _, _ in })
             defaults.launchCount = 1
-            let limit = ContinuousClock.now + .seconds(20)
+            let limit = ContinuousClock.now + .seconds(Deadline.patience)
             while file.read() == nil, ContinuousClock.now < limit { poll(nil, 0, 1) }
             defaults.launchCount = 2
             withExtendedLifetime(defaults) { exit(EXIT_SUCCESS) }

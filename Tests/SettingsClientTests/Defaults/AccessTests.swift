@@ -10,7 +10,7 @@ struct AccessTests {
     private let count = DefaultsKey<Int>("launchCount", defaultValue: 0)
     private let libraries = DefaultsKey<[String]>("libraries", defaultValue: [])
 
-    @Test("By key path, by key and as a member it is one setting", arguments: Place.allCases)
+    @Test("By key path, by key and as a member it is one setting", arguments: Place.allCasesWithTCP)
     func threeWays(_ place: Place) throws {
         let world = try place.world()
         let defaults = world.adapter()

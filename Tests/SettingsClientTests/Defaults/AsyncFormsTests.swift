@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.ownThread)
 struct AsyncFormsTests {
-    @Test("They read, store and change", arguments: Place.allCases)
+    @Test("They read, store and change", arguments: Place.allCasesWithTCP)
     func basics(_ place: Place) async throws {
         let world = try place.world()
         let (one, two) = (world.adapter(), world.adapter())

@@ -188,7 +188,7 @@ struct ConflictTests {
         let world = try place.world()
         let programs = [world.adapter(), world.adapter()]
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
-            for round in 0..<100 {
+            for round in 0..<30 {
                 programs[thread % 2][\.visits] += 1
                 if round % 10 == 0 { programs[thread % 2].recent.append("\(thread).\(round)") }
                 if round % 10 == 5 { programs[thread % 2].tags.insert("\(thread).\(round)") }
@@ -196,9 +196,9 @@ struct ConflictTests {
         }
         for program in programs {
             try await program.synchronize()
-            #expect(program.visits == 800)
-            #expect(program.recent.count == 81 && Set(program.recent).count == 81)
-            #expect(program.tags.count == 80)
+            #expect(program.visits == 240)
+            #expect(program.recent.count == 25 && Set(program.recent).count == 25)
+            #expect(program.tags.count == 24)
         }
         #expect(world.takeIssues() == [])
     }
@@ -208,11 +208,11 @@ struct ConflictTests {
         let world = try place.world()
         let programs = [world.adapter(), world.adapter()]
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
-            for _ in 0..<100 { programs[thread % 2][\.launchCount] += 1 }
+            for _ in 0..<30 { programs[thread % 2][\.launchCount] += 1 }
         }
         try await programs[0].synchronize()
         let issues = world.takeIssues()
-        #expect(programs[0].launchCount + issues.count == 800)
+        #expect(programs[0].launchCount + issues.count == 240)
         #expect(issues.allSatisfy { $0.error.isConflict })
     }
 }

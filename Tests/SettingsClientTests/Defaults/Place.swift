@@ -6,7 +6,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// A place where a suite can live. Every case of how an adapter behaves is written once and run in each.
+/// A place where a suite can live. Most tests of an adapter run in all places.
 enum Place: CaseIterable, Sendable {
     /// In this program's memory.
     case memory
@@ -16,6 +16,11 @@ enum Place: CaseIterable, Sendable {
     case tcp
     /// In a daemon that is reached over a Unix domain socket.
     case unixSocket
+
+    /// The places that differ for an adapter. The tests of the HTTP client compare the two kinds of sockets, so only a few
+    /// tests of adapters use TCP, too.
+    static let allCases: [Place] = [.memory, .memoryWithFiles, .unixSocket]
+    static let allCasesWithTCP = allCases + [.tcp]
 
     /// A suite of its own, empty.
     func world(schema: Schema? = nil) throws -> World {

@@ -211,13 +211,14 @@ struct OutboxConflictTests {
         #expect(transaction.conditions == [condition])
     }
 
-    @Test("After a merge that leaves the limits, a getter returns the stored value before the follower delivers it")
-    func refusedMerge() throws {
+    @Test("After a merge that is not allowed, the value of the other program is seen before any news of it")
+    func refusedMerge() {
         let (one, two) = (world.program(), world.program())
-        #expect(one.defaults.meters == 0)
         one.link.holdNews()
-        two.defaults.meters = 99
-        one.defaults.meters += 2
+        change(&one.defaults.meters) { meters in
+            two.defaults.meters = 99
+            meters += 2
+        }
         #expect(one.defaults.meters == 99)
         #expect(world.takeIssues().map(\.key) == ["meters"])
         one.link.comeBack()

@@ -36,7 +36,7 @@ struct OutboxModelTests {
 
     @Test("Nothing is lost, nothing done twice, and the order is kept")
     func exactly() async throws {
-        for generator in FuzzBudget.generators(share: 0.02) { try await exactly(generator) }
+        for generator in FuzzBudget.generators(share: 0.01) { try await exactly(generator) }
     }
 
     private func exactly(_ seeded: SeededGenerator) async throws {
@@ -214,7 +214,7 @@ struct OutboxModelTests {
 
     @Test("With a failing disk and crashes anywhere, accepted writes are done once and in order")
     func faults() async throws {
-        for generator in FuzzBudget.generators(share: 0.02) { try await faults(generator) }
+        for generator in FuzzBudget.generators(share: 0.01) { try await faults(generator) }
     }
 
     private func faults(_ seeded: SeededGenerator) async throws {

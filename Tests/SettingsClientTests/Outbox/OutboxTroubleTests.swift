@@ -17,7 +17,7 @@ struct OutboxTroubleTests {
 
     @Test("A write that the outbox file has no room for is an issue, and is sent all the same")
     func fullDisk() async throws {
-        let program = world.program(timeout: .milliseconds(50))
+        let program = world.program()
         let defaults = program.defaults
         defaults.launchCount = 1
         program.link.leave()
@@ -38,7 +38,7 @@ struct OutboxTroubleTests {
 
     @Test("A write beyond the bound of the queue is rolled back and reported")
     func fullQueue() async throws {
-        let program = world.program(limits: OutboxStore.Limits(writes: 1), timeout: .milliseconds(50))
+        let program = world.program(limits: OutboxStore.Limits(writes: 1))
         let defaults = program.defaults
         defaults.launchCount = 1
         program.link.leave()

@@ -54,4 +54,16 @@ struct OutboxWaitingTests {
         try await program.defaults.flush()
         #expect(world["launchCount"] == 100 && world.takeIssues() == [])
     }
+
+    @Test("An async form throws `kept` when the outbox file contains the write, not before")
+    func keptWritesAreStored() async throws {
+        // A daemon that has not answered for longer than callers wait: no form waits for an answer.
+        let defaults = world.program(isAway: true).defaults
+        defaults.launchCount = 1
+        for number in 2...200 {
+            let error = await #expect(throws: DefaultsError.self) { try await defaults.set(\.launchCount, number) }
+            guard case .kept = error else { throw error ?? .cancelled }
+            try #require(world.storedCount == number)
+        }
+    }
 }

@@ -82,6 +82,17 @@ final class OutboxWorld: Sendable {
         return store.inherit().writes
     }
 
+    /// The number of writes in all files, also in the file that a running program has locked.
+    var storedCount: Int {
+        get throws {
+            let folder = directory.path + "/outbox"
+            return try POSIXFileSystem().list(folder).reduce(0) { count, name in
+                let bytes = try OpenFile("\(folder)/\(name)", .writing, in: POSIXFileSystem()).readAll()
+                return try count + OutboxContents(bytes).writes.count
+            }
+        }
+    }
+
     /// How many files there are.
     var fileCount: Int {
         (try? POSIXFileSystem().list(directory.path + "/outbox"))?.count ?? 0

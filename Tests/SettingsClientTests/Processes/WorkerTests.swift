@@ -46,15 +46,15 @@ struct WorkerTests {
         return (counts[0], counts[1])
     }
 
-    @Test("Three that add to a sum thousands of times lose nothing")
+    @Test("Three that add to a sum hundreds of times lose nothing")
     func sum() throws {
-        let workers = try (0..<3).map { _ in try start("sum", "2000") }
+        let workers = try (0..<3).map { _ in try start("sum", "500") }
         try work(workers)
         for worker in workers {
             let (times, conflicts) = try counts(worker)
-            #expect(times == 2000 && conflicts == 0)
+            #expect(times == 500 && conflicts == 0)
         }
-        #expect(try value("sum") == 6000)
+        #expect(try value("sum") == 1500)
     }
 
     @Test("Two that add without a rule meet conflicts, and each addition is done or reported as one")
@@ -66,7 +66,7 @@ struct WorkerTests {
         try client.send(.set(KeyName("phase"), to: "done", in: suite))
         let ends = try workers.map { try counts($0) }
         let (times, conflicts) = (ends.reduce(0) { $0 + $1.times }, ends.reduce(0) { $0 + $1.conflicts })
-        #expect(ends.allSatisfy { $0.times >= 1000 && $0.conflicts > 0 })
+        #expect(ends.allSatisfy { $0.times >= 300 && $0.conflicts > 0 })
         #expect(conflicts < times)
         #expect(try value("count") == .integer(Int64(times - conflicts)))
     }

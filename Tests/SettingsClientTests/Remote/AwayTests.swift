@@ -21,8 +21,8 @@ struct AwayTests {
     func withoutDaemonAtStart() async throws {
         let directory = try TemporaryDirectory()
         let address = try ServerAddress("unix:\(directory.path)/socket")
-        let world = World(at: address, names.app, timeout: .milliseconds(100))
-        let defaults = world.adapter()
+        let world = World(at: address, names.app, timeout: .seconds(Deadline.patience))
+        let defaults = world.adapter(writes: .background)
         #expect(defaults.launchCount == 0 && defaults.theme == .light && !defaults.isSet(\.theme))
         defaults.launchCount = 3
         defaults.launchCount += 1
@@ -34,7 +34,7 @@ struct AwayTests {
         #expect(issues.allSatisfy { $0.error == .unreachable(reason) })
         await #expect(throws: DefaultsError.unreachable(reason)) { try await defaults.value(\.theme) }
         let daemon = try ServedDaemon(in: directory, port: 0)
-        while !defaults.core.session.isLoaded || defaults.core.session.hasUnsentWrites { await Task.yield() }
+        try eventually { defaults.core.session.isLoaded && !defaults.core.session.hasUnsentWrites }
         #expect(try await defaults.value(\.launchCount) == 4 && defaults.visits == 2)
         #expect(try daemon.client().blocking.send(.setting(names.count, in: names.app)).value == 4)
     }
@@ -52,9 +52,10 @@ struct AwayTests {
         #expect(defaults.launchCount == 39 && world.takeIssues() == [])
         #expect(.now - start < .seconds(10), "one waited for the daemon, not each")
         let second = try ServedDaemon(in: directory, port: 0)
-        while defaults.core.session.hasUnsentWrites { await Task.yield() }
+        try eventually { !defaults.core.session.hasUnsentWrites }
         defaults.launchCount += 1
         #expect(defaults.launchCount == 40)
+        try eventually { !defaults.core.session.hasUnsentWrites }
         #expect(try second.client().blocking.send(.setting(names.count, in: names.app)).value == 40)
         #expect(world.takeIssues() == [])
     }

@@ -43,7 +43,7 @@ struct TroubleTests {
     {
         let server = try server { _ = $0.read() }
         let backend = RemoteBackend(
-            suite: names.app, server: SharedServer(server.address), timeout: .milliseconds(200))
+            suite: names.app, server: SharedServer(server.address), timeout: .seconds(1))
         let state = try await backend.load()
         let following = backend.follow(from: state.cursor, onTrouble: { _ in }) { _ in }
         defer { following.stop() }

@@ -18,7 +18,7 @@ struct KeyCellTests {
             keyStore: ClientKeys(),
             session: SuiteSession(
                 link, outbox: .directory(directory.path), cache: .none, of: .usual, timeout: .seconds(20)),
-            arguments: [],
+            arguments: [], writes: .background,
             log: DefaultsLog { _, message, _ in
                 log.add(message)
                 counter.value?["launchCount"] += 1

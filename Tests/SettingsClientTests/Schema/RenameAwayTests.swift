@@ -23,7 +23,7 @@ struct RenameAwayTests {
         link.leave()
         let session = SuiteSession(
             link, outbox: .directory(directory.path), cache: .none, of: .usual, timeout: .seconds(20))
-        let defaults = world.adapter(NewKeys(), session: session)
+        let defaults = world.adapter(NewKeys(), session: session, writes: .background)
         defaults.remove(\.libraries)
         link.comeBack()
         try await defaults.synchronize()
@@ -47,10 +47,10 @@ struct RenameAwayTests {
         }
         var first: DefaultsAdapter<NewKeys>? = start()
         first?.other = 1
-        while file.read()?.suites.first?.values.count != 1 { await Task.yield() }
+        try eventually { file.read()?.suites.first?.values.count == 1 }
         weak let core = first?.core
         first = nil
-        while core != nil { await Task.yield() }
+        try eventually { core == nil }
         world.adapter(OldKeys()).folders = ["a"]
         link.leave()
         let defaults = start()

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Platform
+import TestSupport
 
 @testable import SettingsClient
 
@@ -23,7 +24,7 @@ struct HeldFiles {
 
     /// False if that does not come about.
     func waits(until isReached: (Int) -> Bool) -> Bool {
-        let limit = ContinuousClock.now + .seconds(20)
+        let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while !isReached(count) {
             guard ContinuousClock.now < limit else { return false }
             poll(nil, 0, 1)

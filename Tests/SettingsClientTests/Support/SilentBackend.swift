@@ -14,6 +14,7 @@ final class SilentBackend: SuiteBackend {
 
     private struct Rules {
         var isAway = false
+        var duringLoad: (@Sendable () -> Void)?
         var beforeCommit: (@Sendable (KeyName) -> Void)?
         var news: SettingsObservation?
     }
@@ -34,6 +35,11 @@ final class SilentBackend: SuiteBackend {
         rules.withLock { $0.news = news }
     }
 
+    /// Does something in each load. The load then adds `loaded` to the log.
+    func duringLoad(_ body: @escaping @Sendable () -> Void) {
+        rules.withLock { $0.duringLoad = body }
+    }
+
     /// Does something before each commit.
     func beforeCommit(_ body: @escaping @Sendable (KeyName) -> Void) {
         rules.withLock { $0.beforeCommit = body }
@@ -44,8 +50,12 @@ final class SilentBackend: SuiteBackend {
         if isAway { throw .unreachable("nobody answers") }
     }
 
-    func load() throws(BackendError) -> ObservedState {
+    func load() async throws(BackendError) -> ObservedState {
         try ask("load")
+        if let body = rules.withLock({ $0.duringLoad }) {
+            await offThread(body)
+            log.add("loaded")
+        }
         return try inner.load()
     }
 

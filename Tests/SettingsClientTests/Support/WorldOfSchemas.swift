@@ -1,6 +1,7 @@
 import Foundation
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
@@ -39,12 +40,12 @@ extension World {
     /// A program whose way to the suite can be interrupted.
     func interruptedAdapter<Keys: DefaultsKeyStore>(_ keys: Keys) -> (DefaultsAdapter<Keys>, InterruptedBackend) {
         let backend = InterruptedBackend(backend())
-        return (adapter(keys, session: SuiteSession(backend)), backend)
+        return (adapter(keys, session: SuiteSession(backend, options: .init(outageTimeout: .zero))), backend)
     }
 
     /// Waits until values are stored under exactly these keys. Returns false if that takes too long.
     func stores(_ keys: [String]) async throws -> Bool {
-        let limit = ContinuousClock.now + .seconds(20)
+        let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while try await storedKeys() != keys {
             guard ContinuousClock.now < limit else { return false }
             poll(nil, 0, 1)

@@ -83,7 +83,7 @@ struct ValueTableTests {
         Row(Bookmark("a", page: 1), Bookmark("b", page: 2)),
     ]
 
-    @Test("Stored, read by another program, removed", arguments: Place.allCases, Self.rows)
+    @Test("Stored, read by another program, removed", arguments: [Place.memoryWithFiles, .unixSocket], Self.rows)
     func table(_ place: Place, _ row: Row) async throws {
         try await row.check(place)
     }

@@ -16,7 +16,7 @@ struct BeginningTests {
         let missed = Mutex<[Int]>([])
         DispatchQueue.concurrentPerform(iterations: 4) { thread in
             let key = DefaultsKey<Int>("key\(thread)", defaultValue: 0)
-            for round in 1...2000 {
+            for round in 1...500 {
                 let told = Mutex<Int?>(nil)
                 let isTold = DispatchSemaphore(value: 0)
                 let observation = defaults.observe(key: key) { update in
@@ -26,7 +26,7 @@ struct BeginningTests {
                 defaults[key: key] = round
                 // Ends the wait, should the first be missed.
                 defaults[key: key] = -round
-                _ = isTold.wait(timeout: .now() + .seconds(20))
+                _ = isTold.wait(timeout: .now() + .seconds(Deadline.patience))
                 if told.withLock({ $0 }) != round { missed.withLock { $0.append(round) } }
                 observation.cancel()
             }

@@ -24,7 +24,9 @@ struct ManyThreadsTests {
         }
     }
 
-    @Test("Many threads in two programs count, read and observe, and all agree in the end", arguments: Place.allCases)
+    @Test(
+        "Many threads in two programs count, read and observe, and all agree in the end",
+        arguments: Place.allCasesWithTCP)
     func threads(_ place: Place) async throws {
         let world = try place.world()
         let programs = [world.adapter(), world.adapter()]

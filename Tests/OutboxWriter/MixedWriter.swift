@@ -1,0 +1,80 @@
+import Foundation
+import SettingsClient
+
+struct WriterKeys: DefaultsKeyStore {
+    var first: DefaultsKey<Int> { .init("first", defaultValue: 0) }
+    var second: DefaultsKey<Int> { .init("second", defaultValue: 0) }
+    var sum: DefaultsKey<Int> { .init("sum", defaultValue: 0, merge: .sum) }
+    var numbers: DefaultsKey<[Int]> { .init("numbers", defaultValue: [], merge: .append) }
+}
+
+/// Writes numbers with all forms of writes.
+///
+/// The number determines the keys: a multiple of 11 is stored under `first` and `second` in one transaction. Other numbers
+/// are stored under `first` or `second`, added to `sum` or appended to `numbers`, depending on the remainder of 4. The
+/// writer prints "wrote N" when the call has returned, before that "skipped N" if the call wrote nothing, and "confirmed N"
+/// when the daemon has confirmed N and all numbers before N.
+struct MixedWriter {
+    let writer: DefaultsAdapter<WriterKeys>
+
+    func write(_ numbers: ClosedRange<Int>) async {
+        say("started")
+        for number in numbers {
+            await write(number)
+            if number % 17 == 0 { await confirm(number, isWrite: false) { try await writer.flush() } }
+            if number % 29 == 0 { await confirm(number, isWrite: false) { try writer.synchronize() } }
+        }
+        // On a busy machine, one flush may take longer than the timeout.
+        for _ in 0..<100 {
+            if await confirm(numbers.upperBound, isWrite: false, { try await writer.flush() }) { return }
+        }
+    }
+
+    private func write(_ number: Int) async {
+        switch (number % 11, number % 4, number % 13) {
+        case (0, _, _):
+            await confirm(number) {
+                try await writer.transaction { transaction in
+                    transaction.first = number
+                    transaction.second = number
+                }
+            }
+        case (_, 0, 0): await confirm(number) { try await writer.set(\.first, number) }
+        case (_, 1, 0): await confirm(number) { try await writer.set(\.second, number) }
+        case (_, 2, 0): await confirm(number) { try await writer.update(\.sum) { $0 += number } }
+        case (_, _, 0): await confirm(number) { try await writer.update(\.numbers) { $0.append(number) } }
+        case (_, 0, _): writer.first = number
+        case (_, 1, _): writer.second = number
+        case (_, 2, _): writer.sum += number
+        default: writer.numbers.append(number)
+        }
+        say("wrote \(number)")
+    }
+
+    /// Prints "confirmed N" if the daemon has confirmed the number, and "skipped N" if a form that has to read first cannot
+    /// read, so that it writes nothing. The write may also wait in the outbox.
+    @discardableResult
+    private func confirm(_ number: Int, isWrite: Bool = true, _ body: () async throws -> Void) async -> Bool {
+        do {
+            try await body()
+            say("confirmed \(number)")
+            return true
+        } catch DefaultsError.kept {
+        } catch DefaultsError.unreachable {
+            if isWrite { say("skipped \(number)") }
+        } catch {
+            say("failed: \(number): \(error)")
+        }
+        return false
+    }
+}
+
+extension DefaultsError {
+    /// True if the write waits in the outbox.
+    var isKept: Bool { if case .kept = self { true } else { false } }
+}
+
+/// Prints a line on standard error.
+func say(_ text: String) {
+    FileHandle.standardError.write(Data("\(text).\n".utf8))
+}

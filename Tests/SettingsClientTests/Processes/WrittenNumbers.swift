@@ -1,0 +1,100 @@
+import SettingsModel
+
+@testable import SettingsAPI
+
+/// The numbers that several runs of `outbox-writer` in its mixed mode have written, and the check of what the daemon stores.
+///
+/// `Tests/OutboxWriter/MixedWriter.swift` says which number is written to which key.
+struct WrittenNumbers {
+    /// The values of the suite. Each number is greater than the number before it, so the values say which writes the daemon
+    /// has done.
+    struct State {
+        var first = 0
+        var second = 0
+        var sum = 0
+        var numbers: [Int] = []
+
+        /// The greatest number that the state shows. The sum does not show its numbers.
+        var greatest: Int { max(first, second, numbers.last ?? 0) }
+    }
+
+    /// The first number of the next run.
+    private(set) var next = 1
+    /// What the program reported besides its writes.
+    private(set) var failures: [String] = []
+    /// The numbers whose write has returned.
+    private var returned: [Int] = []
+    /// The number that each killed run was writing. The write may have been stored or not.
+    private var interrupted: Set<Int> = []
+    private var lastConfirmed = 0
+    private var lastState = State()
+
+    var areAllConfirmed: Bool { lastConfirmed == returned.last }
+
+    /// Adds a run that began with a number.
+    ///
+    /// - Parameter output: the lines of the program.
+    mutating func add(_ output: String, from first: Int, isKilled: Bool) {
+        var last = first - 1
+        var skipped: Set<Int> = []
+        for line in output.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            switch (words.first, words.last.flatMap { Int($0.dropLast()) }) {
+            case ("started.", _): break
+            case ("skipped", let number?): skipped.insert(number)
+            case ("wrote", let number?), ("confirmed", let number?):
+                if number > last, !skipped.contains(number) { returned.append(number) }
+                last = number
+                if words.first == "confirmed" { lastConfirmed = number }
+            default: failures.append(String(line))
+            }
+        }
+        if isKilled { interrupted.insert(last + 1) }
+        next = last + 2
+    }
+
+    /// Returns what is wrong with the state that the daemon stores. The state has to contain all writes up to some number,
+    /// which is at least the last confirmed number, and no write after that number.
+    mutating func mistakes(in state: State) -> [String] {
+        var mistakes: [String] = []
+        let last = max(state.greatest, lastConfirmed)
+        let expected = returned.prefix { $0 <= last }
+        func check(_ name: String, _ value: Int, _ before: Int, _ isOfKey: (Int) -> Bool) {
+            if value != 0, !isOfKey(value) { mistakes.append("\(name) is \(value), which was never written there") }
+            let least = max(before, expected.last(where: isOfKey) ?? 0)
+            if value < least { mistakes.append("\(name) is \(value), and was or should be \(least)") }
+        }
+        check("first", state.first, lastState.first) { Self.keys(of: $0).contains("first") }
+        check("second", state.second, lastState.second) { Self.keys(of: $0).contains("second") }
+        let missing = Set(expected.filter { Self.keys(of: $0) == ["numbers"] }).subtracting(state.numbers)
+        if !missing.isEmpty { mistakes.append("numbers lacks \(missing.sorted())") }
+        if zip(state.numbers, state.numbers.dropFirst()).contains(where: >=) {
+            mistakes.append("numbers is not in order: \(state.numbers)")
+        }
+        if !state.numbers.allSatisfy({ Self.keys(of: $0) == ["numbers"] }) {
+            mistakes.append("numbers has wrong elements: \(state.numbers)")
+        }
+        // The number after the last visible one may have been added, too.
+        let uncertain = interrupted.union(returned.first { $0 > last }.map { [$0] } ?? [])
+        var sums: Set = [expected.filter { Self.keys(of: $0) == ["sum"] }.reduce(0, +)]
+        for number in uncertain where Self.keys(of: number) == ["sum"] { sums.formUnion(sums.map { $0 + number }) }
+        if !sums.contains(state.sum) { mistakes.append("sum is \(state.sum), not one of \(sums.sorted())") }
+        lastState = state
+        return mistakes
+    }
+
+    /// The keys to which `outbox-writer` writes a number.
+    private static func keys(of number: Int) -> [String] {
+        number % 11 == 0 ? ["first", "second"] : [["first", "second", "sum", "numbers"][number % 4]]
+    }
+}
+
+extension WrittenNumbers.State {
+    init(_ contents: SuiteContents) {
+        func number(_ name: String) -> Int { contents[name]?.integer.map { Int($0) } ?? 0 }
+        first = number("first")
+        second = number("second")
+        sum = number("sum")
+        numbers = (contents["numbers"]?.array ?? []).compactMap { $0.integer.map { Int($0) } }
+    }
+}
