@@ -28,6 +28,8 @@ struct Sending: Sendable {
     /// The number of writes that have no number yet, because the outbox is not open.
     var waitingForOutbox = 0
     private var isRunning = false
+    /// True while an attempt to send the first write has no answer.
+    private var isAttempting = false
     /// True if the queue has changed since the sending task read it.
     private var hasNews = false
     /// The pause of the sending task, which another thread can end.
@@ -100,6 +102,7 @@ struct Sending: Sendable {
         validators[nextNumber] = nil
         nextNumber += 1
         obstacle = nil
+        isAttempting = false
         isStallReported = false
         let finished = flushes.filter { $0.number < nextNumber }
         flushes.removeAll { $0.number < nextNumber }
@@ -107,6 +110,7 @@ struct Sending: Sendable {
     }
 
     mutating func beginAttempt() {
+        isAttempting = true
         for index in flushes.indices { flushes[index].hasAttempt = true }
     }
 
@@ -114,6 +118,7 @@ struct Sending: Sendable {
     /// them.
     mutating func block(by reason: String) -> [Promise<Result<Void, BackendError>>] {
         obstacle = reason
+        isAttempting = false
         let ended = flushes.filter(\.hasAttempt)
         flushes.removeAll(where: \.hasAttempt)
         return ended.map(\.result)
@@ -129,18 +134,19 @@ struct Sending: Sendable {
     }
 
     /// Waits for all present writes. Returns nil if there are none.
-    mutating func addFlush() -> Promise<Result<Void, BackendError>>? { addFlush(upTo: lastNumber) }
+    mutating func addFlush() -> Promise<Result<Void, BackendError>>? { addFlush(upTo: lastNumber, hasAttempt: false) }
 
-    private mutating func addFlush(upTo number: Int64) -> Promise<Result<Void, BackendError>>? {
+    private mutating func addFlush(upTo number: Int64, hasAttempt: Bool) -> Promise<Result<Void, BackendError>>? {
         guard count > 0 else { return nil }
-        let flush = Flush(number: number, result: Promise())
+        let flush = Flush(number: number, result: Promise(), hasAttempt: hasAttempt)
         flushes.append(flush)
         return flush.result
     }
 
     /// Lets no write be sent until the end of a load, except the first one if the load waits for it.
     mutating func beginHold(afterFirst: Bool) -> Promise<Result<Void, BackendError>>? {
-        let flush = afterFirst ? addFlush(upTo: nextNumber) : nil
+        // The attempt in progress is enough. Another one would come before the pause that the daemon may ask for.
+        let flush = afterFirst ? addFlush(upTo: nextNumber, hasAttempt: isAttempting) : nil
         hold = (flush == nil ? nextNumber - 1 : nextNumber, hold?.end ?? Promise())
         return flush
     }
