@@ -35,6 +35,8 @@ struct Sending: Sendable {
     /// The number of writes that have no number yet, because the outbox is not open.
     var waitingForOutbox = 0
     private var isRunning = false
+    /// True while an attempt to send the first write has no answer.
+    private var isAttempting = false
     /// True if the queue has changed since the sending task read it.
     private var hasNews = false
     /// The pause of the sending task, which another thread can end.
@@ -116,11 +118,13 @@ struct Sending: Sendable {
         validators[nextNumber] = nil
         nextNumber += 1
         obstacle = nil
+        isAttempting = false
         isStallReported = false
         return removeFlushes { [nextNumber] in $0.number < nextNumber }
     }
 
     mutating func beginAttempt() {
+        isAttempting = true
         attempts += 1
     }
 
@@ -128,6 +132,7 @@ struct Sending: Sendable {
     /// them.
     mutating func block(by reason: String) -> [Promise<Result<Void, BackendError>>] {
         obstacle = reason
+        isAttempting = false
         return removeFlushes { [attempts] in $0.attempts < attempts }
     }
 
@@ -164,6 +169,8 @@ struct Sending: Sendable {
 
     /// Lets no write be sent until the end of a load, except the first one if the load waits for it.
     mutating func beginHold(afterFirst: Bool) -> Promise<Result<Void, BackendError>>? {
+        // An attempt that is in progress counts for the load.
+        let attempts = isAttempting ? attempts - 1 : attempts
         load = afterFirst && count > 0 ? Flush(number: nextNumber, result: Promise(), attempts: attempts) : nil
         hold = (load == nil ? nextNumber - 1 : nextNumber, hold?.end ?? Promise())
         return load?.result
