@@ -86,7 +86,6 @@ struct TestDaemonTests {
 
     @Test func `a caller does not wait for a slow daemon longer than its timeout`() async throws {
         let settings = DefaultsAdapter.inMemory(keyStore: Keys(), daemon: daemon, timeout: .milliseconds(20))
-        try await settings.ready()
         daemon.setCondition(.slow(.seconds(60)))
         let error = await #expect(throws: DefaultsError.self) { try await settings.set(\.count, 1) }
         guard case .kept = error else {
@@ -94,6 +93,7 @@ struct TestDaemonTests {
             return
         }
         #expect(await clock.waitForPause())
+        daemon.setCondition(.available)
         clock.advance(by: .seconds(60))
         try eventually { daemon.value(forKey: "count") == 1 }
     }
