@@ -169,7 +169,7 @@ struct Sending: Sendable {
 
     /// Lets no write be sent until the end of a load, except the first one if the load waits for it.
     mutating func beginHold(afterFirst: Bool) -> Promise<Result<Void, BackendError>>? {
-        // An attempt that is in progress counts for the load.
+        // The attempt in progress is enough. Another attempt would come before the pause that the daemon may ask for.
         let attempts = isAttempting ? attempts - 1 : attempts
         load = afterFirst && count > 0 ? Flush(number: nextNumber, result: Promise(), attempts: attempts) : nil
         hold = (load == nil ? nextNumber - 1 : nextNumber, hold?.end ?? Promise())

@@ -35,7 +35,7 @@ struct LoadingTests {
     @Test("The suite is loaded after the answer to a write of an earlier run, whose effect is then seen once")
     func loadAfterAdoptedWrite() async throws {
         let directory = try TemporaryDirectory()
-        let owner = KeptOwner(server: "memory", suite: backend.suite)
+        let owner = FileOwner(server: "memory", suite: backend.suite)
         let change = PendingChange(
             .change(.add(.integer(5))), to: try KeyName("visits"), in: backend.suite, if: nil, as: .unique(),
             PendingChange.Plan(base: nil, new: 5, delta: .sum(.integer(5)), start: 0))

@@ -11,6 +11,9 @@ final class IssueCollector: Sendable {
     /// The log for the adapters.
     var log: DefaultsLog { DefaultsLog(issues: { [weak self] in self?.add($0) }) }
 
+    /// The number of issues since the last ``take()``.
+    var count: Int { issues.withLock { $0.count } }
+
     func add(_ issue: DefaultsIssue) {
         issues.withLock { $0.append(issue) }
     }
