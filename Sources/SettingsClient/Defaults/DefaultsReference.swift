@@ -3,11 +3,11 @@ package import SettingsKeys
 /// A key of an adapter.
 package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     let core: AdapterCore
-    let slot: Slot<Value>
-    /// The default of the key that the program gave. Keys that share the slot may have other defaults.
+    let resolved: ResolvedKey<Value>
+    /// The default of the key that the program gave. Keys that share the resolved key may have other defaults.
     let defaultValue: Value
 
-    var name: String { slot.key.name }
+    var name: String { resolved.key.name }
 
     func report(_ error: DefaultsError, _ attempt: DefaultsIssue.Attempt) {
         core.report(error, name, attempt)
@@ -33,9 +33,9 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     /// True if nothing seems to be stored. An error is reported.
     private func seemsAbsent() -> Bool {
         do {
-            _ = try slot.codec.get()
+            _ = try resolved.codec.get()
             loadForRename()
-            return try slot.name.map { key throws(DefaultsError) in try core.isAbsent(key) } ?? false
+            return try resolved.name.map { key throws(DefaultsError) in try core.isAbsent(key) } ?? false
         } catch {
             report(error, .write)
             return false
@@ -44,9 +44,9 @@ package struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
 
     /// Reads the value for an async form. Throws if the stored value is no value of the key.
     nonisolated(nonsending) func readValue() async throws(DefaultsError) -> Value {
-        _ = try slot.codec.get()
+        _ = try resolved.codec.get()
         let reading = try await readInsisting()
-        if reading.isStoredUnreadable, slot.argument == nil, let problem = reading.problem { throw problem }
+        if reading.isStoredUnreadable, resolved.argument == nil, let problem = reading.problem { throw problem }
         return reading.value ?? defaultValue
     }
 }

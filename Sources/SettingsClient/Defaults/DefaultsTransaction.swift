@@ -122,12 +122,12 @@ private struct TransactionRecord {
     }
 
     mutating func value<Value>(_ reference: DefaultsReference<Value>) -> Value {
-        note { () throws(DefaultsError) in _ = try reference.slot.codec.get() }
-        guard let key = reference.slot.name else { return reference.defaultValue }
+        note { () throws(DefaultsError) in _ = try reference.resolved.codec.get() }
+        guard let key = reference.resolved.name else { return reference.defaultValue }
         // Fails if no value that the schema allows is a value of the key's type.
         note { [core] () throws(DefaultsError) in try core.refuseAnotherType(reference.differences()) }
         let sight = read[key] ?? reference.sight(key)
-        if sight.isUnsure || reference.slot.rename?.isOpen ?? false { prepare(reference, key) }
+        if sight.isUnsure || reference.resolved.rename?.isOpen ?? false { prepare(reference, key) }
         if let written = written[key] {
             let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
             return reference.resolve(own, over: core.registered(key)).value ?? reference.defaultValue
@@ -140,10 +140,10 @@ private struct TransactionRecord {
 
     mutating func set<Value>(_ reference: DefaultsReference<Value>, to value: Value) {
         var json: JSONValue?
-        guard note({ () throws(DefaultsError) in json = try reference.slot.encode(value) }),
-            let key = reference.slot.name
+        guard note({ () throws(DefaultsError) in json = try reference.resolved.encode(value) }),
+            let key = reference.resolved.name
         else { return }
-        if reference.slot.rename?.isOpen ?? false { prepare(reference, key) }
+        if reference.resolved.rename?.isOpen ?? false { prepare(reference, key) }
         write(key, json)
     }
 
@@ -156,8 +156,8 @@ private struct TransactionRecord {
     }
 
     mutating func unset<Value>(_ reference: DefaultsReference<Value>) {
-        guard let key = reference.slot.name else { return }
-        for name in [key] + (reference.slot.rename?.openNames ?? []) { write(name, nil) }
+        guard let key = reference.resolved.name else { return }
+        for name in [key] + (reference.resolved.rename?.openNames ?? []) { write(name, nil) }
     }
 
     mutating func value(ofName name: String) -> JSONValue? {
@@ -191,12 +191,12 @@ private struct TransactionRecord {
 
     mutating func begin<Value>(_ reference: DefaultsReference<Value>) -> Change<Value> {
         let value = value(reference)
-        return Change(reference: reference, value: value, before: reference.slot.encoded(value))
+        return Change(reference: reference, value: value, before: reference.resolved.encoded(value))
     }
 
     /// Stores a value, if it became another value.
     mutating func finish<Value>(_ change: Change<Value>) {
-        if !isSameJSON(change.before, change.reference.slot.encoded(change.value)) {
+        if !isSameJSON(change.before, change.reference.resolved.encoded(change.value)) {
             set(change.reference, to: change.value)
         }
     }

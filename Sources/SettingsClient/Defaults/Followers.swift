@@ -25,13 +25,13 @@ final class KeyFollower<Value: DefaultsSerializable>: Sendable {
 
     /// Returns the update that a notice leads to. Called with one notice after the other.
     func follow(_ notice: ObserverNotice) -> DefaultsUpdate<Value>? {
-        let found = notice.settings.first { $0.key == setting.slot.name }
+        let found = notice.settings.first { $0.key == setting.resolved.name }
         guard found != nil || notice.isBeginning else { return nil }
         let reading = found.map(read)
-        let isReadable = !(reading?.isStoredUnreadable ?? false) || setting.slot.argument != nil
+        let isReadable = !(reading?.isStoredUnreadable ?? false) || setting.resolved.argument != nil
         guard notice.isBeginning || isReadable else { return nil }
         let value = reading?.value ?? setting.defaultValue
-        let new = (value: value, json: setting.slot.encoded(value))
+        let new = (value: value, json: setting.resolved.encoded(value))
         let old = state.withLock { state -> Observed? in
             let old = state.last
             if notice.isBeginning || old != nil { state.last = new }
@@ -50,7 +50,7 @@ final class KeyFollower<Value: DefaultsSerializable>: Sendable {
     /// Reads the effective value. A stored value that is none of the key is reported.
     private func read(_ observed: ObservedSetting) -> Reading<Value> {
         let reading = setting.resolve(observed.visible, over: observed.registered)
-        let problem = setting.slot.argument == nil ? reading.problem : nil
+        let problem = setting.resolved.argument == nil ? reading.problem : nil
         let isKnown = state.withLock { state in
             defer { state.problem = problem }
             return state.problem == problem

@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// The keys of an adapter that were resolved, by key path and by name.
 ///
-/// Evaluating a computed key takes longer than the rest of a read, so a key path is known by its identity: a key path literal
-/// without captures is one object for the whole program. Keys of the same name, type and rules share one slot, so a stored value
-/// is decoded once for all of them.
+/// Evaluating a computed key takes longer than the rest of a read, so the table finds a key path by its identity: a key path
+/// literal without captures is one object for the whole program. Keys of the same name, type and rules share one resolved key,
+/// so a stored value is decoded once for all of them.
 ///
 /// The table is bounded: a program may make names and key paths at run time. When it is full, it forgets everything.
 final class KeyTable: Sendable {
@@ -16,17 +16,17 @@ final class KeyTable: Sendable {
 
     private struct Contents: Sendable {
         var readings: [PathIdentity: CachedReading] = [:]
-        var slots: [TypedName: [any AnyObject & Sendable]] = [:]
-        var slotCount = 0
+        var resolved: [TypedName: [any AnyObject & Sendable]] = [:]
+        var keyCount = 0
         var stores: [PathIdentity: (path: RetainedPath, instance: StoreInstance)] = [:]
         var storeCount: UInt = 0
-        /// For each type of values, the first slot of a key without rules. Other slots share its codec.
+        /// For each type of values, the first resolved key of a key without rules. Other resolved keys share its codec.
         var models: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
-    /// The table keeps at most this number of slots, and of key paths.
+    /// The table keeps at most this number of resolved keys, and of key paths.
     static let capacity = 4096
-    /// The table keeps at most this number of slots of one name and type, which differ in their rules.
+    /// The table keeps at most this number of resolved keys of one name and type, which differ in their rules.
     private static let mostVariants = 8
 
     private let session: SuiteSession
@@ -42,9 +42,9 @@ final class KeyTable: Sendable {
         self.report = report
     }
 
-    /// The number of slots and key paths.
+    /// The number of resolved keys and key paths.
     var count: Int {
-        contents.withLock { $0.slotCount + $0.readings.count + $0.stores.count }
+        contents.withLock { $0.keyCount + $0.readings.count + $0.stores.count }
     }
 
     /// The last reading by a key path, if it is still valid.
@@ -67,40 +67,42 @@ final class KeyTable: Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// The slot of a key.
-    func slot<Value>(for key: DefaultsKey<Value>) -> Slot<Value> {
+    /// The resolved key of a key.
+    func resolve<Value>(_ key: DefaultsKey<Value>) -> ResolvedKey<Value> {
         let name = TypedName(name: UTF8Text(key.name), type: ObjectIdentifier(Value.self))
-        let known = contents.withLock { $0.slots[name] ?? [] }
+        let known = contents.withLock { $0.resolved[name] ?? [] }
         // The comparison of allowed values runs code of the program, so no lock is held.
-        for case let slot as Slot<Value> in known where slot.key.hasSameRules(as: key) { return slot }
-        let slot = makeSlot(for: key, name.type)
+        for case let resolved as ResolvedKey<Value> in known where resolved.key.hasSameRules(as: key) {
+            return resolved
+        }
+        let resolved = make(key, name.type)
         let (oldest, isFull) = contents.withLock { contents -> ((any AnyObject & Sendable)?, Bool) in
-            contents.slots[name, default: []].append(slot)
-            if let variants = contents.slots[name], variants.count > Self.mostVariants {
-                return (contents.slots[name]?.removeFirst(), false)
+            contents.resolved[name, default: []].append(resolved)
+            if let variants = contents.resolved[name], variants.count > Self.mostVariants {
+                return (contents.resolved[name]?.removeFirst(), false)
             }
-            contents.slotCount += 1
-            return (nil, contents.slotCount > Self.capacity)
+            contents.keyCount += 1
+            return (nil, contents.keyCount > Self.capacity)
         }
         // Values of the program are freed without the lock.
         withExtendedLifetime(oldest) {}
         if isFull { forgetAll() }
-        return slot
+        return resolved
     }
 
-    private func makeSlot<Value>(for key: DefaultsKey<Value>, _ type: ObjectIdentifier) -> Slot<Value> {
+    private func make<Value>(_ key: DefaultsKey<Value>, _ type: ObjectIdentifier) -> ResolvedKey<Value> {
         // The compiled schema of a key without rules is the same for all keys of its type.
-        let model = key.rules == nil ? contents.withLock { $0.models[type] } as? Slot<Value> : nil
-        let slot = Slot(key, like: try? model?.codec.get(), session: session, arguments: arguments)
-        if let problem = slot.argumentProblem {
+        let model = key.rules == nil ? contents.withLock { $0.models[type] } as? ResolvedKey<Value> : nil
+        let resolved = ResolvedKey(key, like: try? model?.codec.get(), session: session, arguments: arguments)
+        if let problem = resolved.argumentProblem {
             let argument = arguments.spelling(of: key.name, hidesValue: key.traits.isSecret)
             report(key.name, .invalidArgument(argument, problem))
         }
-        switch slot.codec {
+        switch resolved.codec {
         case .failure(let error): report(key.name, error)
-        case .success: if key.rules == nil, model == nil { contents.withLock { $0.models[type] = slot } }
+        case .success: if key.rules == nil, model == nil { contents.withLock { $0.models[type] = resolved } }
         }
-        return slot
+        return resolved
     }
 
     /// A store within another store that holds something. It is evaluated once for each key path.
@@ -121,21 +123,21 @@ final class KeyTable: Sendable {
         }
     }
 
-    /// Forgets the slots. Functions that track their values read the values again, and track the new slots.
+    /// Forgets the resolved keys. Functions that track their values read the values again, and track the new resolved keys.
     private func forgetAll() {
-        forgetSlots()
+        forgetKeys()
         session.forgetUnusedEntries()
     }
 
-    private func forgetSlots() {
+    private func forgetKeys() {
         let old = contents.withLock { contents in
             let old = contents
-            contents.slots = [:]
-            contents.slotCount = 0
+            contents.resolved = [:]
+            contents.keyCount = 0
             contents.readings = [:]
             return old
         }
-        // The slots own the trackers, so they are freed after the announcement, and without the lock.
+        // The resolved keys own the trackers, so they are freed after the announcement, and without the lock.
         withExtendedLifetime(old) { session.announceAllKeys() }
     }
 }

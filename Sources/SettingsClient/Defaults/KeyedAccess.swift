@@ -35,7 +35,7 @@ extension KeyedAccess {
 
     package func reference<Value>(key: DefaultsKey<Value>) -> DefaultsReference<Value> {
         let core = core
-        return DefaultsReference(core: core, slot: core.keys.slot(for: key), defaultValue: key.defaultValue)
+        return DefaultsReference(core: core, resolved: core.keys.resolve(key), defaultValue: key.defaultValue)
     }
 
     /// The value of a key.
@@ -265,14 +265,14 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
 
     func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
         let key = keyStore[keyPath: path]
-        return DefaultsReference(core: core, slot: core.keys.slot(for: key), defaultValue: key.defaultValue)
+        return DefaultsReference(core: core, resolved: core.keys.resolve(key), defaultValue: key.defaultValue)
     }
 
     /// Reads the value of a key, and keeps it for the next reader of the same path.
     func readAndKeep<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         let reference = reference(path)
         let value = reference.value
-        if let reading = reference.slot.cached {
+        if let reading = reference.resolved.cached {
             let reading = CachedReading(reading, by: path, defaultValue: reference.defaultValue)
             core.keys.keep(reading, by: path, in: instance)
         }

@@ -89,13 +89,13 @@ extension DefaultsReference {
     /// Reads a key from its layers: the command line, the stored value, the registered one, the schema's default.
     func resolve(_ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
         var reading = resolveWithoutArgument(visible, over: registered)
-        reading.value = slot.argument ?? reading.value
+        reading.value = resolved.argument ?? reading.value
         return reading
     }
 
     /// Reads a key from its layers but the command line.
     func resolveWithoutArgument(_ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
-        guard case .success(let codec) = slot.codec else { return Reading() }
+        guard case .success(let codec) = resolved.codec else { return Reading() }
         var reading = Reading<Value>(base: visible.value)
         if visible.source == .invalid {
             reading.problem = .refused(

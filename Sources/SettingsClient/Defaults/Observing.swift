@@ -100,7 +100,7 @@ extension DefaultsReference {
     ) -> UpdateSource<Update> {
         if core.session.isLoaded { takeOver() }
         let follower = KeyFollower(self, options)
-        return UpdateSource(keys: slot.name.map { [$0] } ?? []) { notice in
+        return UpdateSource(keys: resolved.name.map { [$0] } ?? []) { notice in
             follower.follow(notice).map { [make($0)] } ?? []
         }
     }

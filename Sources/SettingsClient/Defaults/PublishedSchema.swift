@@ -139,7 +139,7 @@ extension DefaultsReference {
     /// The differences between a key and the current schema. Nil while the schema is not known.
     func knownDifferences() -> [SchemaDifference]? {
         guard let place = core.session.schema else { return [] }
-        if let known = slot.agreement.withLock({ $0.schema == place ? $0.differences : nil }) { return known }
+        if let known = resolved.agreement.withLock({ $0.schema == place ? $0.differences : nil }) { return known }
         let server = core.session.knownSchema
         if server.isSet(at: place) { return differences(from: server.schema, at: place) }
         return core.session.isPaused ? [] : nil
@@ -148,8 +148,8 @@ extension DefaultsReference {
     private func differences(from schema: Schema?, at place: Cursor) -> [SchemaDifference] {
         // Encoding the key's default may run code of the program, so nothing is locked. A key whose default has no JSON is
         // reported as one that cannot be used.
-        let differences = (try? schema?.differences(from: slot.key)) ?? []
-        slot.agreement.withLock { $0 = KeyAgreement(schema: place, differences: differences) }
+        let differences = (try? schema?.differences(from: resolved.key)) ?? []
+        resolved.agreement.withLock { $0 = KeyAgreement(schema: place, differences: differences) }
         let isNews = core.reportedDifferences.withLock { reported in
             defer { reported[UTF8Text(name)] = differences.isEmpty ? nil : differences }
             return !differences.isEmpty && reported[UTF8Text(name)] != differences

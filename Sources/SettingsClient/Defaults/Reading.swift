@@ -5,13 +5,13 @@ internal import SettingsModel
 extension DefaultsReference {
     /// The value for a plain getter. Errors are reported.
     var value: Value {
-        if let cached = slot.cached {
+        if let cached = resolved.cached {
             cached.registerRead()
             return cached.isDefault ? defaultValue : cached.value(as: Value.self)
         }
         let value = readAndReport().value ?? defaultValue
         // The value of a renamed key may still be under a former name.
-        for cell in slot.formerCells { cell.tracker.registerRead() }
+        for cell in resolved.formerCells { cell.tracker.registerRead() }
         return value
     }
 
@@ -21,15 +21,15 @@ extension DefaultsReference {
         do {
             return try read()
         } catch {
-            slot.registerRead()
+            resolved.registerRead()
             core.reportUnread(error, name)
-            return Reading(value: slot.argument, problem: error, isStoredUnreadable: true)
+            return Reading(value: resolved.argument, problem: error, isStoredUnreadable: true)
         }
     }
 
     private func read() throws(DefaultsError) -> Reading<Value> {
-        // An unusable key was reported when its slot was made.
-        guard let cell = slot.cell, case .success = slot.codec else { return Reading() }
+        // An unusable key was reported when its resolved key was made.
+        guard let cell = resolved.cell, case .success = resolved.codec else { return Reading() }
         let deadline = core.session.deadline
         try core.load(for: cell.name, until: deadline)
         _ = differences()
@@ -41,17 +41,17 @@ extension DefaultsReference {
         if sight.isUnsure { sight.learn(core.withSource(sight.origin, cell.name, until: deadline)) }
         let reading = reading(of: sight)
         if sight.isLasting {
-            slot.keep(
+            resolved.keep(
                 CachedReading(
                     reading, defaultValue: defaultValue, of: cell, version: version, tracker: tracker))
         }
-        if slot.isNews(reading), let problem = reading.problem { report(problem, .read) }
+        if resolved.isNews(reading), let problem = reading.problem { report(problem, .read) }
         return reading
     }
 
     /// Reads a key for an async form, which insists on an answer of the daemon, and on a key that the schema allows.
     nonisolated(nonsending) func readInsisting() async throws(DefaultsError) -> Reading<Value> {
-        guard let key = slot.name, case .success = slot.codec else { return Reading() }
+        guard let key = resolved.name, case .success = resolved.codec else { return Reading() }
         if let reading = readingAtOnce() { return reading }
         try await core.load()
         if let place = core.session.schema, knownDifferences() == nil {
@@ -68,10 +68,10 @@ extension DefaultsReference {
 
     /// Reads a key if that needs no request; otherwise nil.
     private func readingAtOnce() -> Reading<Value>? {
-        guard let key = slot.name, core.session.isLoaded, !(slot.rename?.isOpen ?? false),
+        guard let key = resolved.name, core.session.isLoaded, !(resolved.rename?.isOpen ?? false),
             knownDifferences()?.isEmpty ?? false
         else { return nil }
-        if let cached = slot.cached { return cached.reading(as: Value.self) }
+        if let cached = resolved.cached { return cached.reading(as: Value.self) }
         let sight = sight(key)
         return sight.isUnsure ? nil : reading(of: sight)
     }
@@ -99,28 +99,28 @@ extension DefaultsReference {
 
     /// True if any layer above the defaults has a value for a key.
     func hasKey() -> Bool {
-        guard let key = slot.name else { return false }
-        return slot.argument != nil || core.registered(key) != nil || isSet()
+        guard let key = resolved.name else { return false }
+        return resolved.argument != nil || core.registered(key) != nil || isSet()
     }
 
     /// True if a value is stored for a key. False if that cannot be determined.
     func isSet() -> Bool {
-        guard let key = slot.name else { return false }
+        guard let key = resolved.name else { return false }
         loadForRename()
         return core.isSet(key)
     }
 
     nonisolated(nonsending) func isStored() async throws(DefaultsError) -> Bool {
-        _ = try slot.codec.get()
-        guard let key = slot.name else { return false }
+        _ = try resolved.codec.get()
+        guard let key = resolved.name else { return false }
         try await core.load()
         await takeOverAndWait()
         return try await core.isStored(key)
     }
 
     nonisolated(nonsending) func hasValue() async throws(DefaultsError) -> Bool {
-        if slot.argument != nil { return true }
-        if let key = slot.name, core.registered(key) != nil { return true }
+        if resolved.argument != nil { return true }
+        if let key = resolved.name, core.registered(key) != nil { return true }
         return try await isStored()
     }
 }

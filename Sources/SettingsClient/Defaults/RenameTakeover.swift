@@ -101,7 +101,7 @@ final class RenameTakeover: Sendable {
 extension DefaultsReference {
     /// Loads the suite for a question about a renamed key, so that the question is about the moved value.
     func loadForRename() {
-        guard let rename = slot.rename, rename.isOpen, let key = slot.name else { return }
+        guard let rename = resolved.rename, rename.isOpen, let key = resolved.name else { return }
         let deadline = core.session.deadline
         if (try? core.load(for: key, until: deadline)) != nil { takeOver(until: deadline) }
     }
@@ -131,7 +131,7 @@ extension DefaultsReference {
     /// fulfilled when the daemon has answered. Returns nil if there is nothing to do.
     @discardableResult
     func takeOver() -> Promise<Void>? {
-        guard let rename = slot.rename, let key = slot.name else { return nil }
+        guard let rename = resolved.rename, let key = resolved.name else { return nil }
         let schema = core.session.schema
         guard let (promise, isNew) = rename.begin(under: schema) else { return nil }
         guard isNew else { return promise }
@@ -170,7 +170,7 @@ extension DefaultsReference {
     private func attempt(_ rename: RenameTakeover, _ key: KeyName) -> Attempt {
         let session = core.session
         let own = session.visible(key)
-        if slot.key.hasMigration {
+        if resolved.key.hasMigration {
             if let value = own.value, let attempt = convert(value, of: key, if: .value(value)) { return attempt }
             // The schema does not allow the stored value, so the state does not contain it.
             if own.source == .invalid { return Attempt { await convertInvalidValue(of: key) } }
@@ -198,7 +198,7 @@ extension DefaultsReference {
     private func convert(
         _ value: JSONValue, of key: KeyName, if test: Transaction.Condition.Test
     ) -> Attempt? {
-        guard case .success(let codec) = slot.codec else { return nil }
+        guard case .success(let codec) = resolved.codec else { return nil }
         do {
             guard let converted = try codec.migrated(value) else { return nil }
             return submit(
@@ -221,7 +221,7 @@ extension DefaultsReference {
     private func move(
         _ value: JSONValue, from former: KeyName, to key: KeyName, if tests: [Transaction.Condition.Test]
     ) -> Attempt {
-        guard case .success(let codec) = slot.codec else { return Attempt(outcome: .done) }
+        guard case .success(let codec) = resolved.codec else { return Attempt(outcome: .done) }
         var value = value
         do {
             if let converted = try codec.migrated(value) { value = converted }
@@ -259,7 +259,7 @@ extension DefaultsReference {
 
     /// The former name under which the key is read until its value is moved. Nil if the key's own name is read.
     func formerName(insteadOf seen: VisibleSetting) -> KeyName? {
-        guard let names = slot.rename?.openNames, !names.isEmpty, !seemsStored(seen) else { return nil }
+        guard let names = resolved.rename?.openNames, !names.isEmpty, !seemsStored(seen) else { return nil }
         return names.first(where: core.maybeStored)
     }
 
@@ -267,7 +267,7 @@ extension DefaultsReference {
     private func seemsStored(_ seen: VisibleSetting) -> Bool {
         if let source = seen.source { return source.isStored }
         guard let value = seen.value else { return false }
-        guard case .success(let ownDefault?) = slot.encoded(defaultValue) else { return true }
+        guard case .success(let ownDefault?) = resolved.encoded(defaultValue) else { return true }
         return !ownDefault.isMathematicallyEqual(to: value)
     }
 }

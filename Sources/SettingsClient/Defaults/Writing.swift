@@ -6,7 +6,7 @@ extension DefaultsReference {
     /// Stores a value as a setter does: errors are reported.
     func assign(_ value: Value) {
         core.attempt(name) { () throws(DefaultsError) in
-            guard let change = write(try slot.encode(value)) else { return }
+            guard let change = write(try resolved.encode(value)) else { return }
             try core.submit(change)
         }
     }
@@ -20,12 +20,12 @@ extension DefaultsReference {
     }
 
     nonisolated(nonsending) func set(_ value: Value) async throws(DefaultsError) {
-        guard let change = write(try slot.encode(value)) else { return }
+        guard let change = write(try resolved.encode(value)) else { return }
         try await core.commit(change)
     }
 
     nonisolated(nonsending) func unset() async throws(DefaultsError) {
-        _ = try slot.codec.get()
+        _ = try resolved.codec.get()
         guard let change = write(nil) else { return }
         try await core.commit(change)
     }
@@ -33,9 +33,9 @@ extension DefaultsReference {
     /// The write of a value, or with nil the removal. The value under a former name must not come back later. If the suite is
     /// loaded, it is moved first; otherwise it is removed in the same transaction.
     private func write(_ json: JSONValue?) -> PendingChange? {
-        guard let key = slot.name else { return nil }
+        guard let key = resolved.name else { return nil }
         if core.session.isLoaded { takeOver() }
-        return core.write(json, to: key, removing: slot.rename?.openNames ?? [])
+        return core.write(json, to: key, removing: resolved.rename?.openNames ?? [])
     }
 
     /// Stores a value if nothing is stored, as a setter does. The daemon decides.
@@ -43,7 +43,7 @@ extension DefaultsReference {
     /// - Parameter start: when the setter began.
     func assignIfAbsent(_ value: Value, since start: ContinuousClock.Instant) {
         core.attempt(name) { () throws(DefaultsError) in
-            guard let json = try slot.encode(value), let key = slot.name else { return }
+            guard let json = try resolved.encode(value), let key = resolved.name else { return }
             try core.submit(core.writeIfAbsent(json, to: key), since: start)
         }
     }
@@ -52,8 +52,8 @@ extension DefaultsReference {
     nonisolated(nonsending) func setIfAbsent(
         _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Bool {
-        guard try await !isStored(), let key = slot.name else { return false }
-        guard let json = try slot.encode(try await body()) else { return false }
+        guard try await !isStored(), let key = resolved.name else { return false }
+        guard let json = try resolved.encode(try await body()) else { return false }
         do throws(BackendError) {
             _ = try await core.session.commit(core.writeIfAbsent(json, to: key))
             return true
@@ -67,10 +67,10 @@ extension DefaultsReference {
     func begin() -> InPlaceChange<Value> {
         let start = ContinuousClock.now
         let hasTurn = core.session.changeTurn.begin()
-        let reading = slot.cached?.reading(as: Value.self) ?? readAndReport()
+        let reading = resolved.cached?.reading(as: Value.self) ?? readAndReport()
         let value = reading.value ?? defaultValue
         return InPlaceChange(
-            setting: self, value: value, before: slot.encoded(value), reading: reading, start: start,
+            setting: self, value: value, before: resolved.encoded(value), reading: reading, start: start,
             hasTurn: hasTurn)
     }
 }
@@ -88,14 +88,14 @@ struct InPlaceChange<Value: DefaultsSerializable> {
     fileprivate let hasTurn: Bool
 
     private var core: AdapterCore { setting.core }
-    private var slot: Slot<Value> { setting.slot }
+    private var resolved: ResolvedKey<Value> { setting.resolved }
 
     /// Writes the value if it is another value now.
     func write() {
         core.attempt(setting.name) { () throws(DefaultsError) in
-            let codec = try slot.codec.get()
-            let after = slot.encoded(value)
-            guard !isSameJSON(before, after), let key = slot.name else { return }
+            let codec = try resolved.codec.get()
+            let after = resolved.encoded(value)
+            guard !isSameJSON(before, after), let key = resolved.name else { return }
             // A newer program may have stored elements that this program does not know.
             let new = try after.get().map { codec.keepingUnknownElements(of: reading.base, in: $0) ?? $0 }
             try core.submit(change(to: new, of: key), since: start) { merged in (try? codec.decode(merged)) != nil }
@@ -136,15 +136,17 @@ struct InPlaceChange<Value: DefaultsSerializable> {
     private func plan(to new: JSONValue?) -> PendingChange.Plan {
         var delta: MergeDelta?
         var start: JSONValue?
-        if let rule = slot.key.traits.merge, case .success(let before) = before, case .success(let codec) = slot.codec {
+        if let rule = resolved.key.traits.merge, case .success(let before) = before,
+            case .success(let codec) = resolved.codec
+        {
             let isSet = codec.schema.document["uniqueItems"] == true
             delta = MergeDelta(rule, ofSet: isSet, from: before, to: new)
             // The value that the program reads if nothing is stored.
-            start = slot.name.flatMap(core.registered) ?? (try? slot.encode(setting.defaultValue)) ?? nil
+            start = resolved.name.flatMap(core.registered) ?? (try? resolved.encode(setting.defaultValue)) ?? nil
         }
-        let kept = (try? slot.codec.get())?.keepingUnknownElements(of: reading.base, in: new) ?? new
+        let kept = (try? resolved.codec.get())?.keepingUnknownElements(of: reading.base, in: new) ?? new
         return PendingChange.Plan(
-            base: reading.base, new: kept, delta: delta, start: start, isSecret: slot.key.traits.isSecret)
+            base: reading.base, new: kept, delta: delta, start: start, isSecret: resolved.key.traits.isSecret)
     }
 }
 

@@ -17,18 +17,18 @@ struct KeyTableTests {
         subscript(numbered number: Int) -> DefaultsKey<Int> { .init("key \(number)", defaultValue: number) }
     }
 
-    @Test("Keys that differ in their defaults only share one slot, and are read with their own")
+    @Test("Keys that differ in their defaults share one resolved key, and are read with their own")
     func defaults() {
         let defaults = DefaultsAdapter.inMemory(keyStore: Keys())
         let keys = (0..<3).map { DefaultsKey<Int>("count", defaultValue: $0) }
-        #expect(Set(keys.map { ObjectIdentifier(defaults.core.keys.slot(for: $0)) }).count == 1)
+        #expect(Set(keys.map { ObjectIdentifier(defaults.core.keys.resolve($0)) }).count == 1)
         #expect(keys.map { defaults[key: $0] } == [0, 1, 2])
         #expect((1...20).map { defaults[\.[default: $0]] } == Array(1...20))
     }
 
-    @Test("Keys with other rules have slots of their own")
+    @Test("Keys with other rules have resolved keys of their own")
     func rules() {
-        let slots = DefaultsAdapter.inMemory(keyStore: Keys()).core.keys
+        let table = DefaultsAdapter.inMemory(keyStore: Keys()).core.keys
         let keys: [DefaultsKey<Int>] = [
             .init("n", defaultValue: 0),
             .init("n", defaultValue: 0, in: 0...1),
@@ -39,9 +39,9 @@ struct KeyTableTests {
             .init("n", defaultValue: 0, secret: true),
             .init("n", defaultValue: 0, description: "a number"),
         ]
-        let found = keys.map { slots.slot(for: $0) }
+        let found = keys.map { table.resolve($0) }
         #expect(Set(found.map(ObjectIdentifier.init)).count == keys.count)
-        for (key, slot) in zip(keys, found) { #expect(slots.slot(for: key) === slot) }
+        for (key, resolved) in zip(keys, found) { #expect(table.resolve(key) === resolved) }
     }
 
     @Test("Names are told apart to the byte, and types under one name")

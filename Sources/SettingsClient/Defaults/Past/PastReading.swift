@@ -5,7 +5,7 @@ internal import SettingsKeys
 extension DefaultsReference {
     nonisolated(nonsending) func readValue(at moment: DefaultsMoment) async throws(DefaultsError) -> Value {
         let place = try moment.place
-        _ = try slot.codec.get()
+        _ = try resolved.codec.get()
         let found = try await setting(at: place)
         if let found, found.isConcealed {
             throw .refused(Refusal(.forbidden, "\(found.key) is a secret that this program may not read"))
@@ -17,7 +17,7 @@ extension DefaultsReference {
     }
 
     nonisolated(nonsending) func history(limit: Int) async throws(DefaultsError) -> [DefaultsChange<Value>] {
-        _ = try slot.codec.get()
+        _ = try resolved.codec.get()
         return try await core.changes(of: names, limit: limit).map { change in
             DefaultsChange(change) { value, source in
                 let reading = reading(of: VisibleSetting(value: value, source: source, revision: nil))
@@ -30,8 +30,8 @@ extension DefaultsReference {
         to moment: DefaultsMoment, _ note: String?
     ) async throws(DefaultsError) -> [DefaultsChange<JSONValue>] {
         let place = try moment.place
-        _ = try slot.codec.get()
-        guard let key = slot.name else { return [] }
+        _ = try resolved.codec.get()
+        guard let key = resolved.name else { return [] }
         // A value that was stored under a former name would be no value of the key if it were stored there again.
         if let found = try await setting(at: place), found.key != key, found.source == .stored,
             let value = found.value
@@ -43,11 +43,11 @@ extension DefaultsReference {
 
     /// The name of the key, then its former names.
     private var names: [KeyName] {
-        (slot.name.map { [$0] } ?? []) + (slot.rename?.formerNames ?? [])
+        (resolved.name.map { [$0] } ?? []) + (resolved.rename?.formerNames ?? [])
     }
 
     private func reading(of visible: VisibleSetting) -> Reading<Value> {
-        resolveWithoutArgument(visible, over: slot.name.flatMap(core.registered))
+        resolveWithoutArgument(visible, over: resolved.name.flatMap(core.registered))
     }
 
     /// Returns the setting under the first of the names that had a stored value, otherwise under the present name. Returns nil
@@ -57,7 +57,7 @@ extension DefaultsReference {
         for name in names {
             let found = try await core.setting(name, at: place)
             if let found, found.source.isStored { return found }
-            if name == slot.name { first = found }
+            if name == resolved.name { first = found }
         }
         return first
     }

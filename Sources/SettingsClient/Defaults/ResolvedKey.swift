@@ -2,7 +2,7 @@ internal import SettingsKeys
 internal import Synchronization
 
 /// A key resolved for one adapter: its codec, its cell in the replica, and the value that was decoded last.
-final class Slot<Value: DefaultsSerializable>: Sendable {
+final class ResolvedKey<Value: DefaultsSerializable>: Sendable {
     let key: DefaultsKey<Value>
     let codec: Result<KeyCodec<Value>, DefaultsError>
     let cell: KeyCell?
