@@ -2,6 +2,7 @@ internal import Foundation
 internal import SettingsAPI
 public import SettingsClient
 public import SettingsKeys
+internal import SettingsModel
 
 /// A daemon in the memory of a test, which can fail as the test says.
 ///

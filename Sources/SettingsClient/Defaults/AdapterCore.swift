@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import SettingsAPI
 internal import SettingsKeys
+internal import SettingsModel
 internal import Synchronization
 
 /// The state that an adapter shares with its scopes, references and observers: resolved keys, the layers over and under the

@@ -1,5 +1,6 @@
 internal import Platform
 public import SettingsKeys
+internal import SettingsModel
 
 // It reads as what it stands for: `Defaults.launchCount`.
 // swift-format-ignore: AlwaysUseLowerCamelCase

@@ -1,5 +1,6 @@
 internal import SettingsAPI
 public import SettingsKeys
+internal import SettingsModel
 internal import Synchronization
 
 /// Reads and writes of several keys that are done together or not at all.

@@ -1,5 +1,6 @@
 internal import SettingsAPI
 internal import SettingsKeys
+internal import SettingsModel
 internal import Synchronization
 
 /// A follower of the effective value of one key. A change below another layer, or to another spelling of the same value,

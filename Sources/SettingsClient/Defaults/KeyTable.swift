@@ -1,4 +1,5 @@
 internal import SettingsKeys
+internal import SettingsModel
 internal import Synchronization
 
 /// The keys of an adapter that were resolved, by key path and by name.

@@ -1,4 +1,5 @@
 public import SettingsKeys
+internal import SettingsModel
 internal import Synchronization
 
 // A key path may not leave its isolation, so each is resolved at once.

@@ -1,5 +1,6 @@
 internal import SettingsAPI
 internal import SettingsKeys
+internal import SettingsModel
 internal import Synchronization
 
 /// The former names and the former type of a key, and the progress of moving its value to the new name and type.

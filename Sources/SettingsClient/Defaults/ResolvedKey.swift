@@ -1,4 +1,5 @@
 internal import SettingsKeys
+internal import SettingsModel
 internal import Synchronization
 
 /// A key resolved for one adapter: its codec, its cell in the replica, and the value that was decoded last.

@@ -1,5 +1,6 @@
 package import SettingsAPI
 package import SettingsKeys
+internal import SettingsModel
 internal import Synchronization
 
 /// Access by name, without a declared type. The module SettingsClientCompatibility has the public forms.

@@ -106,11 +106,6 @@ public final class DefaultsObservation: Sendable {
 /// is dropped, and its memory is freed. A loop that falls behind gets every update as long as no more than about
 /// a thousand changes wait for it; beyond that, of each key the newest.
 public struct DefaultsUpdates<Update: Sendable>: AsyncSequence, Sendable {
-    /// An update.
-    public typealias Element = Update
-    /// Nothing: a stored value that is none of its key is reported and passed over.
-    public typealias Failure = Never
-
     private let observer: Observer<Update>
     /// Ends observing when sequence and iterator are dropped.
     private let observation: DefaultsObservation

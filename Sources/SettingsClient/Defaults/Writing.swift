@@ -1,5 +1,6 @@
 internal import SettingsAPI
 internal import SettingsKeys
+internal import SettingsModel
 
 /// Writing.
 extension DefaultsReference {

@@ -1,5 +1,6 @@
 internal import SettingsAPI
 public import SettingsKeys
+internal import SettingsModel
 
 /// An error where nothing could be thrown: in a getter or a setter.
 public struct DefaultsIssue: Equatable, Sendable {

@@ -1,3 +1,4 @@
+import SettingsModel
 import Testing
 
 @testable import SettingsKeys

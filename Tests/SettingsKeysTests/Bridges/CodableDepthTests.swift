@@ -1,4 +1,5 @@
 import Foundation
+import SettingsModel
 import Synchronization
 import Testing
 

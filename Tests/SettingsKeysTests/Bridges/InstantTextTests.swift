@@ -1,3 +1,4 @@
+import SettingsModel
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import SettingsKeys
+import SettingsModel
 import Testing
 
 /// Sends values to JSON text and back, and holds the JSON against the bridge's schema on the way.

@@ -1,4 +1,5 @@
 import SettingsKeys
+import SettingsModel
 import Testing
 
 struct KeyRangeTests {

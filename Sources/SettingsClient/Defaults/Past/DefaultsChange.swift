@@ -1,6 +1,7 @@
 public import Foundation
 internal import SettingsAPI
 internal import SettingsKeys
+internal import SettingsModel
 
 /// A place in the past of a suite.
 public enum DefaultsMoment: Hashable, Sendable {

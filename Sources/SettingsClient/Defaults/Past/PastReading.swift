@@ -1,5 +1,6 @@
 internal import SettingsAPI
 internal import SettingsKeys
+internal import SettingsModel
 
 /// The past of a key.
 extension DefaultsReference {

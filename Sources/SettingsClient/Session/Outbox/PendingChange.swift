@@ -1,5 +1,6 @@
 internal import SettingsAPI
 internal import SettingsKeys
+internal import SettingsModel
 
 /// A change that the program wants, from `+= 1` until the server has answered: the action with its conditions, the plan for
 /// a conflict, and the request key under which it is done once, however often it is sent.

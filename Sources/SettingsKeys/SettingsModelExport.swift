@@ -1,2 +1,0 @@
-// Keys are made of what the module below has: one import is enough for a program.
-@_exported public import SettingsModel
