@@ -41,7 +41,9 @@ final class TestBackend: SuiteBackend {
     /// Delivers the held news. News that arrive meanwhile are delivered after them.
     private func deliverNews() {
         while true {
-            let held = state.withLock { state in
+            let held = state.withLock { state -> [@Sendable () -> Void] in
+                // The daemon may be away again.
+                if case .away = state.condition { return [] }
                 if state.heldNews.isEmpty { state.holdsNews = false }
                 defer { state.heldNews = [] }
                 return state.heldNews
@@ -100,7 +102,7 @@ final class TestBackend: SuiteBackend {
     }
 
     func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output {
-        try await request { () throws(BackendError) in try inner.send(call) }
+        try await request(isWrite: call.isWrite) { () throws(BackendError) in try inner.send(call) }
     }
 
     func follow(

@@ -89,17 +89,19 @@ extension AdapterCore {
     ///
     /// - Parameters:
     ///   - start: when the setter began. Its timeout counts from there.
+    ///   - isInTurn: true if the caller has the turn of changes in place. The caller then announces the change.
     ///   - isAllowed: returns true if a value that a conflict has merged is a value of the key.
     func submit(
-        _ change: PendingChange, since start: ContinuousClock.Instant = .now,
+        _ change: PendingChange, since start: ContinuousClock.Instant = .now, isInTurn: Bool = false,
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) throws(DefaultsError) {
         do throws(BackendError) {
             switch writeMode {
-            case .background: try session.enqueue(change, isAllowed: isAllowed)
+            case .background: try session.enqueue(change, isInTurn: isInTurn, isAllowed: isAllowed)
             case .confirmed:
                 let deadline = start + session.options.timeout
-                _ = try session.commitBlocking(change, until: deadline, isAllowed: isAllowed)
+                _ = try session.commitBlocking(
+                    change, until: deadline, isInTurn: isInTurn, isAllowed: isAllowed)
             }
         } catch {
             // A write that gives way to a stored value is no error.

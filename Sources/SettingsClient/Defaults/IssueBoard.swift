@@ -8,9 +8,12 @@ final class IssueBoard: Sendable {
     private let log: DefaultsLog?
     /// The queue that calls the log. A thread that reports may hold a lock, and the log may block or write a setting.
     private let queue = DispatchQueue(label: "settings issues")
+    /// The number of issues that wait for the log, and of issues that were left out because too many waited.
+    private let backlog = Mutex((waiting: 0, leftOut: 0))
     private let readers = Mutex<(streams: [UInt64: AsyncStream<DefaultsIssue>.Continuation], last: UInt64)>(([:], 0))
 
-    /// The greatest number of issues that wait for a slow reader of a stream. The stream drops the oldest issue beyond it.
+    /// The greatest number of issues that wait for a slow reader of a stream, or for a slow log. A stream drops the oldest
+    /// issues beyond it. The log gets none of the issues beyond it.
     private static let maxWaiting = 1024
     /// The issues of all boards that are not in the log.
     private static let deliveries = DispatchGroup()
@@ -28,7 +31,30 @@ final class IssueBoard: Sendable {
     /// Delivers an issue to the streams now, and to the log on the queue.
     func report(_ issue: DefaultsIssue) {
         for stream in readers.withLock({ Array($0.streams.values) }) { stream.yield(issue) }
-        queue.async(group: Self.deliveries) { [log] in (log ?? .default).write(issue) }
+        let hasRoom = backlog.withLock { backlog in
+            if backlog.waiting == Self.maxWaiting {
+                backlog.leftOut += 1
+                return false
+            }
+            backlog.waiting += 1
+            return true
+        }
+        if hasRoom { queue.async(group: Self.deliveries) { [self] in write(issue) } }
+    }
+
+    private func write(_ issue: DefaultsIssue) {
+        let log = log ?? .default
+        log.write(issue)
+        let leftOut = backlog.withLock { backlog in
+            backlog.waiting -= 1
+            // The log has caught up.
+            guard backlog.waiting == 0 else { return 0 }
+            defer { backlog.leftOut = 0 }
+            return backlog.leftOut
+        }
+        guard leftOut > 0 else { return }
+        let error = DefaultsError.unusableFile(path: "the log", reason: "it was too slow for \(leftOut) messages")
+        log.write(DefaultsIssue(suite: issue.suite, key: nil, attempt: .check, error: error))
     }
 
     /// Blocks the calling thread until the log has all issues, at most until the deadline. Does nothing in a log handler.

@@ -113,10 +113,12 @@ final class KeyTable: Sendable {
         let identity = PathIdentity(path, in: store)
         if let known = contents.withLock({ $0.stores[identity]?.instance }) { return known }
         let inner = evaluate()
+        // Values of the program are freed without the lock.
+        var old: [PathIdentity: (path: RetainedPath, instance: StoreInstance)] = [:]
         return contents.withLock { contents in
             // Of two threads that evaluate the store at the same time, the first counts.
             if let known = contents.stores[identity]?.instance { return known }
-            if contents.stores.count >= Self.capacity { contents.stores = [:] }
+            if contents.stores.count >= Self.capacity { swap(&old, &contents.stores) }
             contents.storeCount += 1
             let instance = StoreInstance(number: contents.storeCount, store: inner)
             contents.stores[identity] = (RetainedPath(path: path), instance)

@@ -135,5 +135,6 @@ extension AdapterCore {
             }
         }
         session.change(isOwnChange: true) { [values] in $0.register(values) }
+        session.announceOwnChanges()
     }
 }

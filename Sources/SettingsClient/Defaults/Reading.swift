@@ -9,10 +9,7 @@ extension DefaultsReference {
             cached.registerRead()
             return cached.isDefault ? defaultValue : cached.value(as: Value.self)
         }
-        let value = readAndReport().value ?? defaultValue
-        // The value of a renamed key may still be under a former name.
-        for cell in resolved.formerCells { cell.tracker.registerRead() }
-        return value
+        return readAndReport().value ?? defaultValue
     }
 
     /// Reads a key that is not cached. If the suite is not loaded, the calling thread waits for the first load. An error is
@@ -22,6 +19,8 @@ extension DefaultsReference {
             return try read()
         } catch {
             resolved.registerRead()
+            // The suite may have been loaded before the read was registered.
+            if core.session.isLoaded, let reading = try? read() { return reading }
             core.reportUnread(error, name)
             return Reading(value: resolved.argument, problem: error, isStoredUnreadable: true)
         }
@@ -37,6 +36,8 @@ extension DefaultsReference {
         // Before the value, so that no change is missed.
         let (version, tracker) = (cell.version, cell.tracker)
         tracker.registerRead()
+        // The value of a renamed key may still be under a former name.
+        for cell in resolved.formerCells { cell.tracker.registerRead() }
         var sight = sight(cell.name)
         if sight.isUnsure { sight.learn(core.withSource(sight.origin, cell.name, until: deadline)) }
         let reading = reading(of: sight)
@@ -92,19 +93,21 @@ extension DefaultsReference {
             return KeySight(visible: seen, origin: old, registered: registered, isLasting: false)
         }
         var sight = KeySight(visible: seen, origin: seen, registered: registered)
-        // The source may become known at any time, without a change of the key.
-        if sight.isUnsure { sight.isLasting = false }
+        // The source may become known at any time, without a change of the key. A value may appear under a former name.
+        if sight.isUnsure || !(resolved.rename?.openNames.isEmpty ?? true) { sight.isLasting = false }
         return sight
     }
 
     /// True if any layer above the defaults has a value for a key.
     func hasKey() -> Bool {
+        resolved.registerRead()
         guard let key = resolved.name else { return false }
         return resolved.argument != nil || core.registered(key) != nil || isSet()
     }
 
     /// True if a value is stored for a key. False if that cannot be determined.
     func isSet() -> Bool {
+        resolved.registerRead()
         guard let key = resolved.name else { return false }
         loadForRename()
         return core.isSet(key)

@@ -73,6 +73,7 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
             var change = reference.begin()
             defer { change.end() }
             yield &change.value
+            kept?.forget()
             change.write()
             kept?.forget()
         }
@@ -83,8 +84,17 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
 
     /// The value.
     public var value: Value {
-        get { kept?.value { reference.value } ?? reference.value }
+        get {
+            if let kept {
+                // The kept value is read without the adapter.
+                reference.resolved.registerRead()
+                return kept.value { reference.value }
+            }
+            return reference.value
+        }
         nonmutating set {
+            // Functions that track the value read it before the assignment returns.
+            kept?.forget()
             reference.assign(newValue)
             kept?.forget()
         }
@@ -92,6 +102,7 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
             var change = reference.begin()
             defer { change.end() }
             yield &change.value
+            kept?.forget()
             change.write()
             kept?.forget()
         }
@@ -149,9 +160,11 @@ private final class KeptValue<Value: Sendable>: Sendable {
     }
 
     func forget() {
-        shared.withLock { shared in
-            shared.value = nil
+        // The old value may run code of the program when it is freed: not under the lock.
+        let old = shared.withLock { shared in
             shared.generation += 1
+            return shared.value.take()
         }
+        withExtendedLifetime(old) {}
     }
 }

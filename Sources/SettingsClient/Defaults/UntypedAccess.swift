@@ -8,10 +8,16 @@ extension AdapterCore {
     /// Reads the value of a name in all layers. Text of the command line is tried in each form that it may have. If all
     /// forms fail, the layers below count.
     package func untyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
+        registerRead(named: name)
         for form in arguments.forms(of: name) {
             if let value = read(form) { return value }
         }
         return untypedBelowArguments(name).flatMap(read)
+    }
+
+    /// Registers a read for Swift's Observation. The table of keys retains the tracker.
+    private func registerRead(named name: String) {
+        if (try? KeyName(name)) != nil { keys.resolve(DefaultsKey<JSONValue?>(name)).registerRead() }
     }
 
     private func untypedBelowArguments(_ name: String) -> JSONValue? {
@@ -35,13 +41,15 @@ extension AdapterCore {
 
     /// Returns true if any layer above the defaults has a value for a name.
     package func hasKey(named name: String) -> Bool {
+        registerRead(named: name)
         guard let key = keyName(name, .read) else { return false }
         return !arguments.forms(of: name).isEmpty || registered(key) != nil || isSet(key)
     }
 
     /// Returns true if a value is stored under a name.
     package func isSet(named name: String) -> Bool {
-        keyName(name, .read).map { isSet($0) } ?? false
+        registerRead(named: name)
+        return keyName(name, .read).map { isSet($0) } ?? false
     }
 
     /// Stores JSON under a name, or removes what is stored.

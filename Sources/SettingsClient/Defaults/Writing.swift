@@ -99,13 +99,17 @@ struct InPlaceChange<Value: DefaultsSerializable> {
             guard !isSameJSON(before, after), let key = resolved.name else { return }
             // A newer program may have stored elements that this program does not know.
             let new = try after.get().map { codec.keepingUnknownElements(of: reading.base, in: $0) ?? $0 }
-            try core.submit(change(to: new, of: key), since: start) { merged in (try? codec.decode(merged)) != nil }
+            try core.submit(change(to: new, of: key), since: start, isInTurn: hasTurn) { merged in
+                (try? codec.decode(merged)) != nil
+            }
         }
     }
 
     /// Ends the change, also if the program's code threw an error.
     func end() {
-        if hasTurn { core.session.changeTurn.end() }
+        guard hasTurn else { return }
+        core.session.changeTurn.end()
+        core.session.announceOwnChanges()
     }
 
     private func change(to new: JSONValue?, of key: KeyName) throws(DefaultsError) -> PendingChange {

@@ -35,7 +35,10 @@ final class KeyCell: Sendable {
 
     /// Removes the tracker because the value has changed. Nil if nobody has read the value.
     func takeTracker() -> ValueTracker? {
-        currentTracker.withLock { $0.take() }
+        let tracker = currentTracker.withLock { $0.take() }
+        // A reader may have cached the new value with the tracker of the old value.
+        invalidate()
+        return tracker
     }
 }
 

@@ -8,6 +8,8 @@ package struct PastCall<Output: Sendable>: Sendable {
     let endpoint: Endpoint<Output>
     /// Answers it from a suite in memory, at a moment.
     let answer: @Sendable (inout StagedState, Timestamp) throws(Problem) -> Output
+
+    package var isWrite: Bool { endpoint.isWrite }
 }
 
 extension PastCall where Output == SettingState {

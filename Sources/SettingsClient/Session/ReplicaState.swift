@@ -88,8 +88,11 @@ struct ReplicaState: Sendable {
         guard let place = cursor.map({ Cursor(epoch: $0.epoch, revision: revision) }), place != schema else {
             return
         }
+        let isFirst = schema == nil
         schema = place
         touchAllKeys()
+        // The value of a renamed key that the former schema refused may be moved now, at the next read.
+        if !isFirst { changedCells += cells }
     }
 
     private mutating func replace(by told: [KeyName: VisibleSetting], at place: Cursor, isSameHistory: Bool) {
@@ -268,9 +271,7 @@ struct ReplicaState: Sendable {
         let (new, cell, isEmpty) = Self.change(&entries[key, default: fresh], body)
         if isEmpty { entries[key] = nil }
         if !old.looksLike(new) {
-            // Where no default is registered, the source makes no difference to a reader.
-            let isSourceSeen = registered[key] != nil || old.source == .invalid || new.source == .invalid
-            if let cell, old.value != new.value || isSourceSeen { noteChange(cell) }
+            if let cell { noteChange(cell) }
             news.append(.changed(ObservedSetting(key: key, visible: new, registered: registered[key])))
         }
     }

@@ -16,15 +16,17 @@ extension SuiteSession {
     ///
     /// - Parameters:
     ///   - waiter: fulfilled with the result.
+    ///   - isInTurn: true if the caller has the turn of changes in place. The caller then announces the change.
     ///   - isAllowed: returns true if a value that a conflict has merged is a value of the key.
     func enqueue(
-        _ change: PendingChange, waiter: Promise<WriteResult>? = nil,
+        _ change: PendingChange, waiter: Promise<WriteResult>? = nil, isInTurn: Bool = false,
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) throws(BackendError) {
         openOutbox()
         if hasWritesWithoutNumber, !ClientThread.shared.isCurrent { numberWrites().waitForever() }
         let number = try begin(change, waiter, isAllowed)
         store(change, number)
+        if !isInTurn { announceOwnChanges() }
     }
 
     private var hasWritesWithoutNumber: Bool { state.withLock { $0.sending.waitingForOutbox > 0 } }
@@ -50,11 +52,13 @@ extension SuiteSession {
         }
         guard mustWait else {
             let number = try begin(change, waiter, isPatient: isPatient)
-            return ClientThread.shared.execute { self.store(change, number) }
+            ClientThread.shared.execute { self.store(change, number) }
+            return announceOwnChanges()
         }
         ClientThread.shared.execute {
             do throws(BackendError) {
                 self.store(change, try self.begin(change, waiter, isPatient: isPatient))
+                self.announceOwnChanges()
             } catch {
                 waiter.fulfill(.failure(error))
             }
@@ -85,6 +89,10 @@ extension SuiteSession {
                 return try result.get()
             }
             await finishStoring()
+            // The write has its number now, so a refusal is reported if nobody waits for the answer.
+            if !isRemoved, !state.withLock({ $0.sending.removeWaiter(waiter) }), let result = waiter.value {
+                return try result.get()
+            }
             throw Task.isCancelled ? .queued("the task was cancelled while the write was on its way") : queued
         }
         return try result.get()
@@ -92,15 +100,15 @@ extension SuiteSession {
 
     /// Adds a write to the queue, and blocks the calling thread until there is a result or the time is over.
     func commitBlocking(
-        _ change: PendingChange, until deadline: ContinuousClock.Instant,
+        _ change: PendingChange, until deadline: ContinuousClock.Instant, isInTurn: Bool = false,
         isAllowed: (@Sendable (JSONValue) -> Bool)? = nil
     ) throws(BackendError) -> WriteSummary {
         guard !ClientThread.shared.isCurrent else {
-            try enqueue(change, isAllowed: isAllowed)
+            try enqueue(change, isInTurn: isInTurn, isAllowed: isAllowed)
             throw queued
         }
         let waiter = Promise<WriteResult>()
-        try enqueue(change, waiter: waiter, isAllowed: isAllowed)
+        try enqueue(change, waiter: waiter, isInTurn: isInTurn, isAllowed: isAllowed)
         guard let result = isWorthWaiting ? waiter.wait(until: deadline) : waiter.value else {
             let isRemoved = state.withLock { $0.sending.removeWaiter(waiter) }
             // The answer has arrived at this moment.
@@ -388,8 +396,9 @@ extension SuiteSession {
                 return .next
             }
             if let merged = next.mergedValue(over: setting), !state.withLock({ $0.sending.validator })(merged) {
+                let result = write.change.isMergeOfSecret ? "" : " \(merged)"
                 let detail =
-                    "the change to \(key) was merged with another change, and the result \(merged) is not allowed"
+                    "the change to \(key) was merged with another change, and the result\(result) is not allowed"
                 refuse(write, Problem(.invalidValue, detail))
                 return .next
             }

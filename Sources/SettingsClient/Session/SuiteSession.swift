@@ -179,11 +179,12 @@ extension SuiteSession {
 
 /// Changing the state, and delivering the changes that readers can see.
 extension SuiteSession {
-    /// Changes the state, then calls the listeners without the lock, and plans to save the cache.
+    /// Changes the state, then calls the listeners and the tracking functions without the lock, and plans to save the cache.
     ///
-    /// - Parameter isOwnChange: true if the program makes the change on the calling thread.
+    /// - Parameter isOwnChange: true if the caller makes the change for the program, and calls ``announceOwnChanges()``
+    ///   later.
     func mutate<Result: Sendable>(isOwnChange: Bool = false, _ body: (inout State) -> Result) -> Result {
-        let (result, cells, isDeliverer, pause, needsSchema) = state.withLock { state in
+        let (result, isDeliverer, pause, needsSchema) = state.withLock { state in
             let version = state.replica.version
             let result = body(&state)
             if state.listeners.isEmpty { state.replica.news.removeAll() }
@@ -192,17 +193,29 @@ extension SuiteSession {
             let pause =
                 cache != nil && state.replica.version != version
                 ? state.saving.plan(after: options.saveInterval) : nil
-            let cells = state.replica.changedCells
-            state.replica.changedCells = []
-            return (result, cells, isDeliverer, pause, state.loading.isLoaded && !state.isSchemaKnown)
+            return (result, isDeliverer, pause, state.loading.isLoaded && !state.isSchemaKnown)
         }
-        ChangeAnnouncer.shared.announce(cells.compactMap { $0.takeTracker() }, isOwnChange: isOwnChange)
         if isDeliverer { deliver() }
+        if !isOwnChange { announceChanges(isOwnChange: false) }
         if let pause {
             ClientThread.shared.schedule(at: .now + pause) { [weak self] in self?.saveAsPlanned() }
         }
         if needsSchema { fetchSchemaInBackground() }
         return result
+    }
+
+    /// Announces the changes that the program has made on the calling thread. The tracking functions may use settings, so the
+    /// write is stored by then, and the caller holds no turn.
+    func announceOwnChanges() {
+        announceChanges(isOwnChange: !ClientThread.shared.isCurrent)
+    }
+
+    private func announceChanges(isOwnChange: Bool) {
+        let cells = state.withLock { state in
+            defer { state.replica.changedCells = [] }
+            return state.replica.changedCells
+        }
+        ChangeAnnouncer.shared.announce(cells.compactMap { $0.takeTracker() }, isOwnChange: isOwnChange)
     }
 
     /// Changes the replica.

@@ -141,4 +141,19 @@ public enum KeyListBuilder<Store: DefaultsKeyStore> {
     public static func buildBlock(_ keys: [ListedKey<Store>]...) -> [ListedKey<Store>] {
         keys.flatMap { $0 }
     }
+
+    /// Keys under a condition.
+    public static func buildOptional(_ keys: [ListedKey<Store>]?) -> [ListedKey<Store>] {
+        keys ?? []
+    }
+
+    /// One choice of keys.
+    public static func buildEither(first keys: [ListedKey<Store>]) -> [ListedKey<Store>] {
+        keys
+    }
+
+    /// The other choice of keys.
+    public static func buildEither(second keys: [ListedKey<Store>]) -> [ListedKey<Store>] {
+        keys
+    }
 }

@@ -18,7 +18,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     /// The default address of a daemon on this machine.
     public static let usual = ServerAddress(.tcp(host: "127.0.0.1", port: usualPort))
     /// The environment variable with the address.
-    public static let variable = "SETTINGS_URL"
+    package static let variable = "SETTINGS_URL"
 
     /// The longest path that fits into `sun_path` of Linux, without the zero at its end.
     package static let maximumPathLength = 107

@@ -3,7 +3,7 @@
 /// None of these needs escaping in a path, a file name or a shell.
 public struct SuiteName: Hashable, Sendable {
     /// The longest name in bytes.
-    public static let maximumLength = 128
+    package static let maximumLength = 128
 
     private let bytes: UTF8Text
 

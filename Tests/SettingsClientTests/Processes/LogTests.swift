@@ -76,6 +76,23 @@ struct LogTests {
         }
     }
 
+    @Test("A log that is too slow gets the first messages, and the number of the others")
+    func slowLog() throws {
+        let messages = Mutex<[String]>([])
+        let release = DispatchSemaphore(value: 0)
+        let log = DefaultsLog { _, message, _ in
+            if messages.withLock({ $0.isEmpty }) { release.patientWait() }
+            messages.withLock { $0.append(message) }
+        }
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys(), log: log)
+        for _ in 0..<1500 { defaults.volume = 2 }
+        release.signal()
+        try eventually { messages.withLock { $0.last?.contains("the log: it was too slow for 476 messages") ?? false } }
+        #expect(messages.withLock { $0.count } == 1025)
+        defaults.volume = 2
+        try eventually { messages.withLock { $0.count } == 1026 }
+    }
+
     @Test("A handler that blocks delays no setter, no getter and no async form")
     func blockingHandler() async throws {
         let (gate, entered) = (DispatchSemaphore(value: 0), EventLog())

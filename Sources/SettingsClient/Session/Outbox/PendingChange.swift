@@ -85,6 +85,9 @@ extension PendingChange {
     /// The value that the program computed for the key that it changes in place.
     var expectedValue: JSONValue? { merge?.plan.new }
 
+    /// True if the change merges values of a secret key.
+    var isMergeOfSecret: Bool { merge?.plan.isSecret ?? false }
+
     /// The plan of a change of one key, with that key and its suite.
     private var merge: (plan: Plan, transaction: Transaction, operation: Transaction.Operation)? {
         guard case .merge(let plan) = conflict, case .transaction(let transaction) = action,

@@ -1,6 +1,7 @@
 import Dispatch
 import Observation
 import SettingsAPI
+import SettingsClientCompatibility
 import SettingsClientTesting
 import SettingsModel
 import Synchronization
@@ -187,6 +188,53 @@ struct ObservationTests {
         #expect(await iterator.next() == "somebody")
     }
 
+    @Test("A cached property and reads by name are tracked", arguments: [false, true])
+    func cachedProperty(_ isReadBefore: Bool) async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let theme = Setting(\.theme, in: defaults, options: .cached)
+        if isReadBefore { _ = theme.value }
+        let changes = ChangeCount()
+        changes.track { #expect(theme.value == .light) }
+        theme.value = .dark
+        #expect(changes.value == 1 && theme.value == .dark)
+        changes.track { #expect(defaults["theme"].string == "dark") }
+        changes.track { #expect(defaults.isSet(\.theme)) }
+        defaults.remove(\.theme)
+        #expect(changes.value == 3)
+    }
+
+    @Test("A tracking function may write a setting, and wait until the daemon has it")
+    func writingWithinAnnouncement() async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let start = ContinuousClock.now
+        withObservationTracking {
+            _ = defaults.launchCount
+        } onChange: {
+            defaults.loginTries = 9
+            #expect(throws: Never.self) { try defaults.synchronize() }
+        }
+        defaults.launchCount += 1
+        #expect(defaults.loginTries == 9 && .now - start < .seconds(2))
+    }
+
+    @Test("Two threads that write and one that tracks: the last value is seen")
+    func overlappingChanges() async throws {
+        for _ in 0..<30 {
+            let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+            let setting = Setting(\.launchCount, in: defaults)
+            let observer = Task.detached {
+                for await value in Observations({ setting.value }) where value < 0 { return }
+            }
+            await withTaskGroup(of: Void.self) { group in
+                for thread in 1...2 {
+                    group.addTask { for number in 1...50 { defaults.launchCount = thread * 100 + number } }
+                }
+            }
+            defaults.launchCount = -1
+            await observer.value
+        }
+    }
+
     @Test("A program that makes more keys than the table keeps still gets changes of the first")
     func manyKeys() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
@@ -194,10 +242,13 @@ struct ObservationTests {
         let values = Task.detached {
             for await value in Observations({ defaults.launchCount }) where value == 1 { return }
         }
-        changes.track { _ = defaults.launchCount }
+        let setting = Setting(\.launchCount, in: defaults)
+        changes.track { _ = setting.value }
         for number in 0...KeyTable.capacity { _ = defaults[key: DefaultsKey<Int>("name \(number)", defaultValue: 0)] }
         try eventually { changes.value == 1 }
+        changes.track { _ = setting.value }
         defaults.launchCount = 1
+        #expect(changes.value == 2)
         await values.value
     }
 }
