@@ -30,6 +30,8 @@ final class SuiteSession: Sendable {
         fileprivate var handlers = Handlers()
         fileprivate(set) var listeners: [UInt64: @Sendable ([ReplicaNews]) -> Void] = [:]
         fileprivate var lastListener: UInt64 = 0
+        /// The cells that the program's own writes have changed, until the change is announced.
+        fileprivate var ownChanges: [KeyCell] = []
         /// True while a thread delivers news. Other threads leave their news to it, which keeps the order.
         fileprivate var isDelivering = false
     }
@@ -158,8 +160,7 @@ extension SuiteSession {
 
     /// Announces a change of every key to Swift's Observation.
     func announceAllKeys() {
-        let cells = state.withLock { $0.replica.cells }
-        ChangeAnnouncer.shared.announce(cells.compactMap { $0.takeTracker() }, isOwnChange: false)
+        announce(state.withLock { $0.replica.cells }, isOwnChange: false)
     }
 
     func forgetUnusedEntries() {
@@ -184,7 +185,7 @@ extension SuiteSession {
     /// - Parameter isOwnChange: true if the caller makes the change for the program, and calls ``announceOwnChanges()``
     ///   later.
     func mutate<Result: Sendable>(isOwnChange: Bool = false, _ body: (inout State) -> Result) -> Result {
-        let (result, isDeliverer, pause, needsSchema) = state.withLock { state in
+        let (result, cells, isDeliverer, pause, needsSchema) = state.withLock { state in
             let version = state.replica.version
             let result = body(&state)
             if state.listeners.isEmpty { state.replica.news.removeAll() }
@@ -193,10 +194,16 @@ extension SuiteSession {
             let pause =
                 cache != nil && state.replica.version != version
                 ? state.saving.plan(after: options.saveInterval) : nil
-            return (result, isDeliverer, pause, state.loading.isLoaded && !state.isSchemaKnown)
+            var cells = state.replica.changedCells
+            state.replica.changedCells = []
+            if isOwnChange {
+                state.ownChanges += cells
+                cells = []
+            }
+            return (result, cells, isDeliverer, pause, state.loading.isLoaded && !state.isSchemaKnown)
         }
         if isDeliverer { deliver() }
-        if !isOwnChange { announceChanges(isOwnChange: false) }
+        announce(cells, isOwnChange: false)
         if let pause {
             ClientThread.shared.schedule(at: .now + pause) { [weak self] in self?.saveAsPlanned() }
         }
@@ -207,14 +214,14 @@ extension SuiteSession {
     /// Announces the changes that the program has made on the calling thread. The tracking functions may use settings, so the
     /// write is stored by then, and the caller holds no turn.
     func announceOwnChanges() {
-        announceChanges(isOwnChange: !ClientThread.shared.isCurrent)
+        let cells = state.withLock { state in
+            defer { state.ownChanges = [] }
+            return state.ownChanges
+        }
+        announce(cells, isOwnChange: !ClientThread.shared.isCurrent)
     }
 
-    private func announceChanges(isOwnChange: Bool) {
-        let cells = state.withLock { state in
-            defer { state.replica.changedCells = [] }
-            return state.replica.changedCells
-        }
+    private func announce(_ cells: [KeyCell], isOwnChange: Bool) {
         ChangeAnnouncer.shared.announce(cells.compactMap { $0.takeTracker() }, isOwnChange: isOwnChange)
     }
 
