@@ -8,7 +8,7 @@ struct ObservingSettingsTests {
     @Test("Every piece of code in the article is code that compiles here")
     func codeCompiles() throws {
         let blocks = try Article.read("ObservingSettings", of: "SettingsClient").blocks(of: "swift")
-        try #require(blocks.count >= 5)
+        try #require(blocks.count >= 8)
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
         var compiled = ""
         for file in ["ObservingSettingsCode.swift", "KeysAndSchemasCode.swift"] {
