@@ -1,7 +1,7 @@
 import Observation
 import SettingsClient
 
-// The code of the article "Observing settings". A test compares the two.
+// The code of the article "Observing settings", which a test compares with this file.
 
 func trackTheme() {
     withObservationTracking {
