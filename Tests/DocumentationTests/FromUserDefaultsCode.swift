@@ -52,6 +52,7 @@ func useReplacements(_ color: DefaultsKey<String?>) async throws {
     print(Defaults.hasKey(key: color), Defaults.hasKey("color"), settings.window["width"]?.integer as Any)
     let observation = Defaults.observe(\.theme) { update in print(update.newValue.rawValue) }
     observation.cancel()
+    _ = Defaults.observe(\.quality, options: [.initial, .old]) { print($0.newValue) }
     try await Defaults.synchronize()
     Defaults[\.quality] += 0.1
     Defaults.remove(\.quality)
