@@ -1,6 +1,6 @@
 import Foundation
 
-/// A page of the documentation, for tests that hold it to what it says.
+/// A page of the documentation, for tests that check what the page says.
 struct Article {
     private let lines: [String]
 
@@ -26,6 +26,18 @@ struct Article {
             }
         }
         return blocks
+    }
+
+    /// The code in one column of the tables under a heading: the cells that are nothing but code.
+    func snippets(under heading: String, inColumn column: Int) -> [String] {
+        let section = lines.drop { $0 != heading }.dropFirst().prefix { !$0.hasPrefix("### ") }
+        return section.compactMap { line in
+            let cells = line.components(separatedBy: " | ")
+            guard line.hasPrefix("| "), cells.count > column else { return nil }
+            let cell = cells[column].trimmingPrefix("| ")
+            guard cell.hasPrefix("`"), cell.hasSuffix("`"), cell.count(where: { $0 == "`" }) == 2 else { return nil }
+            return String(cell.dropFirst().dropLast())
+        }
     }
 
     /// The text without indentation, empty lines and imports, so that code compares equal wherever it stands.

@@ -6,7 +6,7 @@ import SettingsKeys
     import Foundation
 #endif
 
-// The code of the article "Keys and schemas", word for word: a test holds the two against each other.
+// The code of the article "Keys and schemas", which a test compares with this file.
 
 enum Theme: String, CaseIterable, DefaultsSerializable {
     case light, dark
@@ -35,12 +35,6 @@ enum Feature: String, CaseIterable, DefaultsSerializable {
 
 extension DefaultsKeys {
     var features: DefaultsKey<[Feature]> { .init("features", defaultValue: [], elements: .droppingUnknown) }
-}
-
-extension DefaultsKeys {
-    var timeout: DefaultsKey<Int> {
-        .init("timeout", defaultValue: 30, migrating: .from(String.self) { Int($0) ?? 30 })
-    }
 }
 
 struct Account: Codable, DefaultsSerializable, Equatable {
@@ -94,4 +88,7 @@ extension DefaultsKeys {
 
 extension DefaultsKeys {
     var shelves: DefaultsKey<[String]> { .init("shelves", defaultValue: [], renamedFrom: ["folders", "paths"]) }
+    var timeout: DefaultsKey<Int> {
+        .init("timeout", defaultValue: 30, migrating: .from(String.self) { Int($0) ?? 30 })
+    }
 }

@@ -5,20 +5,6 @@ import Testing
 
 @Suite(.ownThread)
 struct KeysAndSchemasTests {
-    @Test("Every piece of code in the article is code that compiles here")
-    func codeCompiles() throws {
-        let blocks = try Article.read("KeysAndSchemas").blocks(of: "swift")
-        try #require(blocks.count >= 8)
-        let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        var compiled = ""
-        for file in ["KeysAndSchemasCode.swift", "KeysAndSchemasTests.swift"] {
-            compiled += Article.unindented(try String(contentsOf: folder.appending(path: file), encoding: .utf8))
-        }
-        for block in blocks {
-            #expect(compiled.contains(Article.unindented(block)), "not compiled anywhere:\n\(block)")
-        }
-    }
-
     @Test("A key encodes, decodes and refuses as the article says")
     func codec() throws {
         let volume = try KeyCodec(DefaultsKeys().volume)

@@ -1,6 +1,32 @@
+import Observation
 import SettingsClient
 
-// The code of the article "Observing settings", word for word: a test holds the two against each other.
+// The code of the article "Observing settings", which a test compares with this file.
+
+func trackTheme() {
+    withObservationTracking {
+        print(Defaults.theme)
+    } onChange: {
+        print("The theme changes.")
+    }
+}
+
+func printThemes() async {
+    for await theme in Observations({ Defaults.theme }) { print(theme) }
+}
+
+@Observable
+final class PlayerModel {
+    @ObservationIgnored @Setting(\.theme, in: Defaults) var theme
+    var title = ""
+
+    var isDark: Bool { theme == .dark }
+
+    var volume: Double {
+        get { Defaults.volume }
+        set { Defaults.volume = newValue }
+    }
+}
 
 func watchTheme() -> DefaultsObservation {
     Defaults.observe(\.theme, options: [.initial, .old, .new]) { update in

@@ -27,14 +27,14 @@ struct ObservationTests {
 
     @Observable
     final class Player {
-        @ObservationIgnored private let theme: Setting<Theme>
+        @ObservationIgnored @Setting var theme: Theme
         var title = "none"
 
         init(_ defaults: DefaultsAdapter<ClientKeys>) {
-            theme = Setting(\.theme, in: defaults)
+            _theme = Setting(\.theme, in: defaults)
         }
 
-        var isDark: Bool { theme.value == .dark }
+        var isDark: Bool { theme == .dark }
     }
 
     @Test("A change by the program is announced before the setter returns", arguments: Place.allCases)
@@ -177,6 +177,9 @@ struct ObservationTests {
         changes.track { #expect(!player.isDark) }
         defaults.theme = .dark
         #expect(changes.value == 1 && player.isDark)
+        changes.track { #expect(player.$theme.value == .dark) }
+        player.theme = .light
+        #expect(changes.value == 2 && defaults.theme == .light)
     }
 
     @MainActor
