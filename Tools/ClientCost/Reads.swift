@@ -34,6 +34,7 @@ struct Read: Sendable {
         Read(name: "[key:], long name", body: bassByKey),
         Read(name: "[key:], made for the read", body: countByFreshKey),
         Read(name: "[key:], made for the read, limits", body: volumeByFreshKey),
+        Read(name: "Setting.value", body: countBySetting),
         Read(name: "a variable of the program", isCounted: true, body: variable),
     ]
 
@@ -58,11 +59,14 @@ struct Read: Sendable {
 /// What a read is for: a value that the reader holds while it does something.
 @inline(never) private func use<Value>(_ value: Value) -> Int { MemoryLayout.size(ofValue: value) }
 
+private let countSetting = Setting(\.launchCount, in: Defaults)
+
 /// A list in memory, handed out without being looked for: beside it is seen what a read adds. It goes through an array, or
 /// the compiler would find that nothing needs counting.
 private let list = Array(1...CommandLine.arguments.count)
 private let handers: [@Sendable () -> [Int]] = CommandLine.arguments.map { _ in { list } }
 
+@inline(never) private func countBySetting() -> Int { countSetting.value }
 @inline(never) private func variable() -> Int { use(handers[0]()) }
 @inline(never) private func countByPath() -> Int { Defaults[\.launchCount] }
 @inline(never) private func countAsMember() -> Int { Defaults.launchCount }
