@@ -8,10 +8,10 @@ public typealias SwiftyUserDefault<Value: DefaultsSerializable> = Setting<Value>
 
 extension Setting {
     /// The setting of a key in an adapter, or in a store of an adapter.
-    public init<Place: KeyedAccess>(
-        keyPath path: KeyPath<Place.KeyStore, DefaultsKey<Value>>, in place: Place, options: SettingOptions = []
+    public init<Access: KeyedAccess>(
+        keyPath path: KeyPath<Access.KeyStore, DefaultsKey<Value>>, in access: Access, options: SettingOptions = []
     ) {
-        self.init(path, in: place, options: options)
+        self.init(path, in: access, options: options)
     }
 
     // A module cannot see the global `Defaults` of the program that imports it. The ready-made `Defaults` would be the

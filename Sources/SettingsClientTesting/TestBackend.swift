@@ -95,8 +95,8 @@ final class TestBackend: SuiteBackend {
         }
     }
 
-    func news(since place: Cursor) async throws(BackendError) -> SettingsObservation {
-        try await request { () throws(BackendError) in try inner.news(since: place) }
+    func changes(since cursor: Cursor) async throws(BackendError) -> SettingsObservation {
+        try await request { () throws(BackendError) in try inner.changes(since: cursor) }
     }
 
     func send<Output>(_ call: PastCall<Output>) async throws(BackendError) -> Output {
@@ -104,10 +104,10 @@ final class TestBackend: SuiteBackend {
     }
 
     func follow(
-        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        from cursor: Cursor, onFailure: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
-    ) -> any Following {
-        inner.follow(from: cursor, onTrouble: onTrouble) { [weak self] observation in
+    ) -> any BackendSubscription {
+        inner.follow(from: cursor, onFailure: onFailure) { [weak self] observation in
             let isHeld = self?.state.withLock { state in
                 if state.holdsNews { state.heldNews.append { handler(observation) } }
                 return state.holdsNews

@@ -2,8 +2,8 @@ internal import SettingsModel
 
 /// A place in a value where a coder stands.
 ///
-/// The keys that lead there are a list from the inside out. All parts of a container share its outer part, so that one step
-/// further in costs the same at any depth. They become an array only for errors and for code that asks.
+/// The keys that lead there are a list from the inside out. All parts of a container share its outer part, so that one
+/// step further in costs the same at any depth. They become an array only for errors and for code that asks.
 struct CodingPlace: Sendable {
     /// A place that has parts. Made once for a container.
     final class Enclosure: Sendable {
@@ -113,8 +113,8 @@ final class CodingSession {
         self.allowsNonFinite = allowsNonFinite
     }
 
-    /// Remembers the place of an error that does not name its own. Each value that the error passes calls this on its way
-    /// out; the first of them is the place.
+    /// Remembers the place of an error that does not name its own. Each value that the error passes calls this on its
+    /// way out; the first of them is the place.
     func note(_ error: any Error, at place: CodingPlace) {
         guard !Self.namesPlace(error) else { return }
         let (text, outer) = (String(describing: error), place.pointer)
@@ -126,8 +126,8 @@ final class CodingSession {
         origin = (Self.failure(error, inside: outer), text)
     }
 
-    /// Makes the error for the caller. Coding throws `DecodingError` and `EncodingError`, as types that try one form after
-    /// the other expect.
+    /// Makes the error for the caller. Coding throws `DecodingError` and `EncodingError`, as types that try one form
+    /// after the other expect.
     func bridgeError(for error: any Error) -> BridgeError {
         if let origin, !Self.namesPlace(error), origin.text == String(describing: error) { return origin.failure }
         return Self.failure(error, inside: .root)
@@ -168,8 +168,8 @@ extension BridgeError {
 
 /// A standard type whose JSON is its bridge's wherever it stands, also as a part of a Codable value.
 ///
-/// `Codable` alone would lose something, or write what other languages cannot read: a date as seconds since 2001, data as a
-/// list of numbers, a decimal as its bits.
+/// `Codable` alone would lose something, or write what other languages cannot read: a date as seconds since 2001, data
+/// as a list of numbers, a decimal as its bits.
 protocol StandardForm: DefaultsSerializable {}
 
 extension StandardForm {
@@ -194,8 +194,9 @@ extension JSONValue: StandardForm {}
 
 /// A collection that has its elements in another order each time it is made.
 ///
-/// Its JSON is put in canonical order, so that a value that did not change is the same text again. Of a dictionary, keys with
-/// one name, or names with one key (two spellings of é, `1` and `01`), are refused, as its own coding would lose a value.
+/// Its JSON is put in canonical order, so that a value that did not change is the same text again. Of a dictionary,
+/// keys with one name, or names with one key (two spellings of é, `1` and `01`), are refused, as its own coding would
+/// lose a value.
 protocol UnorderedCollection {
     static var isDictionary: Bool { get }
     var count: Int { get }

@@ -47,8 +47,8 @@ extension Array: DefaultsSerializable where Element: DefaultsSerializable {
 struct SetBridge<Element: DefaultsBridge>: DefaultsBridge where Element.Value: Hashable {
     let elements: ArrayBridge<Element>
 
-    /// Encodes the elements in order: numbers by size, text by its bytes. Throws if no schema tells two elements apart, as
-    /// `1` and `1.0`, or two that are not a number.
+    /// Encodes the elements in order: numbers by size, text by its bytes. Throws if no schema tells two elements apart,
+    /// as `1` and `1.0`, or two that are not a number.
     func encode(_ value: Set<Element.Value>) throws(BridgeError) -> JSONValue {
         let sorted = (try elements.encode(Array(value)).array ?? []).canonicallySorted()
         guard Set(sorted.map(MathematicalJSON.init)).count == sorted.count else {
@@ -88,8 +88,8 @@ extension Set: DefaultsSerializable where Element: DefaultsSerializable {
 
 /// A type whose values name the members of a JSON object, as keys of a dictionary.
 ///
-/// An enumeration whose raw value is a string conforms without code. Any other type implements `CodingKeyRepresentable`; the
-/// text of the coding key is the name of the member.
+/// An enumeration whose raw value is a string conforms without code. Any other type implements
+/// `CodingKeyRepresentable`; the text of the coding key is the name of the member.
 public protocol DefaultsDictionaryKey: CodingKeyRepresentable, Hashable, Sendable {}
 
 extension String: DefaultsDictionaryKey {}

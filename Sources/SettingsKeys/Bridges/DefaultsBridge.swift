@@ -26,7 +26,8 @@ public protocol DefaultsBridge<Value>: Sendable {
     /// True if `null` is the JSON of some value.
     var readsNull: Bool { get }
 
-    /// Returns the bridge for keys that opt in to numbers that are not finite, written as `Infinity`, `-Infinity` and `NaN`.
+    /// Returns the bridge for keys that opt in to numbers that are not finite, written as `Infinity`, `-Infinity` and
+    /// `NaN`.
     func allowingNonFinite() -> Self
 }
 

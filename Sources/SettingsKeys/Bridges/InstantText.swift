@@ -8,8 +8,8 @@ internal import SettingsModel
 
 /// A converter between `Date` and JSON text that reads back as the same `Date`.
 ///
-/// A `Date` is a `Double` of seconds since 2001-01-01T00:00:00Z. The text is RFC 3339 in UTC with the shortest fraction that
-/// reads back as that `Double`. Outside the years 0000 to 9999 of RFC 3339 it is the distance from 2001, as
+/// A `Date` is a `Double` of seconds since 2001-01-01T00:00:00Z. The text is RFC 3339 in UTC with the shortest fraction
+/// that reads back as that `Double`. Outside the years 0000 to 9999 of RFC 3339 it is the distance from 2001, as
 /// `2001-01-01T00:00:00Z+1e+300s`.
 enum InstantText {
     /// The ECMA-262 pattern of the texts outside the years 0000 to 9999.
@@ -35,8 +35,8 @@ enum InstantText {
             + clock.map { padded($0, to: 2) }.joined(separator: ":") + fraction + "Z"
     }
 
-    /// Reads any `date-time` of RFC 3339 as the nearest `Date`, and what `text(for:)` writes beyond that. A leap second counts
-    /// as the second after it.
+    /// Reads any `date-time` of RFC 3339 as the nearest `Date`, and what `text(for:)` writes beyond that. A leap second
+    /// counts as the second after it.
     static func date(from text: String) -> Date? {
         let seconds =
             if let timestamp = DateTimeSyntax(text) {
@@ -82,8 +82,8 @@ struct DecimalSeconds {
     /// ASCII digits behind the decimal point, the last one no zero.
     let fraction: [UInt8]
 
-    /// The digits that can matter: each `Double`, and each midpoint of two neighbours, is a multiple of 2^-1075 and so has at
-    /// most 1075 of them.
+    /// The digits that can matter: each `Double`, and each midpoint of two neighbours, is a multiple of 2^-1075 and so
+    /// has at most 1075 of them.
     private static let longestFraction = 1_100
     private static let zero = UInt8(ascii: "0")
 

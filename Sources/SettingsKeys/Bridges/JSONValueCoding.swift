@@ -2,8 +2,8 @@ public import SettingsModel
 
 /// JSON as a part of Codable types, also for coders of other formats.
 ///
-/// Settings keep such a part exactly, except that a null read as an optional is nil, as everywhere in `Codable`. Another
-/// decoder that does not tell `1.0` from `1` gives an integer for both.
+/// Settings keep such a part exactly, except that a null read as an optional is nil, as everywhere in `Codable`.
+/// Another decoder that does not tell `1.0` from `1` gives an integer for both.
 extension JSONValue: Codable {
     /// Encodes the value piece by piece.
     public func encode(to encoder: any Encoder) throws {

@@ -2,7 +2,8 @@ internal import SettingsModel
 
 /// Integers as JSON integers.
 ///
-/// A value beyond Int64, as a UInt or UInt64 can be, is the string of its digits, since every JSON integer must fit Int64.
+/// A value beyond Int64, as a UInt or UInt64 can be, is the string of its digits, since every JSON integer must fit
+/// Int64.
 struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge {
     /// Encodes any value.
     func encode(_ value: Value) throws(BridgeError) -> JSONValue {

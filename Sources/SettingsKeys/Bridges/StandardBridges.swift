@@ -103,8 +103,9 @@ extension Data: DefaultsSerializable, StandardForm {
 }
 
 extension Date: DefaultsSerializable, StandardForm {
-    /// RFC 3339 text in UTC, with the shortest fraction that reads back to the same instant; outside the years 0 to 9999 the
-    /// distance from the reference date, as `2001-01-01T00:00:00Z+2.5e+11s`. Encoding throws for a date infinitely far away.
+    /// RFC 3339 text in UTC, with the shortest fraction that reads back to the same instant; outside the years 0 to
+    /// 9999 the distance from the reference date, as `2001-01-01T00:00:00Z+2.5e+11s`. Encoding throws for a date
+    /// infinitely far away.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(.anyOf([.string(format: "date-time"), .string(pattern: InstantText.extendedPattern)])) {
             date throws(BridgeError) in
@@ -121,8 +122,8 @@ extension Date: DefaultsSerializable, StandardForm {
 }
 
 extension URL: DefaultsSerializable, StandardForm {
-    /// The text of an absolute URL, also for a relative one with a base. The schema refuses what Foundation takes and RFC
-    /// 3986 does not, as a zone in an IPv6 address.
+    /// The text of an absolute URL, also for a relative one with a base. The schema refuses what Foundation takes and
+    /// RFC 3986 does not, as a zone in an IPv6 address.
     public static var defaultsBridge: some DefaultsBridge<Self> {
         StandardBridge(WireSchema(["type": "string", "format": "uri-reference", "minLength": 1])) {
             .string($0.absoluteString)
@@ -169,8 +170,8 @@ extension Decimal: DefaultsSerializable, StandardForm {
 
 /// A reader of decimals from their digits, all or nothing.
 private enum DecimalText {
-    /// Returns nil for other text and for more digits than a decimal holds, which `Decimal(string:)` would read in part or
-    /// round.
+    /// Returns nil for other text and for more digits than a decimal holds, which `Decimal(string:)` would read in part
+    /// or round.
     static func decimal(from text: String) -> Decimal? {
         guard let written = normalized(text), let value = Decimal(string: text), value.isFinite,
             normalized(value.description) == written

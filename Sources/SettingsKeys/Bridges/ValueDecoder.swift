@@ -9,8 +9,8 @@ struct ValueDecoder: Decoder {
     let session: CodingSession
     let calls: Int
 
-    /// Decodes a whole value. Throws, with its place, what is missing, of another kind than the type asks for, refused by the
-    /// type's own code, or nested too deep.
+    /// Decodes a whole value. Throws, with its place, what is missing, of another kind than the type asks for, refused
+    /// by the type's own code, or nested too deep.
     static func decode<Value: Decodable>(
         _ type: Value.Type, from json: JSONValue, allowsNonFinite: Bool
     ) throws(BridgeError) -> Value {
@@ -83,8 +83,8 @@ extension ValueDecoder: SingleValueDecodingContainer {
         try reading(Value.self) { () throws(BridgeError) in try collection.check(decodedFrom: json) }
     }
 
-    /// Returns the value of a type that has a standard form. Takes any type, as a generic function would be compiled again
-    /// for each standard type.
+    /// Returns the value of a type that has a standard form. Takes any type, as a generic function would be compiled
+    /// again for each standard type.
     private func standardForm(of type: any Decodable.Type) throws -> Any? {
         try reading(type) { () throws(BridgeError) in
             // The most frequent types, without a search for their conformance.

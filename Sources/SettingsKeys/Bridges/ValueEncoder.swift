@@ -2,8 +2,8 @@ internal import SettingsModel
 
 /// An encoder of one value into an object, an array or a single value, whichever the value asks for first.
 ///
-/// Asking for a container cannot fail. So a value that asks for a second kind gets a container all the same, and the next
-/// call that can throw, or ``finished()``, throws the error.
+/// Asking for a container cannot fail. So a value that asks for a second kind gets a container all the same, and the
+/// next call that can throw, or ``finished()``, throws the error.
 final class ValueEncoder: Encoder {
     private enum Shape: String {
         case object = "an object"

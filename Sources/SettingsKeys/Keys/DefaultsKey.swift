@@ -151,8 +151,8 @@ extension DefaultsKey: AnyDefaultsKey {
     }
 }
 
-/// The limits and traits of a key in one object, so that a key is cheap to copy. Copies of a key share it, which shows that they
-/// are the same key.
+/// The limits and traits of a key in one object, so that a key is cheap to copy. Copies of a key share it, which shows
+/// that they are the same key.
 package final class KeyRules: Sendable {
     let limits: KeyLimits
     let traits: KeyTraits

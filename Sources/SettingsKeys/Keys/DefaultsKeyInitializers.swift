@@ -99,8 +99,8 @@ extension DefaultsKey where Value: TextSetting {
 }
 
 extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
-    /// A key for text of at most so many characters (Unicode scalars), and of a pattern if one is given; without a default it
-    /// is nil while nothing is stored.
+    /// A key for text of at most so many characters (Unicode scalars), and of a pattern if one is given; without a
+    /// default it is nil while nothing is stored.
     public init(
         _ name: String, defaultValue: Value = nil, maxLength: Int, matching pattern: String? = nil,
         description: String? = nil, secret: Bool = false, renamedFrom: [String] = [],
@@ -124,7 +124,8 @@ extension DefaultsKey where Value: OptionalSetting, Value.Wrapped: TextSetting {
     }
 }
 
-// Without these, the compiler reports a constraint of an extension. Each is disfavored, so that a limit which fits wins.
+// Without these, the compiler reports a constraint of an extension. Each is disfavored, so that a limit which fits
+// wins.
 extension DefaultsKey {
     /// Refuses a range that is not one of the key's numbers.
     @available(
@@ -172,8 +173,8 @@ extension DefaultsKey {
 
 /// An optional type.
 ///
-/// `ExpressibleByNilLiteral` gives the value while nothing is stored. A requirement of this protocol would be a member of
-/// `Optional` and would hide an enumeration case of the same name.
+/// `ExpressibleByNilLiteral` gives the value while nothing is stored. A requirement of this protocol would be a member
+/// of `Optional` and would hide an enumeration case of the same name.
 public protocol OptionalSetting: DefaultsSerializable, ExpressibleByNilLiteral {
     /// The type without the optional.
     associatedtype Wrapped: DefaultsSerializable

@@ -33,8 +33,8 @@ extension DefaultsKeyStore {
 
 /// Text of any kind, as a name: a literal, a `String`, a `Substring`.
 ///
-/// Subscripts by name ask for this instead of `String`: for a misspelt key path the compiler reports the nearest overload, and
-/// one that takes a `String` would be nearer than the one by key path.
+/// Subscripts by name ask for this instead of `String`: for a misspelt key path the compiler reports the nearest
+/// overload, and one that takes a `String` would be nearer than the one by key path.
 public typealias SettingName = StringProtocol & RangeReplaceableCollection & TextOutputStream & CustomReflectable
 
 /// The keys of a program: extend it with them.
@@ -43,8 +43,8 @@ public struct DefaultsKeys: DefaultsKeyStore {
     public init() {}
 }
 
-/// Describes what is wrong with the prefix of a store within another; nil if nothing is. Without a prefix of its own its keys
-/// would be stored under the names of other keys.
+/// Describes what is wrong with the prefix of a store within another; nil if nothing is. Without a prefix of its own
+/// its keys would be stored under the names of other keys.
 package func nestedStoreProblem(
     _ inner: any DefaultsKeyStore.Type, in outer: any DefaultsKeyStore.Type
 ) -> String? {
@@ -70,8 +70,8 @@ package func nestedStoreProblem(in store: some DefaultsKeyStore) -> String? {
 }
 
 extension ListedKey where Store: DefaultsKeyStore {
-    /// Describes why the name is not that of a key so deep within the store; nil if it is. A path does not name the stores
-    /// that it leads through, but each of them adds a part to the names.
+    /// Describes why the name is not that of a key so deep within the store; nil if it is. A path does not name the
+    /// stores that it leads through, but each of them adds a part to the names.
     fileprivate func problem(of name: String) -> String? {
         let outer = Store.prefix.utf8.isEmpty ? "" : Store.prefix + "."
         let rest = name.utf8.starts(with: outer.utf8) ? name.utf8.dropFirst(outer.utf8.count) : name.utf8[...]
@@ -146,8 +146,8 @@ public struct NamespaceConflict: Error, Hashable, Sendable, CustomStringConverti
     }
 }
 
-/// A registry that gives each namespace to one type. Otherwise two types of one name in different modules would share their
-/// settings.
+/// A registry that gives each namespace to one type. Otherwise two types of one name in different modules would share
+/// their settings.
 package struct NamespaceRegistry: Sendable {
     private var owners: [(namespace: String, type: any Any.Type)] = []
 

@@ -33,8 +33,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         schema = try KeySchema(.object(try key.documentForSchema()), named: key.name)
     }
 
-    /// Encodes a value to store; nil to remove the stored one. Throws if the value has no JSON form or is beyond the key's
-    /// limits.
+    /// Encodes a value to store; nil to remove the stored one. Throws if the value has no JSON form or is beyond the
+    /// key's limits.
     public func encode(_ value: Value) throws(InvalidValue) -> JSONValue? {
         let json: JSONValue?
         do {
@@ -48,8 +48,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
 
     /// Decodes a stored value; returns the default if nothing is stored. Throws if the stored value is none of the key.
     ///
-    /// An object that an older program stored may lack a member that the type requires. The member is then that of the key's
-    /// default value.
+    /// An object that an older program stored may lack a member that the type requires. The member is then that of the
+    /// key's default value.
     public func decode(_ stored: JSONValue?) throws(InvalidValue) -> Value {
         guard let stored else { return key.defaultValue }
         if dropsUnknownElements, let elements { return try value(of: elements.droppingUnknownElements(of: stored)) }
@@ -66,7 +66,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         }
     }
 
-    /// Decodes an object again with the missing members from the default value. Returns nil if the default has no such member.
+    /// Decodes an object again with the missing members from the default value. Returns nil if the default has no such
+    /// member.
     private func decode(_ stored: JSONValue, fillingIn failure: BridgeError) throws(InvalidValue) -> Value? {
         guard failure.missingMember != nil, let encodedDefault = try? bridge.encodeStored(key.defaultValue) else {
             return nil
@@ -106,8 +107,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
 }
 
 extension JSONValue {
-    /// Copies a member that this value lacks from another value. Returns false without a change unless objects of both values
-    /// lead to the place, and the other value has the member there.
+    /// Copies a member that this value lacks from another value. Returns false without a change unless objects of both
+    /// values lead to the place, and the other value has the member there.
     fileprivate mutating func copyMember(_ name: String, ofObjectAt path: ArraySlice<String>, from other: JSONValue)
         -> Bool
     {
@@ -161,8 +162,9 @@ public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
 extension Schema {
     /// Lists what a program's key and this schema disagree on.
     ///
-    /// A key whose type says nothing of its values, as a `Codable` type without a schema of its own, agrees with any rule. Of a
-    /// key that the schema admits without listing it, only the type is compared. Throws if the key's default has no JSON form.
+    /// A key whose type says nothing of its values, as a `Codable` type without a schema of its own, agrees with any
+    /// rule. Of a key that the schema admits without listing it, only the type is compared. Throws if the key's default
+    /// has no JSON form.
     public func differences<Value>(from key: DefaultsKey<Value>) throws(SchemaError) -> [SchemaDifference] {
         try differences(fromKey: key)
     }

@@ -10,8 +10,8 @@ struct KeyLimits: Equatable, Sendable {
         bounds == nil && maxLength == nil && pattern == nil
     }
 
-    /// Writes the limits into a schema. Of a type with several forms, the first has the limits. The values of the other forms
-    /// lie above every limit that can be written, so a maximum leaves the first form alone.
+    /// Writes the limits into a schema. Of a type with several forms, the first has the limits. The values of the other
+    /// forms lie above every limit that can be written, so a maximum leaves the first form alone.
     func apply(to document: inout JSONObject) {
         guard case .array(var forms)? = document["anyOf"], case .object(var first)? = forms.first, !isEmpty else {
             write(to: &document)
@@ -46,8 +46,8 @@ extension KeyLimits {
 
 /// The ends of a range as JSON numbers.
 ///
-/// An end that every number lies within is none. Any other end that is not a finite number stays, so that making the schema
-/// refuses it.
+/// An end that every number lies within is none. Any other end that is not a finite number stays, so that making the
+/// schema refuses it.
 struct NumberBounds: Equatable, Sendable {
     let minimum: JSONValue?
     let maximum: JSONValue?
@@ -76,8 +76,8 @@ struct NumberBounds: Equatable, Sendable {
         }
     }
 
-    /// Returns the JSON of an end; nil for infinity where every number lies within it. NaN, the other infinity and an integer
-    /// beyond Int64 are strings, which no schema accepts as a limit.
+    /// Returns the JSON of an end; nil for infinity where every number lies within it. NaN, the other infinity and an
+    /// integer beyond Int64 are strings, which no schema accepts as a limit.
     private static func limit<Bridge: DefaultsBridge>(
         _ end: Bridge.Value, _ bridge: Bridge, unlessNamed infinity: String
     ) -> JSONValue? {

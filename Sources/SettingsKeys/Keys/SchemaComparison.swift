@@ -34,8 +34,9 @@ public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Schema {
-    /// Compares a program's key with this schema: presence, type, limits, listed values, default and secrecy. Other rules
-    /// are compared as they are written. Of a key that is admitted without being listed only the type is compared.
+    /// Compares a program's key with this schema: presence, type, limits, listed values, default and secrecy. Other
+    /// rules are compared as they are written. Of a key that is admitted without being listed only the type is
+    /// compared.
     func differences(from document: JSONObject, named name: String, isSecret: Bool) -> [SchemaDifference] {
         guard let theirKey = key(name) else {
             let meant = suggestions(for: name, limit: 1).first.map { "; did you mean \($0)?" } ?? ""

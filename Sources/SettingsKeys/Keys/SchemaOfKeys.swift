@@ -6,8 +6,8 @@ extension Schema {
     ///     let schema = try Schema(of: DefaultsKeys.self) { \.username; \.launchCount; \.player.volume }
     ///     print(schema)
     ///
-    /// Throws if a key is not valid, or if two keys of one name differ. `additionalProperties` is the schema of keys that are
-    /// not listed; by default there are none. Former names of a key are keys of any value, so that values
+    /// Throws if a key is not valid, or if two keys of one name differ. `additionalProperties` is the schema of keys
+    /// that are not listed; by default there are none. Former names of a key are keys of any value, so that values
     /// stored under them can stay until they are taken over.
     public init<Store: DefaultsKeyStore>(
         of store: Store.Type, additionalProperties: JSONValue = false,
@@ -71,8 +71,8 @@ extension Schema {
     }
 }
 
-/// Returns the keys in stored properties of a store and of the stores within it. Throws if there are none, as computed ones
-/// cannot be found, or if a store within it lacks a prefix of its own.
+/// Returns the keys in stored properties of a store and of the stores within it. Throws if there are none, as computed
+/// ones cannot be found, or if a store within it lacks a prefix of its own.
 package func storedKeys(of store: some DefaultsKeyStore) throws(SchemaError) -> [any AnyDefaultsKey] {
     if let problem = nestedStoreProblem(in: store) {
         throw SchemaError(["properties"], "properties", problem)

@@ -2,8 +2,8 @@ internal import SettingsModel
 
 /// A rule for the elements of a stored array or set that are no values of the element type.
 ///
-/// A newer program may store a case of an enumeration that this program does not have. By default such an array is no value of
-/// the key, so that reading the key is an error.
+/// A newer program may store a case of an enumeration that this program does not have. By default such an array is no
+/// value of the key, so that reading the key is an error.
 public struct ElementPolicy<Value: DefaultsSerializable>: Sendable {
     private init() {}
 }
@@ -81,10 +81,11 @@ extension ElementReading {
         return .array(elements.filter { canDecode(element: $0) })
     }
 
-    /// Returns new JSON together with the unknown elements of the JSON from which a change in place computed the new JSON.
+    /// Returns new JSON together with the unknown elements of the JSON from which a change in place computed the new
+    /// JSON.
     ///
-    /// Elements at the end that the change added follow the stored elements. After any other change of an array the unknown
-    /// elements stand at the end, because their former neighbors may be gone.
+    /// Elements at the end that the change added follow the stored elements. After any other change of an array the
+    /// unknown elements stand at the end, because their former neighbors may be gone.
     func keepingUnknownElements(of base: JSONValue, in new: JSONValue) -> JSONValue {
         guard case .array(let stored) = base, case .array(let changed) = new else { return new }
         let isKnown = stored.map { canDecode(element: $0) }

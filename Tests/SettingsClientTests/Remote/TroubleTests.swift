@@ -45,7 +45,7 @@ struct TroubleTests {
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(server.address), timeout: .seconds(1))
         let state = try await backend.load()
-        let following = backend.follow(from: state.cursor, onTrouble: { _ in }) { _ in }
+        let following = backend.follow(from: state.cursor, onFailure: { _ in }) { _ in }
         defer { following.stop() }
         #expect(server.log.wait(for: "followed"))
         await #expect {
