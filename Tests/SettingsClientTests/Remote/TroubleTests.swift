@@ -51,7 +51,11 @@ struct TroubleTests {
         await #expect {
             _ = try await backend.setting(names.count)
         } throws: { error in
-            if case .unreachable(let reason, _)? = error as? BackendError { reason.contains("another") } else { false }
+            if case .unreachable(let reason, _)? = error as? BackendError {
+                reason.contains("other data")
+            } else {
+                false
+            }
         }
     }
 
